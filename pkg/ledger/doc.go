@@ -71,11 +71,11 @@
 //
 // # Promises
 //
-// ledger/fsck recomputes all from the objects; docs/architecture.md has more. (I1) No two objects of a resource share a
-// resourceVersion, and a batch changes a single zone. (I2) A zone's content is a function of the store at the zone's
-// last revision. (I3) Serial and hash change with the content, once for each change. (I4) Pending work is stored by the
-// write's transaction, and removed by the transaction that completes the work. (I5) A decision is valid at the revision
-// of its commit: all facts read are compared.
+// ledger/fsck recomputes all from the objects. (I1) No two objects of a resource share a resourceVersion, and a batch
+// changes a single zone. (I2) A zone's content is a function of the store at the zone's last revision. (I3) Serial and
+// hash change with the content, once for each change. (I4) Pending work is stored by the write's transaction, and
+// removed by the transaction that completes the work. (I5) A decision is valid at the revision of its commit: all facts
+// read are compared.
 //
 // I5 needs a rule: a key of a zone changes only with the zone's object, so a compare of the object covers all facts
 // read at its revision. Names of zones, present or absent, are compared singly. The value under a name is a holding:

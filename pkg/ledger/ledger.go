@@ -107,8 +107,7 @@ type Ledger struct {
 	archive  *history.Archive
 	placer   *objects.Placer
 	outgrown atomic.Bool // by FollowFormat
-	// startedUnencrypted is true if the store had no encryption key at the start.
-	plain bool
+	plain    bool
 }
 
 // Client returns the client that decrypts internal values and maps revisions to versions. Its connection is

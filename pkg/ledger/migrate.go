@@ -120,11 +120,8 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 	return false, nil
 }
 
-// A migration changes the form of the store. Open executes the missing ones in order, before any other read. Each
-// transaction compares a lock with a lease, so two servers never write at once.
-//
-// To add a migration, append it to migrations with the next number, raise Format, write Run in a new file, and a test
-// as in migrate_test.go.
+// A migration changes the form of the store (steps: docs/changing.md). Open executes missing migrations in order,
+// before any other read. Each transaction compares a lock with a lease, so two servers never write at once.
 //
 //   - Run changes keys by commitLocked. Functions of export_test.go rewrite the values under a prefix and create
 //     ordinary work: move them here when needed.

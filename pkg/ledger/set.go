@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Each write of a change set (S10.1) passes through Kubernetes' storage, and waits without a lock for the others. When
-// all have arrived, each is decided on the result of the earlier writes. The end of any write's context ends the set.
+// Each write of a change set (S10.1) passes through Kubernetes' storage, and waits without a lock until all have
+// arrived. Then each is decided on the result of the earlier writes. The end of any write's context ends the set.
 
 // Set is a change set: writes of a zone's Records, committed as a whole or not at all. Methods except Require may be
 // called concurrently.
@@ -77,8 +77,8 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowthInSet notes octets as the growth of ctx's write, and returns the growth of all writes noted in its change set;
-// octets if ctx has no set.
+// GrowthInSet notes the growth of ctx's write in octets, and returns the sum of its change set, or octets without a
+// set.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {

@@ -27,8 +27,8 @@ type objectStorage[T any, P object[T]] struct {
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// objectWrite is a write on its way through etcd3.store. The methods of objectStorage set the fields. after belongs to
-// the caller, so the decision's status goes to a copy.
+// objectWrite is a write on its way through etcd3.store. after belongs to the caller, so the decision's status goes to
+// a copy.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Workers reuses goroutines for etcd calls, since growing a new stack costs as much as sending the request. Idle
-// workers receive from Jobs, which is unbuffered.
+// Workers reuses goroutines for etcd calls, since growing a new stack costs as much as sending the request.
 type Workers struct{ Free chan func() }
 
 const workerRests = 10 * time.Second

@@ -78,9 +78,8 @@ type Stats struct {
 	// CascadeSteps are objects decided again by cascades.
 	CascadeSteps atomic.Int64
 	// Trials are previews of waiting records and zones.
-	Tried  atomic.Int64
-	Panics atomic.Int64
-	// UncoveredFacts changed without their Zone.
+	Tried     atomic.Int64
+	Panics    atomic.Int64
 	Uncovered atomic.Int64
 }
 
@@ -98,11 +97,10 @@ type Memory struct {
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*Head // by key of the Zone
-	// cascadingZones have a cascade in progress, heldZones are held by a mass deletion (S7.5).
+	// heldZones are held by a mass deletion (S7.5).
 	unsettled map[law.Key]*law.Holding
 	stopped   map[law.Key]bool
 	byUID     map[string]*Head
-	// zonesByTarget has the names of zones by the target of their zoneRef.
 	referring map[law.Ref]map[law.Key]bool
 	// staleNames may be wrong in the index: decisions read etcd.
 	doubt map[law.Key]bool
@@ -150,8 +148,7 @@ type Head struct {
 	Zone   *law.Zone
 	Facts  map[law.Key]any
 	used   time.Time
-	// absentRev is the last revision at which the zone was absent.
-	gone int64
+	gone   int64
 }
 
 // maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Remembers is the life of facts after the last

@@ -171,8 +171,7 @@ var ErrMoved = errors.New("the object has changed since it was read")
 // ErrOverlayMoved means that the batch's zone has changed: the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, a decision of the law, and reads the facts in Need until none is missing. Errors include ErrMoved
-// and ErrOverlayMoved.
+// Decide calls ask, a decision of the law, and reads the facts in Need until none is missing.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -380,8 +379,8 @@ func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 	return true
 }
 
-// readsTogether returns true for a range to be read with those of other groups: unread or empty. At most two keys each
-// are read, since large ranges would add up.
+// readsTogether reports whether a range is unread or empty, to be read with those of other groups, at most two keys
+// each: large ranges must not add up.
 func (s *Session) readsTogether(k law.Key) bool {
 	if s.Over == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
@@ -543,7 +542,6 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	if err != nil {
 		return err
 	}
-	// Load the zones first: their revisions may prove the facts.
 	covered := map[string]int64{} // zone revisions by uid
 	moved := false
 	for i, z := range zones {
@@ -570,7 +568,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		return ErrOverlayMoved
 	}
 	if moved {
-		// The head has the later revision: the decision begins again with it.
+		// Begin again, with the later revision in the head.
 		s.Reset()
 	}
 	return nil

@@ -24,16 +24,12 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// Config configures a check.
+// Config configures a check. Fields up to Delegations are as in ledger.Config.
 type Config struct {
-	// Client is required, and stays open.
-	Client *clientv3.Client
-	// Prefix of all keys, required, without a trailing slash.
-	Prefix string
-	// Zones and Records are required.
+	Client         *clientv3.Client
+	Prefix         string
 	Zones, Records objects.ObjectCodec
-	// Delegations defaults to the codec of Records.
-	Delegations objects.ObjectCodec
+	Delegations    objects.ObjectCodec
 	// Further returns the codec of a resource of layout.FleetResources. If nil, they are not read.
 	Further func(resource string) objects.ObjectCodec
 	// Revision to check, 0 for the present.
@@ -184,8 +180,8 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// eachObject calls f for each object of a resource. It reports an undecodable object, or one under another's key, as
-// damage by rule. damaged, unless nil, is called for an undecodable object.
+// eachObject reports an undecodable object, or an object under another's key, as damage by rule. damaged, unless nil,
+// is called for the former.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)

@@ -25,9 +25,8 @@ type Of struct {
 	// Zones are uids of zones with such steps in their journals, besides zones with states in before/.
 	Zones []string
 	// SelectsZone selects zones, and Selects their steps.
-	InZone func(*Header) bool
-	Takes  func(*Item) bool
-	// HeaderOf returns the header of a present zone.
+	InZone   func(*Header) bool
+	Takes    func(*Item) bool
 	HeaderOf func(uid string) (Header, bool)
 }
 

@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A Delegation that leaves a zone is put beside the archive. The zone's removal moves such Delegations into a segment;
-// without a removal they stay for oldDelegationTTL.
+// A Delegation that leaves a zone is put beside the archive. The zone's removal moves such Delegations into a segment.
 
 // A Delegation deleted within oldDelegationTTL before the zone counts as deleted with the zone.
 const leftFor = 10 * time.Minute
@@ -41,7 +40,7 @@ type Left struct {
 }
 
 // DelegationLeftOp puts a Delegation that leaves a zone. at is the zone's number of Delegations then, -1 for a removed
-// zone: the key has the number, so a zone keeps no more than were there at once.
+// zone: a zone keeps no more than were there at once.
 func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {

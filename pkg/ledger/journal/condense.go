@@ -22,9 +22,8 @@ import (
 
 // While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A starting
 // server undoes the steps since, but the journal is bounded: the oldest of them are condensed into one before the trim.
-// The last included step stays, as the link to the next. The condensed step is stored in parts, valid only through
-// their header, whose key writes compare: if two servers condense at once, the second fails. All servers make the same
-// parts up to the same step.
+// The last included step stays, as the link to the next. Writes compare the header's key, so the second of two servers
+// fails. All servers make the same parts up to the same step.
 
 // condensedPart bounds a part, in estimated octets.
 const condensedPart = 256 << 10
@@ -41,7 +40,6 @@ type Condensed struct {
 }
 
 // readCondensed returns a zone's header at *rev, or nil, and its key's revision. *rev 0 is set to the present revision.
-// A header whose From is not the settled serial is of an earlier hold.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -96,7 +94,6 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	case c != nil && c.From != settled:
 		c = nil // c is of an earlier hold
 	}
-	// Begin with the condensed step, or the settled serial.
 	since, steps := settled, []content.Step(nil)
 	if c != nil {
 		if c.Step.N >= n {
@@ -126,7 +123,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		return 0, fmt.Errorf("zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial,
 			err)
 	}
-	// Store the parts, then the header that makes them valid.
+	// Store the parts first: only their header makes them valid.
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
 	named, err := jr.stillNamed(ctx, z, at)

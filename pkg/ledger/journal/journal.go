@@ -97,7 +97,7 @@ type Trimming struct {
 }
 
 // CountWrite counts a journal value written for z by the transaction at rev, with the octets of states (Records before
-// the steps), and starts a trim when due. name is for the log.
+// the steps), and starts a trim when due.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -281,8 +281,7 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 	return nil
 }
 
-// startKey returns the key before which this process has deleted the journal, for a zone's name of create revision
-// "named". No earlier step is written.
+// startKey returns the key before which this process has deleted the journal. No earlier step is written.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// A watch lags only by transactions in flight: maxMade values are enough.
+	// A watch lags only by transactions in flight: maxCachedValues are enough.
 	maxMade       = 128
 	maxMadeOctets = 32 << 10
 )
@@ -50,7 +50,7 @@ func (m *made) Put(key string, value []byte, tx *content.Transaction) {
 	m.values[key] = madeValue{value, tx}
 }
 
-// Read returns the transaction in a journal value, decoded unless cached. The error is of JSON.
+// Read returns the transaction in a journal value, decoded unless cached.
 func (m *made) Read(key string, value []byte) (*content.Transaction, error) {
 	m.mu.Lock()
 	known := m.values[key]

@@ -179,7 +179,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes the condition Stalled if the cause is gone, or the object has changed and may be right (S7.4).
+// dropStalled removes Stalled if its cause is gone, or the object has changed and may be right (S7.4).
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
@@ -224,7 +224,7 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 	o.SetLabels(labels)
 }
 
-// PlaceZone writes a decision into the status, and the parent label, of o, the object to store.
+// PlaceZone writes a decision into status and labels of o, the object to store.
 func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {

@@ -107,7 +107,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 }
 
 // finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
-// deletes the item (I4). through is false if another write extended the item: process it again.
+// deletes the item (I4). through is false if another write extended the item.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""

@@ -83,7 +83,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	}
 }
 
-// cutWrite's write fails with commit.ErrThrough if the parent's name has changed.
+// cutWrite's write fails with commit.ErrCascadeEnded if the parent's name has changed.
 func (ob *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},

@@ -21,7 +21,7 @@ import (
 
 const (
 	SerialsEvery = time.Hour
-	// RecordKeptEvery is the period at which a server writes how long a last serial was kept: 240 writes in sixty days.
+	// RecordKeptEvery is the period of writes of a last serial's time left: 240 in sixty days.
 	KeepsFor = 6 * time.Hour
 	// MaxSerials bounds the last serials of a namespace's zones, to 3 MiB. Serials with the least time left go first.
 	MaxLeftBy   = 10000
@@ -35,8 +35,8 @@ type forgettable struct {
 }
 
 // sweepSerials removes last serials that no secondary can remember (S6.8). Only servers' running time counts, since a
-// clock a year ahead would remove all. The first server to keep a serial for RecordKeptEvery subtracts that from the
-// time left; others count from the new revision.
+// clock a year ahead would remove all. Each server counts from its first sight of a revision, and the first with a due
+// count writes the time left.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp

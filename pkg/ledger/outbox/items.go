@@ -23,7 +23,7 @@ type items struct {
 	by map[string]*listed
 }
 
-// firstSeen is this server's time of the first sight of the item's revision: no other clock counts.
+// firstSeen, of the item's revision, is by this server's clock.
 type listed struct {
 	commit.Item
 	since int64

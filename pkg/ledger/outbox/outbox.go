@@ -31,13 +31,13 @@ type Outbox struct {
 	jr                                 *journal.Journal
 	com                                *commit.Committer
 	placer                             *objects.Placer
-	terminating                        func(namespace string) bool // ledger.Config.Terminating
+	terminating                        func(namespace string) bool
 	serialsEvery, usageEvery, tryEvery time.Duration
 	maxLeftBy                          int
 	announce                           Announce
 	items                              items
 	lanes                              *lanes
-	failed                             sync.Map // retry by work ID
+	failed                             sync.Map // by work ID
 	traces                             trace.TracerProvider
 }
 
@@ -45,7 +45,7 @@ type Outbox struct {
 // or 0 when a rule allows the object again (S2.12, S3.5). It must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox. terminating, which reports whether a namespace is being deleted, and announce may be nil.
+// New returns an Outbox. terminating (ledger.Config.IsTerminating) and announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int, traces trace.TracerProvider) *Outbox {
 	if announce == nil {

@@ -106,7 +106,7 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 }
 
 // listDue returns, oldest first, this server's works, works of servers silent for takeoverAfter and, if all is true,
-// those without a runner. Works that failed wait for their retry.
+// those without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
 	for _, one := range ob.items.by {
@@ -152,8 +152,8 @@ func (ob *Outbox) takeUp(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks settles zones whose cascade takes too long (S7.2), and removes a cascade's mark at a zone without an item:
-// it would lock names and keep the zone unsettled forever.
+// sweepMarks settles zones whose cascade takes too long (S7.2), and removes a cascade's mark without an item, which
+// would lock names forever.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.Forget(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()

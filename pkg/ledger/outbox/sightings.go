@@ -20,8 +20,7 @@ type sighting struct {
 	at  time.Time
 }
 
-// sweepRoom calls f for each key, with the time since this server first saw its revision. last is the former sweep's
-// result.
+// sweepRoom calls f for each key, with the time since this server first saw its revision.
 func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}
 	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {

@@ -103,8 +103,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave the names to that cascade: Records restored by a rule count as the zone's own namespace's and end a hold
-// (S7.5), Records adopted in a round as the tenant's.
+// leave the names to that cascade: Records restored by a rule count as the zone's own namespace's, which ends a hold
+// (S7.5).
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))

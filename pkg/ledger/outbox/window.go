@@ -107,8 +107,8 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// findWindow looks for moving Records among waiting objects only if the work may have been interrupted, which leaves
-// Records between zones: others' many waiting objects would prolong the lock (S2.11).
+// findWindow looks for moving Records among waiting objects only if the work may have been interrupted: others' many
+// waiting objects would prolong the lock (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {

@@ -24,12 +24,10 @@ type workState struct {
 	commit.Item
 	// cursor is the progress, stored with each renewal of the lease, and reset if another write extended the item.
 	cursor law.Cursor
-	again  bool
-	// damagedRecords are left out, and stored with the cursor. interrupted means that another try or server may have
-	// begun the work.
+	again  bool // another try or server may have begun the work
+	// damagedRecords are left out, and stored with the cursor.
 	damaged []law.Ref
 	place   *place
-	// createRev is the item's, renewedAt the time of the last renewal of the lease.
 	since   int64
 	beaten  time.Time
 	decided int
@@ -101,19 +99,16 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 const maxPause = 20 * time.Millisecond
 
 // yieldBetweenSteps is called after steps that started at began, when the last client write was at clients. paused is
-// true after a wait for a place: another server may have taken over.
-//
-//   - It renews the lease.
-//   - It pauses if clients have written since, in any zone, as their writes would wait for steps. The pause grows with
-//     the number of running cascades.
-//   - After a slice of time, the work gives its place to another lane, and waits for one.
+// true after a wait for a place: another server may have taken the work over.
 func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
 	}
+	// Writes of clients, in any zone, would wait for steps. The pause grows with the number of running cascades.
 	if ob.com.Clients.Load() != clients {
 		etcd.Pause(ctx, min(time.Since(began), maxPause)*time.Duration(max(1, len(ob.lanes.places))))
 	}
+	// After a slice of time another lane gets the place.
 	if !ob.lanes.isOverdue(s.place) {
 		return false, ctx.Err()
 	}

@@ -59,8 +59,7 @@ type Mapping struct {
 	each      []int
 }
 
-// New maps resources by the prefixes of their objects. The error is of a prefix that does not end in "/" or contains
-// another.
+// New maps resources by the prefixes of their objects. They must end in "/" and not contain each other.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {

@@ -42,8 +42,8 @@ type view struct {
 	paused  time.Time
 }
 
-// Watch watches whole resources of etcd from the start of a revision, as only whole revisions can be numbered, and
-// delivers the requested keys from the requested version on.
+// Watch delivers changes from a version on. It watches whole resources from the start of a revision, since only whole
+// revisions can be numbered.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
