@@ -39,7 +39,7 @@ type ObjectCodec struct {
 	Transformer value.Transformer
 }
 
-// Encode returns obj's stored form. It removes obj's resourceVersion.
+// Encode returns obj's stored form, and removes obj's resourceVersion.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
