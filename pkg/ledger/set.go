@@ -43,8 +43,8 @@ type Set struct {
 	serial         int64
 }
 
-// setItem is the state of a write. arrived is true after its first arrival at the commit, ended after the end of its
-// request.
+// setItem is the state of a write. arrived is true after the first arrival at the commit, ended after the request's
+// end.
 type setItem struct {
 	waiting                        *commit.SetWrite // nil before the arrival, and after the answer
 	left, came, creates, unchanged bool

@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Sizes receives the sizes from FollowSizes, in sequential calls: BeginCount, Add for each object, EndCount, then Add
-// for each change.
+// Sizes receives sequential calls from FollowSizes: BeginCount, Add for each object, EndCount, Add for each change.
 type Sizes interface {
 	Recount()
 	// Add adds octets, maybe negative, to a namespace's size.

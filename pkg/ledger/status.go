@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// statusesAtOnce is etcd's default limit of operations in a transaction.
+	// statusesAtOnce is etcd's default limit of operations.
 	statusesAtOnce = 128
 	// statusPause bounds the pause after a transaction, for clients' writes.
 	statusPause   = 20 * time.Millisecond

@@ -41,7 +41,7 @@ type Session struct {
 	// Proofs has the revisions of keys that no zone's revision proves.
 	Single []proof
 	proven map[law.Key]int
-	// A later write in a range fails the compare. deepProofs are ranges read for names longer than Depth.
+	// A later write in a range fails the compare.
 	ranges []proof
 	deep   []proof
 	Zones  []ZoneSeen
@@ -480,6 +480,7 @@ const (
 	FlatName = 6
 )
 
+// readDeepNames reads names of more than Depth labels as ranges, each compared as a whole.
 func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	for len(keys) > 0 {
 		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}
@@ -568,7 +569,6 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		return ErrOverlayMoved
 	}
 	if moved {
-		// Begin again, with the later revision in the head.
 		s.Reset()
 	}
 	return nil

@@ -25,8 +25,7 @@ import (
 // The last included step stays, as the link to the next. Writes compare the header's key, so the second of two servers
 // fails. All servers make the same parts up to the same step.
 
-// condensedPart bounds a part, in estimated octets.
-const condensedPart = 256 << 10
+const condensedPart = 256 << 10 // octets, estimated
 
 // Condensed is the header of a zone's condensed step, of all steps since the delivered serial.
 type Condensed struct {

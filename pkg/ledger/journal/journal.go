@@ -292,6 +292,7 @@ func (t *Trimming) startKey(journal string, named int64) string {
 	return t.to
 }
 
+// firstNeeded returns the number in the first journal key that needs selects, or oldest.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.Made.Read(string(kv.Key), kv.Value)

@@ -108,7 +108,6 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 	if ob.com.Clients.Load() != clients {
 		etcd.Pause(ctx, min(time.Since(began), maxPause)*time.Duration(max(1, len(ob.lanes.places))))
 	}
-	// After a slice of time another lane gets the place.
 	if !ob.lanes.isOverdue(s.place) {
 		return false, ctx.Err()
 	}

@@ -49,7 +49,6 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// Compact compacts below the version.
 func (k *kv) Compact(ctx context.Context, version int64, opts ...clientv3.CompactOption) (*clientv3.CompactResponse, error) {
 	r, err := k.KV.Compact(ctx, wholeRevision(version), opts...)
 	if err == nil {
