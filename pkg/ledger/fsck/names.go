@@ -99,6 +99,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 // A rule for proofs, with these types only, reserves no name (S4.21).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
+// literalNames returns a rule's literal names (S4.20).
 func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -340,6 +341,7 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 }
 
 // noteNestedClaims notes names that a tenant claims by a rule with "*", at or below another tenant's claim (S4.8).
+// Former rules may have allowed them (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// items caches the outbox by a watch, so that a new item causes no read of all.
+// items caches the outbox by a watch.
 type items struct {
 	mu sync.Mutex
 	by map[string]*listed
