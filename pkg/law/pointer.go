@@ -16,8 +16,8 @@ import (
 // PointerTypes lead clients to a host.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// ListPointed returns the base names of the first MaxPointed hosts in a zone to which c leads, without the apex. c may
-// be nil.
+// ListPointerHosts returns the base names of the first MaxPointerHosts hosts in a zone to which c leads, without the
+// apex. c may be nil.
 func (c *Contribution) ListPointed(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

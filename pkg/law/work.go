@@ -58,8 +58,9 @@ type Work struct {
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
 	// Yields is a base name where data that no rule allows gives way to another namespace (S2.13).
-	Yields name.Rel        `json:"yields,omitzero"`
-	Had    *content.Header `json:"had,omitempty"`
+	Yields name.Rel `json:"yields,omitzero"`
+	// Had is the header of the ended zone.
+	Had *content.Header `json:"had,omitempty"`
 	// Left is a terminating namespace: the work waits for a new namespace of this name (S2.6).
 	Left string `json:"left,omitempty"`
 	// Times counts extensions; each restarts the runner.
@@ -130,6 +131,7 @@ func (o Origin) Scan() Scan {
 	return Scan{Kind: ScanMembers, Zone: o.Zone, Owner: name.Apex, Name: o.Name}
 }
 
+// Covers reports whether the scan is about a namespace's objects.
 func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
@@ -150,6 +152,7 @@ func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
+// MatchesTarget reports whether the object waits for the scan's Target, or at or below its (View, Name).
 func (w *Waiting) For(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
@@ -164,6 +167,7 @@ func (w *Work) Release(z *Zone, namespaces []string) {
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
 }
 
+// RulesChanged reports whether the work decides records again in a zone that stays.
 func (w *Work) RulesChanged() bool {
 	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
 }

@@ -38,6 +38,7 @@ func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	return sizes, nil
 }
 
+// ownerChange is the data of a name before and after the write.
 type ownerChange struct {
 	at            name.Rel
 	before, after *law.Owner
@@ -54,6 +55,7 @@ func (l ownerChanges) after(at name.Rel) *law.Owner {
 	return nil
 }
 
+// Diff is a change of content.
 type Diff struct {
 	removed, added []content.Row
 	ttls           []content.TTLChange

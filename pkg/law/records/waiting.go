@@ -26,7 +26,7 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockReplaced locks the name of a removed Record until a cascade has decided the Records of its namespace and own that
+// lockForReplacement locks the name of a removed Record until a cascade has decided the Records of its namespace and own that
 // wait there (S2.14): otherwise a tenant's next write could take the name. It returns nil for too many such locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace

@@ -60,7 +60,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// Leads reports whether Update would return "to".
+// LeadsTo reports whether Update would return "to".
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is the input of DecideParent, for a zone with a name.
+// ParentInput is the input of DecideParent, for a zone with a name.
 type ParentAsk struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
@@ -84,6 +84,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
+// parentage is a zone's relation to the zone above.
 type parentage struct {
 	parent    *law.Zone
 	delegates bool
@@ -103,7 +104,7 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf returns the relation to the zone above (S3.4–S3.11). has is the zone's holding.
+// parentOf judges the relation by the present rules (S3.4–S3.11). has is the zone's holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()

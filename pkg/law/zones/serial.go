@@ -16,13 +16,13 @@ import (
 // serials.
 const repairInterval = 24 * time.Hour
 
-// Behind describes a listed secondary that, by two signed answers, is ahead of a zone or has other data at the zone's
-// serial (S6.11).
+// Ahead is a listed secondary that, by two signed answers, is ahead of a zone or has other data at the zone's serial
+// (S6.11).
 type Behind struct {
 	// Serial is the secondary's; if Differs, the zone's next.
 	Serial  serial.Serial
 	Differs bool
-	// Accepted is the serial accepted by annotation at any distance; 0: none.
+	// AcceptedSerial is accepted by annotation at any distance; 0: none.
 	Accepted serial.Serial
 }
 
@@ -55,7 +55,7 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// Remember returns a zone's last serial (S6.10), kept for the SOA expire, at most serial.KeptSeconds.
+// LastSerialOf returns a zone's last serial (S6.10), kept for the SOA expire, at most serial.KeptSeconds.
 func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
