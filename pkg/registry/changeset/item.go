@@ -25,12 +25,14 @@ import (
 	"kubi.zone/kubizone/pkg/registry/direct"
 )
 
+// item is a change of a Record.
 type item struct {
 	index int
 	name  string
 	of    *v1alpha1.ChangeSet
 	write *direct.Write
 
+	// The response; failure is nil on success.
 	code    int
 	record  metav1.ObjectMeta
 	failure *metav1.Status

@@ -162,6 +162,7 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
+// plan is the work on a message: in the zone "in", whose object is "at".
 type plan struct {
 	w       *Writer
 	key     *v1alpha1.UpdateKey
@@ -171,7 +172,7 @@ type plan struct {
 	in      zone
 	at      v1alpha1.AdoptingZone
 	status  v1alpha1.UpdateRequestStatus
-	// doubted is true once an unmet prerequisite has led to a second read.
+	// retriedUnmet is true once an unmet prerequisite has led to a second read.
 	doubted bool
 	taken   int
 }
@@ -180,6 +181,7 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
 }
 
+// attemptWrite sets status, or returns true if the Records have changed since they were read.
 func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	failure, err := p.checkMessage(ctx)
 	if err != nil {
@@ -378,6 +380,7 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
+// answerError sets status for a refusal, and returns other errors. nil changes nothing.
 func (p *plan) takeError(ctx context.Context, err error) error {
 	var of apierrors.APIStatus
 	if err == nil {

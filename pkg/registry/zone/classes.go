@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also of
+// checkReferences checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also of
 // missing name servers and rules.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
@@ -121,8 +121,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets the ttl (S6.5) and, in a new Zone without the list, the name servers (S6.2) from the first
-// class.
+// setClassDefaults sets the ttl (S6.5) and, in a new Zone (made) without the list, the name servers (S6.2) from the
+// first class.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {

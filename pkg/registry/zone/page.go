@@ -89,6 +89,7 @@ func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	return err == nil && s.prefix.Contains(address)
 }
 
+// page is a part of a zone's entries, from resumeAt on.
 type page struct {
 	snapshot Snapshot
 	uid      string
@@ -97,7 +98,7 @@ type page struct {
 	owner    name.Name
 	rrtype   rdata.Type
 	search   *search
-	// next is the next page's token, set by eachEntry; "" at the zone's end.
+	// nextToken is set by eachEntry; "" at the zone's end.
 	next string
 }
 

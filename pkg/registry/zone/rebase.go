@@ -22,7 +22,7 @@ type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
-	version string // of was
+	version string // of older
 	was     *v1alpha1.Zone
 }
 

@@ -29,6 +29,7 @@ func newSlots(total, each int) *slots {
 	return &slots{total: total, each: each, byUser: make(map[string]int)}
 }
 
+// acquire takes a slot, which the caller returns by leave. readsAll is true for a user who may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
