@@ -168,6 +168,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
+// isRepeated reports whether the event was there within refusedInterval, and notes the event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {

@@ -182,6 +182,7 @@ func (b *boundedBody) tooMany() error {
 		"%d entries (S5.12): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries)))
 }
 
+// jsonPlace follows JSON piece by piece. largest is the greatest number of entries in a list or object.
 type jsonPlace struct {
 	depth, deepest int
 	// items counts objects and lists directly in the outermost value.

@@ -28,7 +28,7 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// asked is a write, real or dry run (S9). before is nil for a create.
+// budgetedWrite is a write, real or dry run (S9). before is nil for a create.
 type asked struct {
 	resource      schema.GroupResource
 	before, after sized

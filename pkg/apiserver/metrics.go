@@ -36,11 +36,11 @@ type Metrics struct {
 	certificates inventory.Certificates
 	// replicas is nil without Leases.
 	replicas func() ([]heartbeat.Replica, error)
-	// rooms counts keys by key prefix in etcd, -1 if unknown.
+	// keyCounts counts keys by key prefix in etcd, -1 if unknown.
 	rooms map[string]*atomic.Int64
 }
 
-// rooms has the kind of work that waits at each key prefix, or "".
+// countedPrefixes has the kind of work that waits at each key prefix, or "".
 var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
 // NewMetrics registers and returns the metrics.
@@ -71,6 +71,7 @@ func gauge(name, help string, of func(m *Metrics) (float64, bool)) metric {
 	return metric{samples.New(name, help), of}
 }
 
+// loadKnown returns false for a negative, unknown number.
 func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
 
 var serverMetrics = []metric{

@@ -31,14 +31,14 @@ import (
 // views serves zones/entries and zones/changes (A2).
 type views struct {
 	set *zoneview.Set
-	// frozen returns why a zone's content (by UID) is unproven, or nil.
+	// frozenCause returns why a zone's content (by UID) is unproven, or nil.
 	frozen func(uid string) error
-	// stored returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
+	// readSteps returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
 	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
-	// journal returns all steps up to step n, and the content state before them.
+	// readJournal returns all steps up to step n, and the content state before them.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if unknown or withdrawn.
+	// readEnded returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if unknown or withdrawn.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
@@ -63,7 +63,7 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// unproven is the error for readers of a frozen zone. Only the log has the cause, which may name other namespaces'
+// frozenError is the error for readers of a frozen zone. Only the log has the cause, which may name other namespaces'
 // Records (S1.8).
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
@@ -134,7 +134,7 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, held(err)
 }
 
-// Left returns the name and removed entries of a zone that ended after a serial (S3.7).
+// EndedZone returns the name and removed entries of a zone that ended after a serial (S3.7).
 func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.left(ctx, object, since)
 	if err != nil {
@@ -202,6 +202,7 @@ func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Seri
 	return after, steps[:upTo], nil
 }
 
+// asNotHeld makes the errors of absent steps zone.ErrNotHeld.
 func held(err error) error {
 	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) || errors.Is(err, journal.ErrTrimmed) {
 		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)

@@ -209,6 +209,7 @@ func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked b
 	return differs
 }
 
+// verdict is the status due to a Record. stalled is nil if not Stalled.
 type verdict struct {
 	ready     ready.Judgement
 	lastError string
@@ -250,7 +251,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		record.Status.LastDeliveryError != v.lastError || !ready.SameStall(conditions, v.stalled)
 }
 
-// names reports whether the verdict only adds the cause to a Pending Record.
+// addsCauseOnly reports whether the verdict only adds the cause to a Pending Record.
 func (v *verdict) names(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&

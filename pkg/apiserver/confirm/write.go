@@ -25,6 +25,8 @@ import (
 // turnRecords bounds the Records of a turn, so other zones and later changes come in between.
 const turnRecords = 1024
 
+// processZone writes the status of a turn of the zone's Records, and queues the zone again if there are more. uid "" is
+// for the Records in no zone.
 func (l *leader) processZone(ctx context.Context, uid string) error {
 	var now *ready.Progress
 	if uid != "" {
@@ -89,7 +91,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	return nil
 }
 
-// nameCause writes a page of unnamed, and returns the time until the next page.
+// writeCauses writes a page of noCause, and returns the time until the next page.
 func (l *leader) nameCause(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
 	page, wait := l.chooseUnnamed(z)
 	if page == nil {
@@ -313,7 +315,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.others
 }
 
-// answers reports whether the verdict first confirms a Record's last change. No rate limits such a write.
+// confirmsChange reports whether the verdict first confirms a Record's last change. No rate limits such a write.
 func (v *verdict) answers(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered

@@ -37,7 +37,7 @@ const (
 type Config struct {
 	// Retention applies to zones without historyRetention. Nil means 168h.
 	Retention *time.Duration
-	// To is the file or HTTP receiver of all steps, or "".
+	// Target is the file or HTTP receiver of all steps, or "".
 	To string
 }
 

@@ -122,7 +122,7 @@ type Checker struct {
 	Needs []Need
 
 	mutex sync.Mutex
-	// wrong is why the server is not ready. Rules revoked later are in lacks only.
+	// notReady is why the server is not ready. Rules revoked later are in missing only.
 	wrong error
 	asked bool
 	lacks []string

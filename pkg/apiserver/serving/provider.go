@@ -83,9 +83,9 @@ type Provider struct {
 
 	// pass serializes RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trusted has the time since which this process has seen an authority in caBundle. Guarded by pass.
+	// trustedSince has the time since which this process has seen an authority in caBundle. Guarded by pass.
 	trusted map[identity]time.Time
-	// last is the Secret's last content. Guarded by pass.
+	// lastRead is the Secret's last content. Guarded by pass.
 	last *material
 
 	mu        sync.RWMutex
@@ -344,6 +344,7 @@ func (p *Provider) writeBundle(ctx context.Context, registration *apiregistratio
 	return nil
 }
 
+// isTrustedFor reports whether an authority has been in caBundle for d, as far as this process has seen.
 func (p *Provider) settled(registration *apiregistrationv1.APIService, authority *x509.Certificate, d time.Duration) bool {
 	since, ok := p.trusted[identify(authority)]
 	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)

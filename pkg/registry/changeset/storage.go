@@ -28,13 +28,13 @@ import (
 // Set joins the writes of items, by index, in one transaction. A write waits at its commit until all others wait or have
 // ended.
 type Set interface {
-	// Require sets the prerequisites, before the first write. It fails if a prerequisite does not parse.
+	// Require sets the prerequisites, before the first write. An error means invalid text.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
 	// Context returns the context by which the storage's commit of write i joins the set.
 	Context(ctx context.Context, i int) context.Context
 	// EndRequest ends the request of write i. After a refusal the set commits nothing, and collects all refusals.
 	Leave(i int, refused bool)
-	// HasArrived reports whether write i has reached its commit, IsUnchanged whether it changes nothing.
+	// HasArrived reports whether write i has reached the commit, IsUnchanged whether the write changes nothing.
 	Came(i int) bool
 	Unchanged(i int) bool
 	// CountCreations counts the creations that have arrived.
@@ -43,7 +43,7 @@ type Set interface {
 	Abandon(cause error)
 	// Err returns the error of the whole set, or nil.
 	Failed() error
-	// NothingWritten is false if a transaction was sent. Call it after all requests have ended.
+	// NothingWritten, after all requests have ended, is false if a transaction was sent.
 	Unwritten() bool
 	// CommittedZone returns the zone and serial of the commit, or nil.
 	Committed() (*v1alpha1.AdoptingZone, int64)
