@@ -149,7 +149,6 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 	a.queue.addEvent(e)
 }
 
-// announceRefused reports a refused dynamic update (S13.7).
 func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
@@ -168,7 +167,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated reports whether the event was there within refusedInterval, and notes the event.
+// isRepeated also notes the event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -247,7 +246,6 @@ func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 		zone: o})
 }
 
-// announceHeld reports a Zone held after a mass deletion (S7.5).
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {

@@ -34,8 +34,8 @@ type asked struct {
 	before, after sized
 }
 
-// An update that removes 1/shrinks of an object always passes, so a namespace beyond its budget shrinks an object of 96
-// KiB in at most two dozen updates, not octet by octet.
+// An update that removes 1/shrinks of an object always passes: a namespace beyond its budget shrinks 96 KiB in at most
+// two dozen updates.
 const shrinks = 4
 
 type budgetJudge struct {

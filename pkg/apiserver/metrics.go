@@ -71,7 +71,6 @@ func gauge(name, help string, of func(m *Metrics) (float64, bool)) metric {
 	return metric{samples.New(name, help), of}
 }
 
-// loadKnown returns false for a negative, unknown number.
 func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
 
 var serverMetrics = []metric{

@@ -176,7 +176,6 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 // from the newest, proven state leads to before, the stored state at their beginning.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
-	// The newest state is proven, and so are steps that lead back to the stored state.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
 	for i := len(steps); ; i-- {
@@ -202,7 +201,6 @@ func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Seri
 	return after, steps[:upTo], nil
 }
 
-// asNotHeld makes the errors of absent steps zone.ErrNotHeld.
 func held(err error) error {
 	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) || errors.Is(err, journal.ErrTrimmed) {
 		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)

@@ -41,7 +41,7 @@ func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 // ExceedsPercent reports whether the removals exceed the percentage.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
-// Holds reports whether the removals begin or continue a hold. A limit of 100 % never holds a zone.
+// Holds reports whether the removals hold the zone. With a limit of 100 % none do.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
 func (e *Excess) String() string {
@@ -69,8 +69,7 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// findHold returns the hold since the first stock from which removals exceed the percentage, else since the first from
-// which the zone lost its name servers; nil for none.
+// findHold returns the hold since the first stock with ExceedsPercent, else since the first with Holds; nil for none.
 func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -187,7 +186,7 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 // CountedStep describes a step for CountDeletions. Own marks an act of the zone's own namespace.
 type Taken struct {
 	Own bool
-	// RemovesLastNS and AddsNS are about NS at the apex.
+	// NS at the apex.
 	NameServers, BackNameServers bool
 }
 

@@ -36,7 +36,6 @@ type GuestsBelow struct {
 	Children int
 	First    []name.Rel
 
-	// The last child that countOwner has met, and whose data is at or below it.
 	last          name.Rel
 	guests, hosts bool
 }

@@ -325,7 +325,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct counts the values of a type, each once for all TTLs, and their octets on the wire.
+// CountDistinct counts values, each once for all TTLs, and their octets on the wire.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest

@@ -16,8 +16,7 @@ import (
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
-	// Need lists the keys of missing facts.
-	Need []Key
+	Need    []Key
 }
 
 // Plan is the set of writes of a decision. Nil fields write nothing, except that a decision about a Record or
@@ -69,7 +68,7 @@ type Placement struct {
 	Serial    serial.Serial
 	Reason    string
 	Message   string
-	// HasClass is Zone.HasClass. Served is true if the zone is Served, and settled with the record.
+	// HasClass is the Zone's; Served too, if settled with the record.
 	HasClass, Served bool
 	// Stays is true if the zone's content does not change.
 	Stays bool
@@ -87,12 +86,11 @@ type ZoneChange struct {
 	Gone                bool
 	// TakesOver is true if a new zone takes names or zones from the zone above.
 	TakesOver bool
-	// EndedZone is the former state of a zone that ends and becomes pending (S3.5).
+	// EndedZone is the former state, if the zone ends (S3.5).
 	Ended *Zone
 	Held  bool
 	// YoungExcess has removals that would begin a hold if the RRsets were older (S7.5).
-	Young *Excess
-	// Notices has Events for other namespaces.
+	Young   *Excess
 	Notices []Notice
 	// EndsAt estimates the zone's end, unix seconds; 0 leaves the former.
 	EndsAt int64

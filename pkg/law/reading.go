@@ -18,7 +18,7 @@ type Reading struct {
 
 type lacking struct{}
 
-// Decide runs the decision "by" on the facts in seen, and marks the used facts. Need is set if any was not read yet.
+// Decide runs the decision "by" on the facts in seen, and marks the used facts.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false

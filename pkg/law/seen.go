@@ -80,7 +80,6 @@ func (s *Seen) Put(k Key, v any) {
 	}
 }
 
-// IsUsed reports whether the last decision used the fact.
 func (s *Seen) Used(k Key) bool {
 	f := s.findFact(k)
 	return f != nil && f.used

@@ -131,7 +131,6 @@ func (o Origin) Scan() Scan {
 	return Scan{Kind: ScanMembers, Zone: o.Zone, Owner: name.Apex, Name: o.Name}
 }
 
-// Covers reports whether the scan is about a namespace's objects.
 func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }

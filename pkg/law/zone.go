@@ -106,7 +106,7 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// visibleTo reports whether the zone is own or has a rule for the namespace. To others it is absent (S2.3).
+// visibleTo reports whether the zone is the namespace's or has a rule for it (S2.3).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-// tally counts waiting Records by namespace.
 type tally struct {
 	mu sync.Mutex
 	of map[law.Ref]waiting

@@ -196,7 +196,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 }
 
-// markDue adds a Record to due or unnamed if its status differs. The caller holds mu.
+// markDue adds a Record to due or noCause if its status differs. The caller holds mu.
 func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked bool) {
 	v, differs := l.judgeRecord(uid, z, record)
 	switch {
@@ -209,7 +209,6 @@ func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked b
 	return differs
 }
 
-// verdict is the status due to a Record. stalled is nil if not Stalled.
 type verdict struct {
 	ready     ready.Judgement
 	lastError string

@@ -59,7 +59,6 @@ const ConfigMap = "extension-apiserver-authentication"
 
 var informed = []string{"get", "list", "watch"}
 
-// Rules by their purpose.
 var (
 	TokenReviews = []Rule{
 		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "no request with a token is " +
@@ -201,7 +200,6 @@ func (p *Checker) Ask(ctx context.Context) (required, optional []error, err erro
 			for _, verb := range one.verbs {
 				allowed, err := askPermission(ctx, need.Client, one, verb)
 				if err != nil {
-					// Other requests would time out too.
 					return nil, nil, fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.Flag, err)
 				}
 				if !allowed {

@@ -142,7 +142,6 @@ func (x *parts) internMeta(meta *metav1.ObjectMeta) {
 	}
 }
 
-// intern returns the value kept under the key; if none, it keeps the given value.
 func keep[T any](kept *lru.Cache, key string, value T) T {
 	if have, ok := kept.Get(key); ok {
 		return have.(T)

@@ -18,8 +18,7 @@ type Bar struct {
 	At name.Rel
 	// MinTail is the least length of a tail that passes, in labels; 0 means no bar.
 	Least int
-	// ByOwnName is true for an own name, false for a reserved name.
-	Own bool
+	Own   bool
 	// Undecided is true while Delegations may come to reserve the name (S4.22).
 	Unread bool
 }

@@ -175,7 +175,6 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	return above
 }
 
-// underscores is how a pattern matches the underscore labels of a name.
 type underscores int
 
 const (

@@ -23,7 +23,7 @@ type delta struct {
 	// owners are the changed owners, each once: first the dataOwners, of removed and added, then base names and hosts.
 	owners ownerChanges
 	named  int
-	// The number of the namespace's records in the zone.
+	// Of the namespace's records.
 	count     *law.Count
 	records   int64
 	admission rules.Admission

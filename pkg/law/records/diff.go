@@ -38,7 +38,6 @@ func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	return sizes, nil
 }
 
-// ownerChange is the data of a name before and after the write.
 type ownerChange struct {
 	at            name.Rel
 	before, after *law.Owner

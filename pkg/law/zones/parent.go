@@ -84,7 +84,6 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// parentage is a zone's relation to the zone above.
 type parentage struct {
 	parent    *law.Zone
 	delegates bool
@@ -104,7 +103,7 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf judges the relation by the present rules (S3.4–S3.11). has is the zone's holding.
+// parentOf returns the relation to the zone above (S3.4–S3.11). has is the zone's holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()

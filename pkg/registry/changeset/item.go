@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/direct"
 )
 
-// item is a change of a Record.
 type item struct {
 	index int
 	name  string

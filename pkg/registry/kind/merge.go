@@ -49,7 +49,6 @@ func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
-// setDeliveryFinalizer returns before's finalizers, with kubi.zone/delivery as written.
 func heldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }

@@ -89,7 +89,6 @@ func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	return err == nil && s.prefix.Contains(address)
 }
 
-// page is a part of a zone's entries, from resumeAt on.
 type page struct {
 	snapshot Snapshot
 	uid      string

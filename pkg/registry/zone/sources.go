@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// recordSources finds the Records behind entries, and keeps the last owner's.
 type recordSources struct {
 	ctx     context.Context
 	sources Sources

@@ -233,7 +233,6 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
-// validateHostName requires an owner name (S1.2) and a host name (S5.11).
 func validateHostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
