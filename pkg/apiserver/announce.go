@@ -153,7 +153,6 @@ func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message stri
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken reports a TSIG name that another key has (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }
@@ -234,7 +233,6 @@ func (a *announcer) writeQueued(ctx context.Context) {
 	}
 }
 
-// announceStalled reports a Zone that waits for a person, without a controller (S7.12).
 func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 	klog.Background().Info("A Zone is not delivered", "zone", klog.KObj(o), "reason", reason, "message", message)
 	if a.recorder == nil {

@@ -44,7 +44,6 @@ type views struct {
 
 var _ zone.Views = views{}
 
-// Snapshot returns the zone in memory once it has the step of object, just read from etcd.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
 	// Even a frozen zone is served if proven at this step.
@@ -115,8 +114,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps returns steps of the Set, else of the stored journal, and with entries their changes. A single read gives both:
-// the journal may be condensed in between.
+// Steps gets steps and entries by a single read: the journal may be condensed in between.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -134,7 +132,6 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, held(err)
 }
 
-// EndedZone returns the name and removed entries of a zone that ended after a serial (S3.7).
 func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.left(ctx, object, since)
 	if err != nil {

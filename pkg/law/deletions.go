@@ -97,7 +97,6 @@ func (z *Zone) YoungSince(before *Zone) *Excess {
 	return nil
 }
 
-// settledAt returns the serial that may be delivered.
 func (z *Zone) settledAt(h *Holding) serial.Serial {
 	if h.Settled() {
 		return z.Serial
@@ -191,7 +190,7 @@ type Taken struct {
 }
 
 // CountDeletions counts the step from z to c.Zone in c.Zone.Deletions, and begins or ends the hold (c.Holding). last is
-// z or, in a change set, the zone before the set. now is unix seconds.
+// z or, in a change set, the zone before the set.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers

@@ -143,7 +143,6 @@ func (h *Holding) HasLockedAt(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
 }
 
-// HasLockBelow reports whether a name strictly below n is locked.
 func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
@@ -160,8 +159,8 @@ func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement returns h with a lock on a name that namespace "by" left, until the cascade id has decided the Records
-// that wait there (S2.14).
+// WithReplacement locks a name that namespace "by" left, until the cascade id has decided the Records waiting there
+// (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -188,7 +187,7 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork returns h with the mark of a cascade that namespace "by" caused (S7.2), or h if id is "" or has a mark.
+// WithWork adds the mark of a cascade that namespace "by" caused (S7.2), unless id is "" or has a mark.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
@@ -248,8 +247,7 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds), and Overdue is not
-// set yet.
+// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds).
 func (h *Holding) OverdueAt(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false

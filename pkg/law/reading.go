@@ -49,7 +49,7 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// RequireAll ends the decision with a Need for all keys not yet read, if any.
+// RequireAll ends the decision with a Need for keys not yet read, if any.
 func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
@@ -72,7 +72,6 @@ func (r *Reading) Reread() {
 	panic(lacking{})
 }
 
-// HoldingOf returns the holding (the value under the name) of z.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two revisions

@@ -71,7 +71,7 @@ type Work struct {
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
 	Runner  string `json:"runner,omitempty"`
-	// Trace is the traceparent of the causing span, or "". No decision reads it.
+	// Trace is the traceparent of the causing span, or "".
 	Trace  string  `json:"tp,omitempty"`
 	Cursor *Cursor `json:"cursor,omitempty"`
 }

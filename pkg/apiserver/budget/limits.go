@@ -109,7 +109,6 @@ func (l Limits) Override(text string) (Limits, error) {
 	return l, nil
 }
 
-// octetsOf returns 0 for no limit.
 func (s Stock) of(quota int64) int64 {
 	if s.Percent > 0 {
 		return int64(s.Percent / 100 * float64(quota))

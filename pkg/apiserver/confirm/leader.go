@@ -28,8 +28,7 @@ const pageRecords = 128
 
 const (
 	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
-	// causeInterval. With Stalled (S7.4) these are less than 60 transactions, for any number of Records. A page waits
-	// causeDelay to become full.
+	// causeInterval. With Stalled (S7.4) these are less than 60 transactions, for any number of Records.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -53,8 +52,7 @@ type Config struct {
 	Ledger Ledger
 	// NewIndex returns an index whose informers, except that of Namespaces, are not started.
 	NewIndex func() *ready.Index
-	// WatchRecords watches all Records after the resourceVersion since. If since is "", the present Records come first,
-	// then a bookmark with metav1.InitialEventsAnnotationKey. Events contain copies.
+	// WatchRecords is kind.REST.WatchAll of the Records.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
 	Frozen       func() []cache.ObjectName
 	Registry     metrics.KubeRegistry

@@ -25,8 +25,7 @@ import (
 // turnRecords bounds the Records of a turn, so other zones and later changes come in between.
 const turnRecords = 1024
 
-// processZone writes the status of a turn of the zone's Records, and queues the zone again if there are more. uid ""
-// means no zone.
+// processZone writes a turn of the zone's Records, and queues the zone again if there are more. uid "" means no zone.
 func (l *leader) processZone(ctx context.Context, uid string) error {
 	var now *ready.Progress
 	if uid != "" {

@@ -344,7 +344,6 @@ func (p *Provider) writeBundle(ctx context.Context, registration *apiregistratio
 	return nil
 }
 
-// isTrustedFor reports whether this process has seen an authority in caBundle for d.
 func (p *Provider) settled(registration *apiregistrationv1.APIService, authority *x509.Certificate, d time.Duration) bool {
 	since, ok := p.trusted[identify(authority)]
 	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)

@@ -77,7 +77,7 @@ func (c Codec) shareFields(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Dele
 	c.last.Add(meta.UID, have)
 }
 
-// shareEqual replaces *of by remembered if equal, and returns *of; remembered for nil.
+// shareEqual replaces *of by remembered, if equal.
 func take[T any](of *T, remembered T) T {
 	if of == nil {
 		return remembered

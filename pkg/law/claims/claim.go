@@ -16,7 +16,7 @@ import (
 // Wildcards, CAA, policies, challenges, glue and cookies act across names, so claims of two tenants nest only by a
 // literal or shared rule (S4.7 to S4.15).
 
-// Claimant is a namespace that asks for a claim: the right to a name and all below.
+// Claimant is a namespace that asks for a claim (a name with all below).
 type Claimant struct {
 	*law.Reading
 	Zone      *law.Zone

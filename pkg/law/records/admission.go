@@ -22,7 +22,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 		return refusal
 	}
 	z, ns := x.zone, x.ask.Namespace
-	// Rules and claims; a claim that no rule allows any more gives way (S2.13).
+	// Rules and claims, of which some give way (S2.13).
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldsAt = x.findYielding(false, x.added.Type == rdata.DNAME)
@@ -137,7 +137,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar returns the bar at base. Only reservations bar a record with a claim there.
+// findBar returns the bar at base: reservations alone for a record with a claim there.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {

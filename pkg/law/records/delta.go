@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by a write of a Record, from the contribution removed to added; either may be nil.
+// delta is the change of a zone by a write of a Record. removed or added may be nil.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
@@ -36,7 +36,7 @@ type delta struct {
 	awaits   bool
 	notices  []law.Notice
 
-	// conflicts is true if data at or near the name excludes added (S5.6).
+	// conflicts is true if other data excludes added (S5.6).
 	conflicts bool
 	// claimedBy is the namespace whose claim refuses added (S2.14).
 	claimedBy string

@@ -54,7 +54,6 @@ func (l ownerChanges) after(at name.Rel) *law.Owner {
 	return nil
 }
 
-// Diff is a change of content.
 type Diff struct {
 	removed, added []content.Row
 	ttls           []content.TTLChange

@@ -145,7 +145,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	x.named = len(x.owners)
 	x.readFacts()
 	x.countRemoved()
-	// Admit added, or decide how the record goes on without it.
+	// Admit added, or let the record wait or stay.
 	if x.added != nil {
 		if locked := x.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
 			return nil, locked // the cascade of the lock brings the record
@@ -176,7 +176,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			return x.awaitEviction(plan), nil
 		}
 	}
-	// The record is admitted or leaves: count claims and hosts, and write the keys.
+	// Count claims and hosts, and write the keys.
 	if x.added != nil {
 		x.countClaim(x.added, x.admission, 1)
 	}

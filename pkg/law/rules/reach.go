@@ -72,7 +72,6 @@ func (s *Set) ListNamed() []Named {
 	return out
 }
 
-// Named is a reserved name.
 type Named struct {
 	Name       name.Rel
 	Namespaces []string

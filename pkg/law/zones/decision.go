@@ -56,7 +56,7 @@ type zoneDecision struct {
 	by string
 }
 
-// keepPending plans the Zone as pending: stored, with neither name nor content.
+// keepPending plans a Zone with neither name nor content.
 func (d *zoneDecision) stayPending(plan *law.Plan, reason, message string) *law.Plan {
 	spec := d.ask.After
 	plan.Orphan = spec.Waiting()

@@ -103,7 +103,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		return plan, nil
 	}
 	h := *holding
-	if (before == nil) != (after == nil) { // count them in the holding, the value under the zone's name
+	if (before == nil) != (after == nil) { // count Delegations
 		if h.Delegations++; after == nil {
 			h.Delegations -= 2
 		}

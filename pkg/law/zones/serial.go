@@ -61,8 +61,8 @@ func Remember(z *law.Zone) *law.LastSerial {
 }
 
 // findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
-// last serial, the floor of a restored store counts, whose backup may lack zones that began at a minimum ahead of the
-// floor: so the floor's Jump raises the minimum.
+// last serial, the floor of a restored store counts. Its Jump raises the minimum: the backup may lack zones that began
+// at a minimum ahead of the floor.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

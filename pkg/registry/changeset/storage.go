@@ -25,14 +25,13 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Set joins the writes of items, by index, in one transaction. A write waits at its commit until all others wait or have
-// ended.
+// Set joins the writes of items, by index, in one transaction: each waits at its commit for the others.
 type Set interface {
 	// Require sets the prerequisites, before the first write. An error means invalid text.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
 	// Context returns the context by which the storage's commit of write i joins the set.
 	Context(ctx context.Context, i int) context.Context
-	// EndRequest ends the request of write i. After a refusal the set commits nothing, and collects all refusals.
+	// EndRequest ends the request of write i. After a refusal the set commits nothing.
 	Leave(i int, refused bool)
 	// HasArrived reports whether write i has reached the commit, IsUnchanged whether the write changes nothing.
 	Came(i int) bool

@@ -297,8 +297,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier attempt wrote, or nil. A single Record proves the whole attempt, a
-// transaction, even if the prerequisites no longer hold.
+// findWritten returns a Record that an earlier attempt wrote, or nil. A single Record proves the attempt, even if the
+// prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -380,7 +380,7 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
-// answerError sets status for a refusal, and returns other errors. nil changes nothing.
+// answerError sets status for a refusal, and returns other errors.
 func (p *plan) takeError(ctx context.Context, err error) error {
 	var of apierrors.APIStatus
 	if err == nil {

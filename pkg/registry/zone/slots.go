@@ -28,7 +28,7 @@ func newSlots(total, each int) *slots {
 	return &slots{total: total, each: each, byUser: make(map[string]int)}
 }
 
-// acquire takes a slot until leave. readsAll is true for a user who may read all zones.
+// readsAll is true for a user who may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

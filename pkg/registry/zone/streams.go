@@ -42,7 +42,6 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 		watchSlots: newSlots(maxWatches, maxWatches), historySlots: newSlots(maxHistories, maxHistoriesEach), stall: stall}
 }
 
-// view is the storage of a subresource that streams, for query options O.
 type view[O runtime.Object] struct {
 	*streams
 	answer, options runtime.Object // empty

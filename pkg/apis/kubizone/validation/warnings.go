@@ -303,7 +303,6 @@ func ttlWarnings(ttl *int32, rule string) []string {
 		"write 86400 or less", *ttl))}
 }
 
-// localWarnings warns of a loopback, link-local or unspecified address without allowLocalAddresses.
 func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
 	address, err := netip.ParseAddr(text)
 	if at, err2 := netip.ParseAddrPort(text); err2 == nil {
