@@ -170,7 +170,7 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 
 const maxNames = 8
 
-// literalGrant is a name of a rule without "*".
+// literalGrant is a name by a pattern without "*".
 type givenName struct {
 	pattern string
 	at      name.Rel

@@ -181,7 +181,7 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
 }
 
-// attemptWrite sets status, or returns true if the Records have changed since they were read.
+// attemptWrite sets status, or returns true if the Records must be read again.
 func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	failure, err := p.checkMessage(ctx)
 	if err != nil {
