@@ -58,7 +58,7 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to write. find, if not nil, looks up the object; without an object the Event is dropped.
+// find, if not nil, looks up the object; without an object the Event is dropped.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string

@@ -51,12 +51,14 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	l.mu.Unlock()
 
 	left := false // the rate allowed no more
+	// A page of Ready Records, if Ready may be wrong now.
 	if scans {
 		var err error
 		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
 			return err
 		}
 	}
+	// A turn of due Records.
 	l.mu.Lock()
 	chosen := z.choosePages(&z.due, turnRecords)
 	l.mu.Unlock()
@@ -68,6 +70,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 			return err
 		}
 	}
+	// A page without the cause of Pending.
 	wait, err := l.nameCause(ctx, uid, z)
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.
 	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, bounded))
 }
 
-// ReadRemovedFQDN reads the ledger. Without a namespace it finds the Zones of former namespaces too.
+// ReadRemovedFQDN reads the ledger, without a namespace also Zones of former namespaces.
 func (h Reader) OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
 	*v1alpha1.Zone, error) {
 	bounded := boundLedger(ask, 0)

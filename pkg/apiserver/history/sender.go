@@ -92,7 +92,7 @@ func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, states map[u
 	}
 }
 
-// QueueRemoval adds the removal of a zone after its last step.
+// QueueRemoval adds the removal of a zone after the last step.
 func (s *Sender) QueueRemoval(uid string, last uint64, x *content.Removal) {
 	e := stored.EntryOfRemoval(uid, last+1, x)
 	s.queueItem(&zone.HistoryItem{FQDN: x.FQDN.String(), View: x.View, Namespace: x.Namespace, Name: x.Name, UID: uid, Step: e.Step,

@@ -88,7 +88,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the union; it fails if a state is no valid encoding.
+// Sum returns the state of the union, or fails if a state is no valid encoding.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {

@@ -76,7 +76,7 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// FirstClass returns the first class that the zone names, or if it names none, the first default class by name; else nil.
+// FirstClass returns the first class that the zone names, or without names the first default class by name; else nil.
 // The class must not be modified.
 func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs

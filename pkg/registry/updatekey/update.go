@@ -208,6 +208,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		}
 		return false, p.takeError(ctx, err)
 	}
+	// Write the changes as a change set.
 	writes := make([]rrsets.Change, len(changes))
 	for i, c := range changes {
 		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])

@@ -54,7 +54,6 @@ const (
 	maxSearch   = 255
 )
 
-// search selects entries by part of the owner name, by type, or by address or prefix.
 type search struct {
 	part   string // lower case; "" for every entry
 	rrtype rdata.Type

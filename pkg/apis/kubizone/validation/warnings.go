@@ -60,7 +60,6 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	return warnings
 }
 
-// maxNegative is the highest negativeResponseCache without a warning, in seconds.
 const maxNegative = 86400
 
 // Lower SOA timers give a warning (seconds).
@@ -106,7 +105,6 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(warnings)
 }
 
-// usualRetention is the default of --history-retention.
 const usualRetention = 168 * time.Hour
 
 // RetentionWarnings warns of a shorter historyRetention.
