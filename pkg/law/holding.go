@@ -153,8 +153,8 @@ func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// MayGainRecords reports whether an unfinished cascade may bring records to n, so that others must wait: HasLock, or the
-// zone's own namespace caused a cascade.
+// MayGainRecords reports whether an unfinished cascade may bring records to n, so that others must wait: HasLock, or
+// the zone's own namespace caused a cascade.
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }

@@ -214,7 +214,8 @@ type Deletions struct {
 	Own int
 	// PeriodStart is in unix seconds.
 	Since int64
-	// LeastStocks has the least stocks of the present period and the two before, without the content since the last write.
+	// LeastStocks has the least stocks of the present period and the two before, without the content since the last
+	// write.
 	Least [3]Stock
 	// PeakStock is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
 	Most *Stock

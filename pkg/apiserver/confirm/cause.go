@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// writeCauseOfZone writes the cause of a Pending Zone while no controller works. The next controller replaces the reason
-// NoController (S7.12).
+// writeCauseOfZone writes the cause of a Pending Zone while no controller works. The next controller replaces the
+// reason NoController (S7.12).
 func (l *leader) nameCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)

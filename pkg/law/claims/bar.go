@@ -73,7 +73,8 @@ func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar for a new record or zone at base: the deeper of FindReservedBar and the own name above (S4.9).
+// FindBar returns the bar for a new record or zone at base: the deeper of FindReservedBar and the own name above
+// (S4.9).
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}

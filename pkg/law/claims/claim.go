@@ -36,8 +36,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// mayShare reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules alone
-// if Rule gives the name to x's namespace, too (S4.13).
+// mayShare reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules
+// alone if Rule gives the name to x's namespace, too (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -207,8 +207,8 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where the
-// Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where
+// the Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

@@ -28,9 +28,9 @@ type Withdrawing struct {
 	Now                 time.Time
 }
 
-// UpdateWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is true
-// if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came back for
-// everything.
+// UpdateWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is
+// true if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came
+// back for everything.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true

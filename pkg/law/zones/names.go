@@ -235,7 +235,8 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 
 const maxKeeping = 8
 
-// isKeptByOthers reports whether a namespace outside the rule keeps the name by rules; otherwise the records give way (S2.13).
+// isKeptByOthers reports whether a namespace outside the rule keeps the name by rules; otherwise the records give way
+// (S2.13).
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {

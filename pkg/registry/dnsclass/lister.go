@@ -96,7 +96,8 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	return named, err
 }
 
-// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain, as each Bind9Cluster does (S11.30).
+// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain, as each Bind9Cluster does
+// (S11.30).
 func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {

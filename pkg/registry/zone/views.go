@@ -43,8 +43,8 @@ type Views interface {
 	// Steps returns the changes of the definition from serial since to until, oldest first, or ErrNotHeld. With
 	// entries, each change also has removed and added entries, SOA included.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
-	// EndedZone returns the last fqdn of an ended zone (S3.7), and a change that removes all RRsets that a provider may have
-	// since a serial, without TTL and data; or ErrNotHeld.
+	// EndedZone returns the last fqdn of an ended zone (S3.7), and a change that removes all RRsets that a provider may
+	// have since a serial, without TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 
