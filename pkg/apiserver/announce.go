@@ -58,7 +58,7 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to write. find, if not nil, looks up the object; without an object the Event is dropped.
+// find, if not nil, looks up the object; without an object the Event is dropped.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
@@ -149,12 +149,10 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 	a.queue.addEvent(e)
 }
 
-// announceRefused reports a refused dynamic update (S13.7).
 func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken reports a TSIG name that another key has (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }
@@ -168,6 +166,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
+// isRepeated also notes the event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -234,7 +233,6 @@ func (a *announcer) writeQueued(ctx context.Context) {
 	}
 }
 
-// announceStalled reports a Zone that waits for a person, without a controller (S7.12).
 func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 	klog.Background().Info("A Zone is not delivered", "zone", klog.KObj(o), "reason", reason, "message", message)
 	if a.recorder == nil {
@@ -246,7 +244,6 @@ func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 		zone: o})
 }
 
-// announceHeld reports a Zone held after a mass deletion (S7.5).
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {

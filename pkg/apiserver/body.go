@@ -20,9 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Bounds of a request body (S5.12). The generic server's bounds, 3 MiB and 10,000 levels and operations, admit bodies
-// that take minutes and gigabytes: a merge patch parses nested values again at each level, a JSON patch operation
-// copies its list, managers of 100,000 labels are insertion-sorted.
+// Bounds of a request body (S5.12). Bodies within the generic server's bounds, 3 MiB and 10,000 levels and operations,
+// may take minutes and gigabytes.
 const (
 	// maxBody is six times the largest stored object: JSON escapes an octet by up to six.
 	maxBody = 512 << 10
@@ -182,6 +181,7 @@ func (b *boundedBody) tooMany() error {
 		"%d entries (S5.12): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries)))
 }
 
+// largest is the greatest number of entries in a list or object.
 type jsonPlace struct {
 	depth, deepest int
 	// items counts objects and lists directly in the outermost value.

@@ -28,14 +28,14 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// asked is a write, real or dry run (S9). before is nil for a create.
+// budgetedWrite is a write, real or dry run (S9). before is nil for a create.
 type asked struct {
 	resource      schema.GroupResource
 	before, after sized
 }
 
-// An update that removes 1/shrinks of an object always passes, so a namespace beyond its budget shrinks an object of 96
-// KiB in at most two dozen updates, not octet by octet.
+// An update that removes 1/shrinks of an object always passes: a namespace beyond its budget shrinks 96 KiB in at most
+// two dozen updates.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -49,8 +49,8 @@ type budgetJudge struct {
 //   - the subresource finalizers, so that a zone can be delivered;
 //   - the subresource dnssec, so that no DS rollover waits for a busy tenant.
 //
-// A status is charged but not counted as stored: controllers must report, and S5.10 bounds its size. No Role of a
-// namespace grants status, finalizers or dnssec (S8.3, S12.2), so tenants cannot evade their budget.
+// A status is charged but not counted as stored: S5.10 bounds its size. No Role of a namespace grants status,
+// finalizers or dnssec (S8.3, S12.2).
 func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {

@@ -144,8 +144,7 @@ func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider)
 }
 
 // writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a
-// namespace must not suffice to claim that a provider removed a zone (S8.3), a key signs it (S12.2), or an UpdateKey
-// used a TSIG name (S13.2).
+// namespace do not suffice (S8.3, S12.2, S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
@@ -164,7 +163,6 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 			Rules: permissions.AuthenticationConfig})
 	}
 	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
-		// Name all missing permissions: one may be the cause.
 		missing, _, unanswered := rights.Ask(ctx)
 		return fmt.Errorf("authentication: %w", errors.Join(append(missing, err, unanswered)...))
 	}
@@ -261,7 +259,7 @@ func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As upstream. The limits bound the clients that can be authenticated in a second.
+	// As upstream.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

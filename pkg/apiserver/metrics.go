@@ -36,11 +36,11 @@ type Metrics struct {
 	certificates inventory.Certificates
 	// replicas is nil without Leases.
 	replicas func() ([]heartbeat.Replica, error)
-	// rooms counts keys by key prefix in etcd, -1 if unknown.
+	// keyCounts counts keys by key prefix in etcd, -1 if unknown.
 	rooms map[string]*atomic.Int64
 }
 
-// rooms has the kind of work that waits at each key prefix, or "".
+// countedPrefixes has the kind of work that waits at each key prefix, or "".
 var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
 // NewMetrics registers and returns the metrics.

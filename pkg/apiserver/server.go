@@ -371,7 +371,7 @@ func (s *Server) Loopback() *restclient.Config {
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
-// As returns a client configuration in this process with the user's rights.
+// ConfigAs returns a client configuration in this process with the user's rights.
 func (s *Server) As(user string) *restclient.Config {
 	config := restclient.CopyConfig(s.loopback)
 	config.Impersonate.UserName = user

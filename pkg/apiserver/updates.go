@@ -49,7 +49,6 @@ func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.A
 	return v1alpha1.AdoptingZone{}, name.Name{}, false
 }
 
-// RecordsOf reads from etcd. Errors include updatekey.ErrTooManyRecords.
 func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	found, err := u.ledger.RecordsAt(ctx, at, apex, namespace, names)

@@ -31,20 +31,19 @@ import (
 // views serves zones/entries and zones/changes (A2).
 type views struct {
 	set *zoneview.Set
-	// frozen returns why a zone's content (by UID) is unproven, or nil.
+	// frozenCause returns why a zone's content (by UID) is unproven, or nil.
 	frozen func(uid string) error
-	// stored returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
+	// readSteps returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
 	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
-	// journal returns all steps up to step n, and the content state before them.
+	// readJournal returns all steps up to step n, and the content state before them.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if unknown or withdrawn.
+	// readEnded returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if unknown or withdrawn.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
 var _ zone.Views = views{}
 
-// Snapshot returns the zone in memory once it has the step of object, just read from etcd.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
 	// Even a frozen zone is served if proven at this step.
@@ -63,7 +62,7 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// unproven is the error for readers of a frozen zone. Only the log has the cause, which may name other namespaces'
+// frozenError is the error for readers of a frozen zone. Only the log has the cause, which may name other namespaces'
 // Records (S1.8).
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
@@ -115,8 +114,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps returns steps of the Set, else of the stored journal, and with entries their changes. A single read gives both:
-// the journal may be condensed in between.
+// Steps gets steps and entries by a single read: the journal may be condensed in between.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -134,7 +132,6 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, held(err)
 }
 
-// Left returns the name and removed entries of a zone that ended after a serial (S3.7).
 func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.left(ctx, object, since)
 	if err != nil {
@@ -176,7 +173,6 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 // from the newest, proven state leads to before, the stored state at their beginning.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
-	// The newest state is proven, and so are steps that lead back to the stored state.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
 	for i := len(steps); ; i-- {

@@ -10,12 +10,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut has the NS, glue (S6.3) and DS (S6.16) of a delegated child in its parent zone.
+// CountedCut has the NS, glue (S6.3) and DS (S6.16) of a delegated child that the parent zone contains.
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// Counts returns cut with the DS records that the parent lists: ds if h.DS, else none.
+// CutWithDS returns cut with the DS records that the parent lists: ds if h.DS, else none. A nil cut stays nil.
 func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil

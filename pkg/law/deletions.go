@@ -23,24 +23,25 @@ const (
 
 // Excess compares the removals by the zone's own namespace with the limit.
 type Excess struct {
-	// Gone counts the removed RRsets, RRsets all before the removal.
+	// Removed counts the removed RRsets, RRsets all before the removal.
 	Gone, RRsets int
 	Percent      int64
 	NameServers  bool
 }
 
-// ExcessOf returns the removals since the hold h began.
+// ExcessOf returns the removals since h.Had, the stock before the hold.
 func (z *Zone) ExcessOf(h *Held) *Excess {
 	return &Excess{Gone: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
 }
 
-// Allowed returns the number of RRsets that may go without a hold.
+// Allowed returns the number of RRsets that may be removed without a hold.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
-// TooMany reports whether the removals exceed the percentage.
+// ExceedsPercent reports whether the removals exceed the percentage.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
+// Holds reports whether the removals hold the zone. With a limit of 100 % none do.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
 func (e *Excess) String() string {
@@ -68,6 +69,7 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
+// findHold returns the hold since the first stock with ExceedsPercent, else since the first with Holds; nil for none.
 func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -82,8 +84,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals of the present period, if this change would begin a hold if RRsets of any age
-// counted. Otherwise it returns nil, also if a user let removals through beforehand (S7.9).
+// YoungExcess returns the removals of the present period if this change would begin a hold with RRsets of any age
+// counted; else nil, also if a user let removals through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -102,7 +104,7 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo ends the periods until now. last is the stock since the last write.
+// advanceTo ends the periods before now (unix seconds). last is the stock since the last write.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
 	if now < d.Since {
@@ -180,15 +182,15 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken describes a change of content. Own marks an act of the zone's own namespace.
+// CountedStep describes a step for CountDeletions. Own marks an act of the zone's own namespace.
 type Taken struct {
 	Own bool
-	// NameServers is true if the last apex NS goes, BackNameServers if an apex NS comes.
+	// NS at the apex.
 	NameServers, BackNameServers bool
 }
 
-// CountDeletions counts the step from z to c.Zone, and begins or ends the hold. last is z or, in a change set, the zone
-// before the set.
+// CountDeletions counts the step from z to c.Zone in c.Zone.Deletions, and begins or ends the hold (c.Holding). last is
+// z or, in a change set, the zone before the set.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers
@@ -210,7 +212,7 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int6
 	switch settled := last.settledAt(&holding); {
 	case !t.Own:
 		return
-	case holding.Held != nil:
+	case holding.Held != nil: // ends once enough RRsets are back
 		held := *holding.Held
 		held.NameServers = (held.NameServers || t.NameServers) && !t.BackNameServers
 		holding.Held, c.Holding = &held, &holding

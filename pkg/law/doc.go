@@ -7,7 +7,7 @@
 // namespace of a zone, a "tenant" any other.
 //
 // Guarantees: (1) The same facts and request get the same answer, without clock, I/O or state. (2) A Plan names every
-// internal key that it changes, and depends only on facts that Seen marks as used, which a transaction compares (I5).
+// internal key that it changes, and depends only on facts that Facts marks as used, which a transaction compares (I5).
 // (3) A Plan changes at most one record and one zone (I1). (4) A Refusal names the rule and the remedy, and no foreign
 // namespace or object (S1.8).
 //

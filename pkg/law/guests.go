@@ -13,7 +13,7 @@ import (
 // A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so OwnerValue counts their
 // records.
 
-// GuestsAlone reports whether the name has data, all of guests.
+// HasGuestsOnly reports whether the name has data, all of guests.
 func (o *Owner) GuestsAlone() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
@@ -29,14 +29,13 @@ func (o *Owner) OfGuests() *Owner {
 
 // GuestsBelow counts names below a name that exist because of guests.
 type GuestsBelow struct {
-	// Cuts and Guests count the names with data of cuts alone, and of guests alone.
+	// CutNames counts the names with data of cuts alone, GuestNames of guests alone.
 	Cuts, Guests int
-	// Children counts the names right below with guests' data alone, without underscore names. First has the first
-	// FirstNames of them, in key order.
+	// Children counts the children (names right below) with only guests' data at and below, without underscore names.
+	// FirstChildren has the first FirstNames, in key order.
 	Children int
 	First    []name.Rel
 
-	// guests and hosts report data of guests, and of others, at or below last, the last child.
 	last          name.Rel
 	guests, hosts bool
 }

@@ -87,7 +87,7 @@ type CascadeMark struct {
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// TakesIn reports whether any mark has TakesIn.
+// HasPendingDelegations reports whether any mark has TakesIn.
 func (h *Holding) TakesIn() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
@@ -102,6 +102,7 @@ type ZoneBelow struct {
 
 type ZonesBelow struct{ Zones []ZoneBelow }
 
+// Origin is a removed zone: uid and name.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
@@ -134,8 +135,10 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
+// HasLock reports whether n, or a name above or below, is locked (S2.10).
 func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.HasLockedBelow(n) }
 
+// HasLockAt reports whether n or a name above is locked.
 func (h *Holding) HasLockedAt(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
 }
@@ -144,14 +147,14 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether the cascade has a lock. Only such cascades bring records to locked names (S2.9), also
+// HasLockOf reports whether the cascade id has a lock. Only such cascades bring records to locked names (S2.9), also
 // records on the way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// Gains reports whether an unfinished cascade may still bring records to n, so that others must wait: n, or a name
-// above or below, is locked (S2.10), or the zone's own namespace caused a cascade.
+// MayGainRecords reports whether an unfinished cascade may bring records to n, so that others must wait: HasLock, or
+// the zone's own namespace caused a cascade.
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
@@ -184,7 +187,7 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that the namespace "by" caused (S7.2), unless id is "" or marked.
+// WithWork adds the mark of a cascade that namespace "by" caused (S7.2), unless id is "" or has a mark.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
@@ -214,7 +217,7 @@ const MaxRemovals = 16
 // MaxEnds bounds removed and ended zones together. It is higher, so that removals do not keep zones from ending (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountGained counts the zones whose records a namespace's cascades move here.
+// CountIncomingZones counts the zones whose records a namespace's cascades move here.
 func (h *Holding) CountGained(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {
@@ -244,6 +247,7 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
+// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds).
 func (h *Holding) OverdueAt(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false

@@ -111,6 +111,7 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
+// Awaited is the value of KindAwaited and KindTouched.
 type Awaited struct{ Any bool }
 
 // FloorKey is the key of the serial from which, after a restore, zones without a last serial continue.

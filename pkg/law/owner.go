@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Digest is a SHA-256 hash.
+// Digest is SHA-256.
 type Digest [sha256.Size]byte
 
 func (d Digest) MarshalText() ([]byte, error) {
@@ -64,6 +64,7 @@ type Owner struct {
 	Pointers int `json:"r,omitempty"`
 }
 
+// Naming counts the Delegations that reserve a name for a namespace.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
@@ -121,15 +122,15 @@ type Member struct {
 type OwnersBelow struct {
 	Names  int
 	Claims []Claim
-	// Named counts the names that Delegations reserve, NamedFor those for each namespace.
+	// ReservedNames counts the names that Delegations reserve, ReservedFor by namespace.
 	Named    int
 	NamedFor []Naming
-	// Pointed has the first MaxPointed names with Pointers and no records.
+	// PointerHosts has the first MaxPointerHosts names with Pointers and no records.
 	Pointed []name.Rel
 	GuestsBelow
 }
 
-// NamesOthers reports whether Delegations reserve a name for others, but not for the namespace.
+// ReservesForOthers reports whether Delegations reserve a name for others, but not for the namespace.
 func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -173,7 +174,7 @@ const (
 	MaxValuesAtName = 1000 // a value counts for each TTL
 	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
-	// MaxPointed bounds a record's hosts that are looked up and counted (S4.26).
+	// MaxPointerHosts bounds a record's hosts that are looked up and counted (S4.26).
 	MaxPointed = 8
 )
 
@@ -199,6 +200,7 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
+// SharesType reports whether the name has values of c's type besides those of c.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
@@ -322,6 +324,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
+// CountDistinct counts values, each once for all TTLs, and their octets on the wire.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -378,7 +381,7 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Names reports whether the claim counts records beside own records at underscore names.
+// Holds reports whether the claim keeps its name from others: own records at underscore names alone do not.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
 // CountClaim adds n (1 or -1) to a claim; own is true for the zone's own namespace. It returns false if a count would

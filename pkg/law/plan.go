@@ -16,8 +16,7 @@ import (
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
-	// Need lists the keys of missing facts.
-	Need []Key
+	Need    []Key
 }
 
 // Plan is the set of writes of a decision. Nil fields write nothing, except that a decision about a Record or
@@ -28,7 +27,7 @@ type Plan struct {
 	Writes      []Write
 	Work        *Work
 	PendingCuts []PendingCut
-	// Orphan has the index keys of a waiting record or pending zone, OrphanBefore the former keys.
+	// Waiting has the index keys of a waiting record or pending zone, WaitingBefore the former keys.
 	Orphan, OrphanBefore *Waiting
 	Delegation           *DelegationPlacement
 	// Rule is the pattern that allowed the record, for the audit log.
@@ -69,9 +68,10 @@ type Placement struct {
 	Serial    serial.Serial
 	Reason    string
 	Message   string
-	// HasClass is Zone.HasClass. Served is true if the zone is Served, and settled with the record.
+	// HasClass is the Zone's; Served too, if settled with the record.
 	HasClass, Served bool
-	Stays            bool
+	// Stays is true if the zone's content does not change.
+	Stays bool
 	// EndsAt estimates the end of the record's period, unix seconds; 0 for none (S2.12).
 	EndsAt int64
 }
@@ -86,12 +86,11 @@ type ZoneChange struct {
 	Gone                bool
 	// TakesOver is true if a new zone takes names or zones from the zone above.
 	TakesOver bool
-	// Ended is the former zone, if it ends and becomes pending (S3.5).
+	// EndedZone is the former state, if the zone ends (S3.5).
 	Ended *Zone
-	// Held is true if the change begins a hold (S7.5). Young has removals that would if the RRsets were older.
 	Held  bool
-	Young *Excess
-	// Notices has Events for other namespaces.
+	// YoungExcess has removals that would begin a hold if the RRsets were older (S7.5).
+	Young   *Excess
 	Notices []Notice
 	// EndsAt estimates the zone's end, unix seconds; 0 leaves the former.
 	EndsAt int64

@@ -11,13 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// The holder of a host serves the clients of records that lead to the host (S4.26).
-
-// PointerTypes lead clients to a host.
+// PointerTypes lead clients to a host (S4.26).
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// ListPointed returns the base names of the first MaxPointed hosts in a zone to which c leads, without the apex. c may
-// be nil.
+// ListPointerHosts returns the base names of the first MaxPointerHosts hosts in a zone to which c leads, without the
+// apex. c may be nil.
 func (c *Contribution) ListPointed(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Reading gives a decision its facts. At a missing fact Get panics with lacking, and Decide recovers.
+// Reading gives a decision its facts (stored values). At a fact not yet read, Get panics with missingFacts, and Decide
+// recovers.
 type Reading struct {
 	seen  *Seen
 	needs []Key
@@ -48,6 +49,7 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
+// RequireAll ends the decision with a Need for keys not yet read, if any.
 func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
@@ -110,9 +112,10 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	return name.Name{}, nil
 }
 
-// RuledFor returns z with the rules of Delegations for a namespace.
+// WithRulesFor returns z with the rules of Delegations for a namespace.
 func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
 
+// WithRulesExcept is WithRulesFor without the named Delegation.
 func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
@@ -132,12 +135,12 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneKnownTo reports whether the namespace may know of the zone (S1.8), also by rules of Delegations.
+// ZoneVisibleTo reports whether the namespace may know of the zone (S1.8), also by rules of Delegations.
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
 
-// NameContact adds the contact of z, a result of RuledFor, to a refusal that the zone's owner can lift, if the
+// NameContact adds the contact of z, a result of WithRulesFor, to a refusal that the zone's owner can lift, if the
 // namespace may know the zone (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {

@@ -17,7 +17,7 @@ type Record struct {
 	Type                 rdata.Type
 	TTL                  *uint32
 	Values               []rdata.Value
-	// Repeated has further spellings of Values (RFC 2181 §5).
+	// RepeatedValues has further spellings of Values (RFC 2181 §5).
 	Repeated []rdata.Value
 	Created  int64
 	// Terminating is true if the record or its namespace is being deleted: no zone adopts it (S2.6).
@@ -29,7 +29,7 @@ type Record struct {
 // Absolute reports whether the name is absolute (S1.1).
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
-// Adopted is a record's contribution to its zone.
+// Adoption is a record's contribution to its zone.
 type Adopted struct {
 	Zone Ref
 	// FQDN is set if Owner is zero: the owner of an absolute name follows from the zone.

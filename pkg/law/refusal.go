@@ -37,7 +37,7 @@ type Refusal struct {
 	Message string
 	// Rule is the number that Message cites, or "".
 	Rule string
-	// Contact is that of a zone whose owner can lift the refusal, if the namespace may know it.
+	// Contact is of a zone whose owner can lift the refusal, or "".
 	Contact string
 }
 
@@ -139,8 +139,7 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a write at a locked name. The reason is NameHeld: an object refused in a cascade waits like
-// others, and Moving is for Records that had a zone.
+// RefuseMoving refuses a write at a locked name. The reason is NameHeld; Moving is for Records that had a zone.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -7,9 +7,9 @@ import (
 	"iter"
 )
 
-// Seen has the facts of a decision; nil if the store has no value.
+// Facts has the values read for a decision, by key; nil if the store has no value.
 type Seen struct {
-	// Look puts a fact that needs no read of the store into Seen, and reports whether it did. It may be nil.
+	// LoadCached puts a fact that needs no read of the store into Facts, or returns false. It may be nil.
 	Look func(Key) bool
 
 	facts []fact
@@ -27,7 +27,7 @@ type fact struct {
 
 func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
 
-// Forget removes all facts and keeps the memory.
+// Reset removes all facts and keeps the memory.
 func (s *Seen) Forget() {
 	clear(s.facts)
 	s.facts, s.index = s.facts[:0], nil

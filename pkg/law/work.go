@@ -58,8 +58,9 @@ type Work struct {
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
 	// Yields is a base name where data that no rule allows gives way to another namespace (S2.13).
-	Yields name.Rel        `json:"yields,omitzero"`
-	Had    *content.Header `json:"had,omitempty"`
+	Yields name.Rel `json:"yields,omitzero"`
+	// Had is the header of the ended zone.
+	Had *content.Header `json:"had,omitempty"`
 	// Left is a terminating namespace: the work waits for a new namespace of this name (S2.6).
 	Left string `json:"left,omitempty"`
 	// Times counts extensions; each restarts the runner.
@@ -70,7 +71,7 @@ type Work struct {
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
 	Runner  string `json:"runner,omitempty"`
-	// Trace is the traceparent of the causing span, or "". No decision reads it.
+	// Trace is the traceparent of the causing span, or "".
 	Trace  string  `json:"tp,omitempty"`
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
@@ -150,6 +151,7 @@ func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
+// MatchesTarget reports whether the object waits for the scan's Target, or at or below its (View, Name).
 func (w *Waiting) For(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
@@ -164,6 +166,7 @@ func (w *Work) Release(z *Zone, namespaces []string) {
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
 }
 
+// RulesChanged reports whether the work decides records again in a zone that stays.
 func (w *Work) RulesChanged() bool {
 	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
 }

@@ -50,13 +50,13 @@ type Zone struct {
 	Ref
 	View   string
 	Header content.Header
-	// Made are the RRsets of spec.nameServers, MadeNames its hosts at or below the apex, all own names (S6.2). Complete
-	// sets both.
+	// NSSets are the RRsets of spec.nameServers, NSHosts its hosts at or below the apex, all own names (S6.2).
+	// SetNameServers sets both.
 	Made      []content.RRset
 	MadeNames []name.Rel
 	ZoneSettings
-	// Pending is true for a zone without a name, which waits for ZoneRef or, after its end, for a rule at Wanted
-	// (S3.2).
+	// Pending is true for a zone without a name, which waits for ZoneRef or, after its end, for a rule at
+	// WantedName (S3.2).
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
@@ -106,7 +106,7 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone is own or has a rule for the namespace. To others it is absent (S2.3).
+// visibleTo reports whether the zone is the namespace's or has a rule for it (S2.3).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -182,7 +182,7 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
-// DigestRules returns a digest of a namespace's rules for records or zones in z, a result of RuledFor.
+// DigestRules returns a digest of a namespace's rules for records or zones in z, a result of WithRulesFor.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.given) {
@@ -198,7 +198,7 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// IsOwn reports whether the zone's own namespace claims this base name.
+// HasOwnClaim reports whether the zone's own namespace claims this base name.
 func (o *Owner) IsOwn(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Names()
@@ -212,11 +212,12 @@ func (o *Owner) HasTenant(z *Zone) bool {
 type Deletions struct {
 	// Own counts RRsets that the zone's own namespace added, less those removed. Only differences matter.
 	Own int
-	// Since is the start of the present period, unix seconds.
+	// PeriodStart is in unix seconds.
 	Since int64
-	// Least has the least stocks of the present period and the two before, without the content since the last write.
+	// LeastStocks has the least stocks of the present period and the two before, without the content since the last
+	// write.
 	Least [3]Stock
-	// Most is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
+	// PeakStock is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
 	Most *Stock
 }
 
@@ -239,12 +240,12 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// RuleSet returns the rules of the Zone and, after RuledFor, of Delegations.
+// RuleSet returns the rules of the Zone and, after WithRulesFor, of Delegations.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
 }
 
-// WithoutGiven returns the stored form, without rules of Delegations.
+// WithoutDelegated returns the stored form, without rules of Delegations.
 func (z *Zone) WithoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z

@@ -143,7 +143,7 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 				return is, ""
 			}
 		}
-		// Candidates differ in one place: a letter too many, missing or wrong, two swapped, or another case.
+		// Candidates differ by a letter too many, missing or wrong, two swapped, or another case.
 		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
 		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 			same++

@@ -51,13 +51,13 @@ type Budgets struct {
 	accounts map[string]*account
 	creating map[string]int64 // Bind9Clusters in creation, by namespace
 	counted  bool
-	fresh    map[string]int64 // by namespace, during a count
+	fresh    map[string]int64 // octets by namespace, during a count
 	swept    time.Time
 }
 
 type account struct {
 	stored int64
-	// charged is the octets written, less those paid off at the rate Written until "at".
+	// chargedOctets were written, and not yet deducted at the rate limits.Written until the time "updated".
 	charged float64
 	at      time.Time
 	text    string
@@ -133,7 +133,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// Recount implements ledger.Sizes, with Add and Counted.
+// BeginCount implements ledger.Sizes, with Add and EndCount.
 func (b *Budgets) Recount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,7 +151,7 @@ func (b *Budgets) Add(namespace string, octets int64) {
 	b.currentAccount(namespace).stored += octets
 }
 
-// Counted ends a count.
+// EndCount ends a count.
 func (b *Budgets) Counted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// nameCauseOfZone writes the cause of a Pending Zone while no controller works. The next controller replaces the reason
-// NoController (S7.12).
+// writeCauseOfZone writes the cause of a Pending Zone while no controller works. The next controller replaces the
+// reason NoController (S7.12).
 func (l *leader) nameCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)
@@ -59,8 +59,8 @@ func setStalled(conditions *[]metav1.Condition, stalled *metav1.Condition) {
 	}
 }
 
-// chooseUnnamed returns a page of Records that lack the cause of their Pending, or nil, and the time until the next
-// page, 0 for none or now.
+// chooseNoCause removes and returns a page of Records that lack the cause of their Pending, or nil, and the time until
+// the next page, 0 for none or now.
 func (l *leader) chooseUnnamed(z *zone) (page []law.Ref, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

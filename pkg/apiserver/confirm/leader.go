@@ -28,8 +28,7 @@ const pageRecords = 128
 
 const (
 	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
-	// causeInterval. With Stalled (S7.4) these are less than 60 transactions, for any number of Records. A page waits
-	// causeDelay to become full.
+	// causeInterval. With Stalled (S7.4) these are less than 60 transactions, for any number of Records.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -53,8 +52,7 @@ type Config struct {
 	Ledger Ledger
 	// NewIndex returns an index whose informers, except that of Namespaces, are not started.
 	NewIndex func() *ready.Index
-	// WatchRecords watches all Records after the resourceVersion since. If since is "", the present Records come first,
-	// then a bookmark with metav1.InitialEventsAnnotationKey. Events contain copies.
+	// WatchRecords is kind.REST.WatchAll of the Records.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
 	Frozen       func() []cache.ObjectName
 	Registry     metrics.KubeRegistry
@@ -96,7 +94,7 @@ type leader struct {
 	frozen *ready.FrozenZones
 	queue  workqueue.TypedRateLimitingInterface[string] // UIDs of zones
 	stalls ready.Stalls
-	// wrong and others have wrongRate and otherRate.
+	// Of revokeRate and otherRate.
 	wrong, others *rate.Limiter
 	// causes is for causes that the platform ends.
 	causes, zoneWrites *rate.Limiter
@@ -143,7 +141,7 @@ type tracker struct {
 	mu sync.Mutex
 	// zones is by UID; "" has the Records in no zone.
 	zones map[string]*zone
-	// in maps an open Record to the UID of its zone.
+	// openIn maps an open Record to the UID of its zone.
 	in map[law.Ref]string
 }
 
@@ -156,15 +154,15 @@ type zone struct {
 	progress *ready.Progress
 	// open has the Records not Ready, trimmed.
 	open map[law.Ref]*v1alpha1.Record
-	// due has Records to judge and write, unnamed the Pending Records that lack the known cause.
+	// due has Records to judge and write, noCause the Pending Records that lack the known cause.
 	due, unnamed dueRecords
-	// unnamedSince is when the next page of unnamed began to wait. causes is for causes that the zone's owner ends.
+	// noCauseSince is when the next page of noCause began to wait. causes is for causes that the zone's owner ends.
 	unnamedSince time.Time
 	causes       *rate.Limiter
 	// scans is true while all Ready Records must be judged, from cursor on.
 	scans  bool
 	cursor string
-	// stalls has the open Records that may later be Stalled; stalling is its set.
+	// stallTimes has the open Records that may later be Stalled, inStallTimes the same as a set.
 	stalls   waits
 	stalling map[law.Ref]bool
 }

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-// tally counts waiting Records by namespace.
 type tally struct {
 	mu sync.Mutex
 	of map[law.Ref]waiting
@@ -26,8 +25,8 @@ type tally struct {
 	withdrawn            int
 }
 
-// waiting has the reasons of a Record's conditions Ready and Adopted. ready is "" if confirmed or in no zone; adopted
-// is "" in a zone.
+// waiting has the reasons of a Record's conditions Ready and Adopted. readyReason is "" if confirmed or in no zone;
+// adoptedReason is "" in a zone.
 type waiting struct {
 	ready, adopted string
 	withdrawn      bool

@@ -196,7 +196,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 }
 
-// markDue adds a Record to due or unnamed if its status differs. The caller holds mu.
+// markDue adds a Record to due or noCause if its status differs. The caller holds mu.
 func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked bool) {
 	v, differs := l.judgeRecord(uid, z, record)
 	switch {
@@ -250,7 +250,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		record.Status.LastDeliveryError != v.lastError || !ready.SameStall(conditions, v.stalled)
 }
 
-// names reports whether the verdict only adds the cause to a Pending Record.
+// addsCauseOnly reports whether the verdict only adds the cause to a Pending Record.
 func (v *verdict) names(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&

@@ -25,6 +25,7 @@ import (
 // turnRecords bounds the Records of a turn, so other zones and later changes come in between.
 const turnRecords = 1024
 
+// processZone writes a turn of the zone's Records, and queues the zone again if there are more. uid "" means no zone.
 func (l *leader) processZone(ctx context.Context, uid string) error {
 	var now *ready.Progress
 	if uid != "" {
@@ -50,12 +51,14 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	l.mu.Unlock()
 
 	left := false // the rate allowed no more
+	// A page of Ready Records, if Ready may be wrong now.
 	if scans {
 		var err error
 		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
 			return err
 		}
 	}
+	// A turn of due Records.
 	l.mu.Lock()
 	chosen := z.choosePages(&z.due, turnRecords)
 	l.mu.Unlock()
@@ -67,6 +70,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 			return err
 		}
 	}
+	// A page without the cause of Pending.
 	wait, err := l.nameCause(ctx, uid, z)
 	if err != nil {
 		return err
@@ -89,7 +93,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	return nil
 }
 
-// nameCause writes a page of unnamed, and returns the time until the next page.
+// writeCauses writes a page of noCause, and returns the time until the next page.
 func (l *leader) nameCause(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
 	page, wait := l.chooseUnnamed(z)
 	if page == nil {
@@ -313,7 +317,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.others
 }
 
-// answers reports whether the verdict first confirms a Record's last change. No rate limits such a write.
+// confirmsChange reports whether the verdict first confirms a Record's last change. No rate limits such a write.
 func (v *verdict) answers(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered

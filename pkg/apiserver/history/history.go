@@ -81,7 +81,7 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 	return out, nil
 }
 
-// OfZone reads the ledger.
+// ReadZone reads the ledger.
 func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
 	bounded, err := h.askLedger(object.Namespace, ask)
 	if err != nil {
@@ -100,7 +100,7 @@ func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
 	return past.DescribeLast(&step)
 }
 
-// OfRemoved reads the ledger.
+// ReadRemoved reads the ledger.
 func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.HistoryAsk) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
 	bounded, err := h.askLedger(namespace, ask)
 	if err != nil {
@@ -109,7 +109,7 @@ func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.
 	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, bounded))
 }
 
-// OfRemovedFQDN reads the ledger. Without a namespace it finds the Zones of former namespaces too.
+// ReadRemovedFQDN reads the ledger, without a namespace also Zones of former namespaces.
 func (h Reader) OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
 	*v1alpha1.Zone, error) {
 	bounded := boundLedger(ask, 0)
@@ -137,7 +137,7 @@ func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.Histor
 	return out, was, err
 }
 
-// OfRecords reads the ledger, and the zones of existing Records from the watch cache.
+// ReadRecords reads the ledger, and the zones of existing Records from the watch cache.
 func (h Reader) OfRecords(ctx context.Context, of zone.OfRecords, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
 	bounded, err := h.askLedger(of.Namespace, ask)
 	if err != nil {

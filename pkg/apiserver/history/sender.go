@@ -37,7 +37,7 @@ const (
 type Config struct {
 	// Retention applies to zones without historyRetention. Nil means 168h.
 	Retention *time.Duration
-	// To is the file or HTTP receiver of all steps, or "".
+	// Target is the file or HTTP receiver of all steps, or "".
 	To string
 }
 
@@ -92,7 +92,7 @@ func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, states map[u
 	}
 }
 
-// QueueRemoval adds the removal of a zone after its last step.
+// QueueRemoval adds the removal of a zone after the last step.
 func (s *Sender) QueueRemoval(uid string, last uint64, x *content.Removal) {
 	e := stored.EntryOfRemoval(uid, last+1, x)
 	s.queueItem(&zone.HistoryItem{FQDN: x.FQDN.String(), View: x.View, Namespace: x.Namespace, Name: x.Name, UID: uid, Step: e.Step,

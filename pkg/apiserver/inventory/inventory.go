@@ -21,7 +21,8 @@ import (
 
 const processSelf = "apiserver"
 
-// Reader reads the Installation from the server's memory, and its Certificates. Began, EtcdState and Gone are required.
+// Reader reads the Installation from the server's memory, and its Certificates. Began, EtcdState and ListGone are
+// required.
 type Reader struct {
 	Began time.Time
 	// Parts lists other processes within this process.
@@ -29,7 +30,7 @@ type Reader struct {
 	// Processes is nil outside a pod.
 	Processes *heartbeat.Watcher
 	EtcdState func() (state maintenance.State, full, corrupt bool)
-	// Gone lists deleted namespaces that left objects; false if unknown.
+	// ListGone lists deleted namespaces that left objects; false if unknown.
 	Gone func() ([]string, bool)
 	// Permissions lists missing RBAC rules; nil without a kube-apiserver.
 	Permissions func() []string

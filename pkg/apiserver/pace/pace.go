@@ -17,8 +17,8 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// A request holds a seat of priority and fairness while its body arrives and the response is sent, without limit: even
-// the 504 of a timeout waits for the blocked write. So a few hundred stalled requests took all seats.
+// A request holds a seat of priority and fairness until the response is sent, and even a 504 waits for a blocked write:
+// a few hundred stalled requests took all seats.
 
 // clientTimeout bounds a stall, at a third of other requests' wait for a seat.
 const clientTimeout = 5 * time.Second
@@ -43,7 +43,7 @@ func (p *pace) end(octets int) {
 }
 
 // EndSlowClients ends requests of stalled clients. Long-running requests are exempt: they hold no seat and end stalled
-// readers themselves. It must be the outermost filter, to cover the responses of the others.
+// readers themselves. The filter must be outermost, to cover the responses of the others.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

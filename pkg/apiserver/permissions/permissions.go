@@ -59,7 +59,6 @@ const ConfigMap = "extension-apiserver-authentication"
 
 var informed = []string{"get", "list", "watch"}
 
-// Rules by their purpose.
 var (
 	TokenReviews = []Rule{
 		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "no request with a token is " +
@@ -122,7 +121,7 @@ type Checker struct {
 	Needs []Need
 
 	mutex sync.Mutex
-	// wrong is why the server is not ready. Rules revoked later are in lacks only.
+	// notReady is why the server is not ready. Rules revoked later are in missing only.
 	wrong error
 	asked bool
 	lacks []string
@@ -201,7 +200,6 @@ func (p *Checker) Ask(ctx context.Context) (required, optional []error, err erro
 			for _, verb := range one.verbs {
 				allowed, err := askPermission(ctx, need.Client, one, verb)
 				if err != nil {
-					// Other requests would time out too.
 					return nil, nil, fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.Flag, err)
 				}
 				if !allowed {

@@ -137,7 +137,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	return &next, why, nil
 }
 
-// due is true after two thirds of a certificate's life, or before its beginning.
+// isDue is true after two thirds of a certificate's life, or before its beginning.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))

@@ -83,9 +83,9 @@ type Provider struct {
 
 	// pass serializes RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trusted has the time since which this process has seen an authority in caBundle. Guarded by pass.
+	// trustedSince has the time since which this process has seen an authority in caBundle. Guarded by pass.
 	trusted map[identity]time.Time
-	// last is the Secret's last content. Guarded by pass.
+	// lastRead is the Secret's last content. Guarded by pass.
 	last *material
 
 	mu        sync.RWMutex

@@ -26,7 +26,7 @@ const (
 // also writes its Zone's status, so equal large fields of an object's successive versions share memory.
 type Codec struct {
 	runtime.Codec
-	last *lru.Cache // from types.UID to pieces
+	last *lru.Cache // from types.UID to sharedFields
 	*parts
 }
 
@@ -77,6 +77,7 @@ func (c Codec) shareFields(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Dele
 	c.last.Add(meta.UID, have)
 }
 
+// shareEqual replaces *of by remembered, if equal.
 func take[T any](of *T, remembered T) T {
 	if of == nil {
 		return remembered

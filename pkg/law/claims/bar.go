@@ -12,18 +12,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar closes a name, with all below, to a tenant's patterns with "*", unless their tail (the labels behind the last
-// "*") is at or below the name (S4.9, S4.20).
+// Bar closes Name, with all below, to a tenant's patterns with "*", unless their tail (the labels behind the last "*")
+// is at or below Name (S4.9, S4.20).
 type Bar struct {
 	At name.Rel
-	// Least is the least length of a tail that passes, in labels; 0 means no bar.
+	// MinTail is the least length of a tail that passes, in labels; 0 means no bar.
 	Least int
 	Own   bool
-	// Unread is true if Delegations that may reserve the name are unread (S4.22).
+	// Undecided is true while Delegations may come to reserve the name (S4.22).
 	Unread bool
 }
 
-// FindNamed returns the bar at the deepest name at or above base that is reserved for others alone (S4.20).
+// FindReservedBar returns the bar at the deepest name at or above base reserved for others alone (S4.20).
 func (c *Claimant) FindNamed(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -62,7 +62,7 @@ func (c *Claimant) isNamed(n name.Rel, found []rules.NamedAbove) (named, mine bo
 	return named || o != nil && len(o.Named) > 0, mine || o.IsNamedFor(c.Namespace)
 }
 
-// FindMine returns the deepest name at or above base reserved for the namespace.
+// FindReservedName returns the deepest name at or above base reserved for the namespace.
 func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	found := c.findRules(base)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
@@ -73,7 +73,8 @@ func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar for a new record or zone at base: the deeper of FindNamed and the own name above (S4.9).
+// FindBar returns the bar for a new record or zone at base: the deeper of FindReservedBar and the own name above
+// (S4.9).
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -103,7 +104,7 @@ func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel
 	return name.Rel{}, false
 }
 
-// isOwn reports whether n, without a claim of the tenant, is an own name (S4.10).
+// isOwnName reports whether n, without a claim of the tenant, is an own name (S4.10).
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.MadeNames, n) || o.IsOwn(z) || z.RuleSet().ListsShared(n) || c.isService(n) ||

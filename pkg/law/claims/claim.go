@@ -16,6 +16,7 @@ import (
 // Wildcards, CAA, policies, challenges, glue and cookies act across names, so claims of two tenants nest only by a
 // literal or shared rule (S4.7 to S4.15).
 
+// Claimant is a namespace that asks for a claim (a name with all below).
 type Claimant struct {
 	*law.Reading
 	Zone      *law.Zone
@@ -35,8 +36,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules alone
-// if Rule gives the name to x's namespace, too (S4.13).
+// mayShare reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules
+// alone if Rule gives the name to x's namespace, too (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -105,12 +106,12 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.ownBelow)
 }
 
-// Widens reports whether the request may extend a shared claim at base to all names below.
+// WidensClaim reports whether the request may extend a shared claim at base to all names below.
 func (c *Claimant) Widens(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
 
-// RefuseData refuses an owner at or below an underscore name with own data (S4.14).
+// RefuseOwnData refuses an owner at or below an underscore name with own data (S4.14).
 func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -177,7 +178,8 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnName reports whether a name without claim of the tenant is own for the request (S4.10, S4.12, S4.13, S4.16).
+// isOwnForRequest is isOwnName, but literal and shared rules (Admission) except some own names (S4.10, S4.12, S4.13,
+// S4.16).
 func (c *Claimant) isOwnName(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
@@ -205,8 +207,8 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where the
-// Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where
+// the Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -234,7 +236,8 @@ func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().NamesSharedFor(n, x.Namespace)
 }
 
-// othersBelow describes names or zones of others strictly below n, except claims by literal rules (S4.12).
+// describeOthersBelow describes names or zones of others strictly below n, except claims by literal rules (S4.12); ""
+// for none.
 func (c *Claimant) othersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
@@ -269,7 +272,7 @@ func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// zonesBelow reports whether "which" selects another namespace's zone at or below a name, with no zone between.
+// hasOthersZone reports whether "which" selects another namespace's zone at or below a name, with no zone between.
 func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
 	if below == nil {

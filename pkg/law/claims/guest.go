@@ -15,15 +15,14 @@ import (
 // A guest's record (a tenant's at an underscore name, S4.14) makes the names above exist, which hides them from
 // wildcards (RFC 4592 §2.2.2).
 
-// Answer describes the wildcard that answers for a name without data.
+// WildcardAnswer describes the wildcard that answers for a name without data.
 type Answer struct {
 	Wildcard name.Rel
 	// Top is the name or its ancestor right below the wildcard's parent.
 	Top name.Rel
 }
 
-// FindWildcard returns the wildcard that answers for n while Answer.Top and all names below have no records (RFC 4592
-// §3.3.1).
+// FindWildcard returns the wildcard that answers for n while Top and all names below have no records (RFC 4592 §3.3.1).
 func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {

@@ -5,9 +5,6 @@ package content
 
 import "kubi.zone/kubizone/pkg/dns/name"
 
-// By default BIND loads no zone file in which certain names, also in the SOA, are no host names (check-names, RFC 1123
-// §2.1).
-
 // IsMailbox reports whether an absolute name can be a mailbox (RFC 1035 §8): a label of printable characters, then a
 // host name.
 func IsMailbox(text string) bool {

@@ -19,7 +19,7 @@ var mapping = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// maxText bounds the text for IDNA, whose decoder is quadratic. A pattern that can match is shorter.
+// maxText bounds the text for IDNA, whose decoder is quadratic.
 const maxText = 1024
 
 // Parse reads a pattern (S4.6): absolute with a trailing dot, "@" (alone or last) for the zone's name, otherwise

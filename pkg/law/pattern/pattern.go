@@ -22,9 +22,9 @@ type Pattern struct {
 	text string
 	// absolute is true if labels count from the root.
 	absolute bool
-	// many is true if a leading "*" matches a label or more.
+	// leadingStar is true if a leading "*" matches a label or more.
 	many bool
-	// star is true with "*": the pattern never matches the apex (S4.6).
+	// hasStar is true with "*": the pattern never matches the apex (S4.6).
 	star bool
 	// labels are from left to right, without the leading "*".
 	labels []label
@@ -88,7 +88,7 @@ func (p Pattern) SpeaksForMany() bool {
 
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
-// Only returns the single name that a pattern without "*" matches.
+// LiteralName returns the single name that a pattern without "*" matches.
 func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	if p.star || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false

@@ -16,12 +16,13 @@ import (
 )
 
 // admitRecord refuses added by rules, claims, other data or a limit (S4, S5.6, S5.9). It sets admission and rule, or
-// awaits if tenants must give way first.
+// awaitsEviction if tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
 	}
 	z, ns := x.zone, x.ask.Namespace
+	// Rules and claims, of which some give way (S2.13).
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldsAt = x.findYielding(false, x.added.Type == rdata.DNAME)
@@ -54,6 +55,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.checkOwner(); refusal != nil {
 		return refusal
 	}
+	// Other data at the name, unless it gives way.
 	evicts := len(x.yielding) > 0
 	if !evicts || ns == z.Namespace {
 		refusal := x.checkCoexistence(plan)
@@ -135,7 +137,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar returns the bar at base. Only reservations bar a record with a claim there.
+// findBar returns the bar at base: reservations alone for a record with a claim there.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {

@@ -217,7 +217,7 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// otherSpelling returns a value of others that differs from v only in a name written absolute or relative.
+// otherSpelling returns a value of otherData that differs from v only in a name, absolute or relative.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	spellings, _ := v.Spellings(x.zone.FQDN())
 	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })

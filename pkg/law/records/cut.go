@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutAsk is the input of DecideCut.
+// CutInput is the input of DecideCut. Own marks an act of the parent's own namespace.
 type CutAsk struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
@@ -23,7 +23,7 @@ type CutAsk struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the cascade, caused by the namespace WorkBy, that moves records to the child and so unsettles the parent
+	// MarkID is the cascade, caused by namespace CausedBy, that moves records to the child and so unsettles the parent
 	// (S7.2).
 	Work, WorkBy string
 	Own          bool

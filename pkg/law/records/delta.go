@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by the write of a Record.
+// delta is the change of a zone by a write of a Record. removed or added may be nil.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
@@ -20,23 +20,23 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed owners, each once: first the "named" owners of removed and added, then base names and
-	// hosts.
+	// owners are the changed owners, each once: first the dataOwners, of removed and added, then base names and hosts.
 	owners ownerChanges
 	named  int
-	// count is the stored number of the namespace's records, records the new number.
+	// Of the namespace's records.
 	count     *law.Count
 	records   int64
 	admission rules.Admission
 	rule      string
-	// others is the data at added's name without the record, until admitAdded adds the record's.
+	// otherData is the data at added's name, until admitAdded adds the record's.
 	others *law.Owner
-	// yielding are tenants that give way at and below yieldsAt (S2.13); if awaits, added waits for this.
+	// yielding are tenants that give way at and below yieldedName (S2.13). If awaitsEviction, added waits for this.
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
 	notices  []law.Notice
 
+	// conflicts is true if other data excludes added (S5.6).
 	conflicts bool
 	// claimedBy is the namespace whose claim refuses added (S2.14).
 	claimedBy string
@@ -164,7 +164,7 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses data at, above or below a locked name (S2.10), except:
-//   - data above without effect below (not speaksAbove), such as own data other than a DNAME
+//   - data above without effect below (affectsBelow), such as own data other than a DNAME
 //   - data that no rule allows, which is to get 403
 //   - in a cascade: Records of its lock, Records that left their zone for this zone, and waiting Records for which the
 //     lock is (S2.14)

@@ -10,6 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
+// RecordInput is the input of DecideRecord. By is the user.
 type RecordAsk struct {
 	Namespace, Name, UID string
 	// Before is nil if the record is in no zone.
@@ -19,16 +20,16 @@ type RecordAsk struct {
 	After *law.Record
 	// Cascade is true without a client. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Existed is true for a record that has left its zone to move (S2.9), and in a cascade for any record in a zone.
+	// HadZone is true for a record between zones (S2.9), and in a cascade for any record in a zone.
 	Existed bool
-	// Came is true, in a cascade, for a record that waits under the name it had in a removed zone.
+	// HasFormerName is true, in a cascade, for a record that waits under its name in a removed zone.
 	Came   bool
 	Now    time.Time
 	By     string
 	WorkID string
-	// Work is the id of the cascade; "" for a client or an unmarked cascade.
+	// MarkID is the cascade's ID; "" for a client or a cascade without marks (Work.Unmarked).
 	Work string
-	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
+	// CausedBy is the namespace that caused the cascade, Cause is Work.Cause, Yields and RulesChanged are of the Work.
 	WorkBy, Cause string
 	Yields        name.Rel
 	// Uncounted is true if the step never counts as mass deletion (S7.7): after a period, in a deleted namespace, or in
@@ -37,7 +38,7 @@ type RecordAsk struct {
 	ByRules   bool
 	// SamePlace is true if an update keeps domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
-	// Set is the zone before the change set (S10.1); nil without a set.
+	// BeforeSet is the zone before the change set (S10.1); nil without a set.
 	Set *law.Zone
 }
 

@@ -30,8 +30,8 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noteTaken adds a Notice for each host of own records with a tenant's claim (S4.26): by this write, or before if a
-// cascade adds the own record.
+// noticeTakenHosts adds a Notice for each host of own records with a tenant's claim (S4.26): by this write, or before
+// if a cascade adds the own record.
 func (x *delta) noteTaken() {
 	z, added := x.zone, x.added
 	if added == nil {

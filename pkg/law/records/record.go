@@ -102,8 +102,8 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// leaveUnadopted lets the record wait. p is nil for an unknown place, awaited the namespace of the data in the way
-// (S2.14).
+// waitForAdoption plans that the record leaves current, if any, and waits. p is nil for an unknown place, awaited the
+// namespace of the data in the way (S2.14).
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -145,6 +145,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	x.named = len(x.owners)
 	x.readFacts()
 	x.countRemoved()
+	// Admit added, or let the record wait or stay.
 	if x.added != nil {
 		if locked := x.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
 			return nil, locked // the cascade of the lock brings the record
@@ -175,6 +176,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			return x.awaitEviction(plan), nil
 		}
 	}
+	// Count claims and hosts, and write the keys.
 	if x.added != nil {
 		x.countClaim(x.added, x.admission, 1)
 	}
@@ -222,7 +224,7 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 
 func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := x.zone, &x.ask
-	plan.Writes = x.keys // drops NoteWithdrawal's write: the period is over
+	plan.Writes = x.keys // drops UpdateWithdrawal's write: the period is over
 	plan.Rule = x.rule
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()

@@ -23,7 +23,7 @@ type Review struct {
 	Warnings     []law.Warning
 }
 
-// Claimed is the claim on a name: the namespace's, another's, or none; "" if the namespace must not know.
+// ClaimState is the claim on a name: the namespace's, another's, or none; "" if the namespace must not know.
 type Claimed string
 
 const (

@@ -113,7 +113,7 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 	var missing []string
 	for _, host := range hosts {
 		// An address behind a delegated child's cut is the child's. An undelegated zone below has no cut: no resolver
-		// reaches the server, and BIND does not load the zone (S5.11).
+		// reaches the server (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })

@@ -26,8 +26,9 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockReplaced locks the name of a removed Record until a cascade has decided the Records of its namespace and own that
-// wait there (S2.14): otherwise a tenant's next write could take the name. It returns nil for too many such locks.
+// lockForReplacement locks the name of a removed Record until a cascade has decided the Records of its namespace and
+// own that wait there (S2.14): otherwise a tenant's next write could take the name. It returns nil for too many such
+// locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.Set != nil || x.removed == nil || x.removed.Owner.IsApex() ||

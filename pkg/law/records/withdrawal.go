@@ -16,21 +16,21 @@ import (
 // DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawing is a record or child zone that the rules no longer allow Namespace.
+// Withdrawn is a record or child zone that the rules no longer allow Namespace.
 type Withdrawing struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is true for a zone, Newly if allowed until now, Taken after a write by the zone's own namespace. Grace is
-	// in seconds.
+	// Child is true for a zone, Begins if allowed until now, ByOwner after a write by the zone's own namespace. Grace
+	// is in seconds.
 	Child, Newly, Taken bool
 	Grace               int64
 	Cause               string
 	Now                 time.Time
 }
 
-// NoteWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is true
-// if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came back for
-// everything.
+// UpdateWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is
+// true if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came
+// back for everything.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true

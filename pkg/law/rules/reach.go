@@ -17,7 +17,7 @@ import (
 // A rule for provesOnly, types that prove or pin something, reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// reaches reports whether a tenant's pattern reaches a name of this many labels, reserved for others.
+// hasMinTail reports whether a tenant's pattern reaches a name of this many labels, reserved for others.
 func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
@@ -77,13 +77,13 @@ type Named struct {
 	Namespaces []string
 }
 
-// NamedAbove is a reserved name, given by its number of labels. Mine is true for a name of the namespace.
+// ReservedAbove is a reserved name, given by its number of labels. Mine is true for a name of the namespace.
 type NamedAbove struct {
 	Labels int
 	Mine   bool
 }
 
-// FindNamed returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
+// FindReserved returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
 func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
@@ -105,7 +105,7 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	return out
 }
 
-// LeastLabels returns how many labels the tail of a pattern that reaches n has at least; 0 for none.
+// MinTailFor returns how many labels the tail of a tenant's pattern needs to reach n; 0 for none.
 func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	if namespace == s.Own {
 		return 0
@@ -118,7 +118,7 @@ func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	return least
 }
 
-// Reaching returns the set without tenants' patterns with "*" and a tail of fewer than least labels (S4.20).
+// WithMinTail returns the set without tenants' patterns with "*" and a tail of fewer than least labels (S4.20).
 func (s *Set) Reaching(least int) *Set {
 	out := *s
 	out.least = least

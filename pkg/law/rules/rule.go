@@ -60,6 +60,7 @@ func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
 
+// HasSharedLiteral reports whether a shared pattern without "*" names owner.
 func (r *Rule) NamesShared(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, zone) })

@@ -32,6 +32,7 @@ type Set struct {
 	least int
 }
 
+// Grant is a pattern, as Text, that allows a record.
 type Grant struct {
 	Text       string
 	Rule       *Rule
@@ -82,12 +83,12 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// ListsShared reports whether a shared rule without "*" makes owner an own name (S4.10).
+// HasSharedLiteral reports whether a shared rule without "*" makes owner an own name (S4.10).
 func (s *Set) ListsShared(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
 }
 
-// ListSharedNames returns the names that a shared rule without "*" makes own (S4.10).
+// ListSharedLiterals returns the names that a shared rule without "*" makes own (S4.10).
 func (s *Set) ListSharedNames() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {

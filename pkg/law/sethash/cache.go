@@ -9,7 +9,8 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// A change is hashed in its decision, and again in each view that proves it, at 7 µs or more for an element or state.
+// A change is hashed in the decision, and again in each view that proves the change, at 7 µs or more for an element or
+// state.
 var (
 	elements = cache[string]{size: 4096}
 	sums     = cache[State]{size: 1024}

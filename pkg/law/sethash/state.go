@@ -60,7 +60,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// Leads reports whether Update would return "to".
+// LeadsTo reports whether Update would return "to".
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)
@@ -88,7 +88,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the union; it fails if a state is no valid encoding.
+// Sum returns the state of the union, or fails if a state is no valid encoding.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {

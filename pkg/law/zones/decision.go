@@ -29,6 +29,7 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 	return w
 }
 
+// ZoneInput is the input of DecideZone. By is the user.
 type ZoneAsk struct {
 	// Before is nil for a creation.
 	Before *law.Zone
@@ -41,7 +42,7 @@ type ZoneAsk struct {
 	// Annotated is true if kubi.zone/delete has the zone's uid (S8.1).
 	Annotated bool
 	Behind    *Behind
-	// Cascade is true without a client (RecordAsk.Cascade).
+	// Cascade is true without a client (RecordInput.Cascade).
 	Cascade bool
 	Now     time.Time
 	By      string
@@ -51,10 +52,11 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by is the namespace behind the decision; "" for the zone's own.
+	// causedBy is the namespace behind the decision; "" for the zone's own.
 	by string
 }
 
+// keepPending plans a Zone with neither name nor content.
 func (d *zoneDecision) stayPending(plan *law.Plan, reason, message string) *law.Plan {
 	spec := d.ask.After
 	plan.Orphan = spec.Waiting()
@@ -74,10 +76,10 @@ type zonePlace struct {
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
 	// yielding are tenants with a CNAME or NS at the name that no rule allows any more. Their records at and below
-	// yieldsAt go first (S2.13).
+	// yieldedName go first (S2.13).
 	yielding []string
 	yieldsAt name.Rel
-	// taken counts the parent's names with records at or below the zone's name.
+	// takenNames counts the parent's names with records at or below the zone's name.
 	taken int
 	zones bool
 }

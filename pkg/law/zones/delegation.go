@@ -37,7 +37,7 @@ type DelegationSpec struct {
 
 type DelegationAsk struct {
 	law.Ref
-	// Before is nil for a new Delegation. In is the uid of the zone where its rules are in force.
+	// Before is nil for a new Delegation. InZone is the uid of the zone where its rules are in force.
 	Before *DelegationSpec
 	In     string
 	Waits  *law.Waiting
@@ -88,6 +88,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	if ask.After != nil {
 		after = &ask.After.Rule
 	}
+	// Write the rules by namespace, and the reserved names.
 	changed, refusal := d.writeRules(plan, z, before, after)
 	var names []name.Rel
 	if refusal == nil && len(changed) > 0 {
@@ -102,7 +103,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		return plan, nil
 	}
 	h := *holding
-	if (before == nil) != (after == nil) {
+	if (before == nil) != (after == nil) { // count Delegations
 		if h.Delegations++; after == nil {
 			h.Delegations -= 2
 		}
@@ -150,6 +151,7 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	}
 }
 
+// writeRules returns the namespaces whose rules change.
 func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
 	var namespaces []string
 	for _, r := range []*rules.Rule{before, after} {

@@ -86,7 +86,7 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 	return nil
 }
 
-// nameServersFree refuses a new host in spec.nameServers with a tenant's claim or a CNAME, or below a DNAME (S6.2,
+// checkNameServers refuses a new host in spec.nameServers with a tenant's claim or a CNAME, or below a DNAME (S6.2,
 // S5.6, S5.7).
 func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.MadeNames {
@@ -116,7 +116,7 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 	return d.nameServersFit(z, before, h)
 }
 
-// nameServersFit applies S5.8 to spec.nameServers. An RRset above a limit may shrink.
+// checkNameServerLimits applies S5.8 to spec.nameServers. An RRset above a limit may shrink.
 func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {
@@ -170,6 +170,7 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 
 const maxNames = 8
 
+// literalGrant is a name by a pattern without "*".
 type givenName struct {
 	pattern string
 	at      name.Rel
@@ -178,7 +179,7 @@ type givenName struct {
 	reserves bool
 }
 
-// newNames returns the first maxNames names given to others by new literal rules, except shared and underscore names.
+// listNewGrants returns the first maxNames names of new literal rules for others, except shared and underscore names.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -204,8 +205,8 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of new rules without effect, since others have the name or cut the name off (S4.8, S4.10, S4.11,
-// S5.7). delegation is "" for the Zone's rules.
+// warnOfIneffectiveRules warns of new rules whose name others have or cut off (S4.8, S4.10, S4.11, S5.7). delegation is
+// "" for the Zone's rules.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -234,7 +235,8 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 
 const maxKeeping = 8
 
-// isKept reports whether a namespace outside the rule keeps the name by rules; otherwise the records give way (S2.13).
+// isKeptByOthers reports whether a namespace outside the rule keeps the name by rules; otherwise the records give way
+// (S2.13).
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {

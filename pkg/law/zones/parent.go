@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is the input of DecideParent, for a zone with a name.
+// ParentInput is the input of DecideParent, for a zone with a name.
 type ParentAsk struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
@@ -41,6 +41,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 		return plan, nil // the removal has a cascade of its own
 	}
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
+	// Begin or continue the withdrawal, or end the zone.
 	var endsAt int64
 	if x.withdrawn {
 		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID
@@ -66,6 +67,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	appendRenamed(d.Reading, x.cond, ask.Spec, z)
 	h := *holding
 	x.noteIn(&h)
+	// Parents that change count the cut.
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
 		if ask.Message != x.cond.Message {

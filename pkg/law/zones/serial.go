@@ -16,13 +16,13 @@ import (
 // serials.
 const repairInterval = 24 * time.Hour
 
-// Behind describes a listed secondary that, by two signed answers, is ahead of a zone or has other data at the zone's
-// serial (S6.11).
+// Ahead is a listed secondary that, by two signed answers, is ahead of a zone or has other data at the zone's serial
+// (S6.11).
 type Behind struct {
 	// Serial is the secondary's; if Differs, the zone's next.
 	Serial  serial.Serial
 	Differs bool
-	// Accepted is the serial accepted by annotation at any distance; 0: none.
+	// AcceptedSerial is accepted by annotation at any distance; 0: none.
 	Accepted serial.Serial
 }
 
@@ -55,14 +55,14 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// Remember returns a zone's last serial (S6.10), kept for the SOA expire, at most serial.KeptSeconds.
+// LastSerialOf returns a zone's last serial (S6.10), kept for the SOA expire, at most serial.KeptSeconds.
 func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
 // findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
-// last serial, the floor of a restored store counts, whose backup may lack zones that began at a minimum ahead of the
-// floor: so the floor's Jump raises the minimum.
+// last serial, the floor of a restored store counts. Its Jump raises the minimum: the backup may lack zones that began
+// at a minimum ahead of the floor.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

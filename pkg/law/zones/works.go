@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlocked ends a cascade's lock when all moving records have come (S2.11). Plan.Zone is nil without lock.
+// DecideUnlock ends a cascade's lock when all moving records have arrived (S2.11). Plan.Zone is nil without lock.
 func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -25,7 +25,7 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideTakenIn marks the waiting Delegations of a new zone as decided (S4.22). Plan.Zone is nil without mark.
+// DecideDelegationsDone marks the waiting Delegations of a new zone as decided (S4.22). Plan.Zone is nil without mark.
 func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -50,7 +50,7 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue adds the seconds passed to a withdrawal, and plans the release at the end. The plan is empty if another
+// DecideElapsed adds the seconds passed to a withdrawal, and plans the release at the end. The plan is empty if another
 // server or a new period has changed the withdrawal since "counted".
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
@@ -72,7 +72,7 @@ func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Wi
 	})
 }
 
-// DecideReleased removes the first MaxReleases withdrawals of a finished release, unless they began again.
+// DecideReleaseDone removes the first MaxReleases withdrawals of a finished release, unless they began again.
 func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -90,7 +90,7 @@ func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEnded clears Ending when an ended zone's data is released. now is unix seconds.
+// DecideEndingDone clears Ending when an ended zone's data is released. now is unix seconds.
 func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -119,7 +119,7 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	})
 }
 
-// DecideThrough removes the mark of a finished cascade (S7.2). Plan.Zone is nil without mark.
+// DecideCascadeDone removes the mark of a finished cascade (S7.2). Plan.Zone is nil without mark.
 func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -134,7 +134,7 @@ func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideOverdue sets Overdue if the zone's cascades take too long (S7.2).
+// DecideOverdue sets Overdue if the zone's cascades take too long (S7.2); Plan.Zone is nil if not.
 func DecideOverdue(seen *law.Seen, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

@@ -86,6 +86,7 @@ func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 
 func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	spec := d.ask.After
+	// Check name, rules, locks and name servers.
 	if refusal := d.checkPlace(plan, s); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
 	}
@@ -107,6 +108,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone has the Warning
 		warnOfPatterns(plan, z, z.Rules...)
 	}
+	// Make the zone, and the cascade that fills the zone.
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
 	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.taken > 0 || s.zones}
@@ -228,6 +230,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		before.RRsets
 	z.Deletions = before.Deletions
 	h := *holding
+	// Check, and decide affected records again if the rules changed.
 	change := &law.ZoneChange{Zone: z, Holding: &h}
 	change.PublishDeletions(plan, before, ask.Now.Unix())
 	z = change.Zone
@@ -256,6 +259,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		d.enqueueCascade(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, scans)
 	}
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
+	// A new serial for a header, a minimum or a secondary.
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
 		*h.MinimumConsumed != *z.MinimumSerial)
 	switch {
@@ -284,7 +288,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 }
 
 // endZone frees the name, and keeps the object as pending (S3.7). It refuses with Later if too many zones of the
-// namespace end at once.
+// namespace end at once. counted is true if the loss counts for mass deletion (S7.7).
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)

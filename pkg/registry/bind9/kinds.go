@@ -24,8 +24,7 @@ const (
 	whyColumn   = "Why the object is not ready."
 )
 
-// Without the category "kubizone": kubectl get kubizone fails unless the user may list all kinds, and tenants often may
-// not list servers.
+// Without the category "kubizone": tenants often may not list servers, and kubectl get kubizone would fail.
 var categories = []string{"bind9"}
 
 func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {

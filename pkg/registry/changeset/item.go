@@ -31,6 +31,7 @@ type item struct {
 	of    *v1alpha1.ChangeSet
 	write *direct.Write
 
+	// The response; failure is nil on success.
 	code    int
 	record  metav1.ObjectMeta
 	failure *metav1.Status

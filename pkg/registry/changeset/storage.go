@@ -25,29 +25,33 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Set joins the writes of items in one transaction.
+// Set joins the writes of items, by index, in one transaction: each waits at its commit for the others.
 type Set interface {
+	// Require sets the prerequisites, before the first write. An error means invalid text.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
+	// Context returns the context by which the storage's commit of write i joins the set.
 	Context(ctx context.Context, i int) context.Context
-	// Leave ends write i, refused or not.
+	// EndRequest ends the request of write i. After a refusal the set commits nothing.
 	Leave(i int, refused bool)
-	// Came reports whether write i reached the commit, Unchanged whether it changes nothing.
+	// HasArrived reports whether write i has reached the commit, IsUnchanged whether the write changes nothing.
 	Came(i int) bool
 	Unchanged(i int) bool
-	// Creates counts the writes that reached the commit and create a Record.
+	// CountCreations counts the creations that have arrived.
 	Creates() int
+	// Abandon has waiting and later writes return cause, unless the set is being decided.
 	Abandon(cause error)
+	// Err returns the error of the whole set, or nil.
 	Failed() error
-	// Unwritten reports, after all have left, whether certainly nothing was written.
+	// NothingWritten, after all requests have ended, is false if a transaction was sent.
 	Unwritten() bool
-	// Committed returns the zone and serial of the commit, or nil.
+	// CommittedZone returns the zone and serial of the commit, or nil.
 	Committed() (*v1alpha1.AdoptingZone, int64)
 }
 
 // Config configures the storage.
 type Config struct {
 	NewSet func(n int) Set
-	// GiveBack returns a failed set's quota of Records. Optional.
+	// ReturnQuota returns a failed set's quota of Records. Optional.
 	GiveBack func(ctx context.Context, namespace string, records int)
 }
 

@@ -103,7 +103,7 @@ type Write struct {
 	ClientManager string
 	// Preconditions of a deletion; may be nil.
 	Preconditions *metav1.Preconditions
-	// From is the causing request, for audit events, or nil.
+	// Request is the causing request, for audit events, or nil.
 	From *http.Request
 
 	text   []byte

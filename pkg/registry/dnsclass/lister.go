@@ -76,7 +76,7 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// First returns the first class that the zone names, or if it names none, the first default class by name; else nil.
+// FirstClass returns the first class that the zone names, or without names the first default class by name; else nil.
 // The class must not be modified.
 func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
@@ -96,7 +96,8 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	return named, err
 }
 
-// Withdrawing returns the zone's classes that forbid the deletionPolicy Retain, as each Bind9Cluster does (S11.30).
+// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain, as each Bind9Cluster does
+// (S11.30).
 func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {

@@ -45,11 +45,11 @@ type Kind[T Object] struct {
 	New                    func() T
 	NewList                func() runtime.Object
 
-	// Adopted is true if the server owns the adopting zone's label (S6.12).
+	// KeepsParentLabel is true if the server owns the adopting zone's label (S6.12).
 	Adopted bool
 	// Keep adjusts server-set fields of after. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
-	// Conditional refuses a PUT without resourceVersion.
+	// RequiresVersion refuses a PUT without resourceVersion.
 	Conditional    bool
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(after, before T) field.ErrorList
@@ -58,7 +58,7 @@ type Kind[T Object] struct {
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// Protected reports whether to refuse a deletion. It and CheckDeletion get the object that is deleted, not an
+	// IsProtected reports whether to refuse a deletion. It and CheckDeletion get the object that is deleted, not an
 	// earlier read.
 	Protected     func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error

@@ -53,8 +53,8 @@ func heldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepHeld returns the finalizers after a write: kubi.zone/delivery as in before, others as written. So the right to
-// write an object does not complete its deletion while a provider has its data (S8.3).
+// KeepDeliveryFinalizer returns the finalizers after a write: kubi.zone/delivery as in before, others as written. So
+// the right to write an object does not complete its deletion while a provider has its data (S8.3).
 func KeepHeld(before, written []string) []string {
 	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }

@@ -41,7 +41,7 @@ func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	statusOf(of).FieldByName("Conditions").Set(reflect.ValueOf(Unjudged(of)))
 }
 
-// Unjudged returns Ready=Unknown for a new object: without conditions, tools take it as ready (S7.11).
+// InitialConditions returns Ready=Unknown for a new object: without conditions, tools take it as ready (S7.11).
 func Unjudged(of metav1.Object) []metav1.Condition {
 	return []metav1.Condition{{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending,

@@ -19,14 +19,14 @@ import (
 
 // Subresource is a separately written part of an object.
 type Subresource[T Object] struct {
-	// Take copies the part from written to after, the stored object.
+	// Copy copies the part from written to after, the stored object.
 	Take     func(after, written T)
 	Validate func(after, before T) field.ErrorList
-	// NotOwned lists fields that server-side apply cannot own here, besides spec and most metadata.
+	// ResetFields lists fields that server-side apply cannot own here, besides spec and most metadata.
 	NotOwned []fieldpath.Path
 	// Check checks other objects and rights, after admission. Optional.
 	Check func(ctx context.Context, after, before T) error
-	// Written is called after each stored write. Optional.
+	// AfterWrite is called after each stored write. Optional.
 	Written func(after, before T)
 }
 
@@ -36,7 +36,7 @@ func Status[T Object](validate func(after, before T) field.ErrorList) Subresourc
 		NotOwned: NotOwnedOfStatus(nil, nil)}
 }
 
-// NotOwnedOfStatus returns NotOwned for a status whose given fields and conditions the server sets.
+// ResetFieldsOfStatus returns ResetFields for a status whose given fields and conditions the server sets.
 func NotOwnedOfStatus(fields, conditions []string) []fieldpath.Path {
 	paths := []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "finalizers")}
 	for _, name := range fields {

@@ -65,7 +65,7 @@ func Age(created metav1.Time) string {
 	return duration.HumanDuration(time.Since(created.Time))
 }
 
-// Cut truncates text to a number of characters.
+// Shorten truncates text to a number of characters, with "…" last.
 func Cut(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {

@@ -25,9 +25,9 @@ import (
 
 type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
-	// open are the rules for every namespace (S4.2).
+	// forAll are the rules for every namespace (S4.2).
 	open []v1alpha1.NameReviewRule
-	// below has, by zone, the fqdns of delegated child zones, which alone are public (S1.8).
+	// childZones has, by zone, the fqdns of delegated child zones, which alone are public (S1.8).
 	below map[types.NamespacedName]map[string]bool
 }
 

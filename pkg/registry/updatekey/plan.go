@@ -187,7 +187,6 @@ func makePrerequisites(m *update.Message) (all []v1alpha1.ChangeSetPrerequisite)
 	return all
 }
 
-// rcodeOfUnmet returns the RCODE of an unmet prerequisite (RFC 2136 §3.2).
 func rcodeOfUnmet(p update.Prerequisite) update.RCode {
 	switch {
 	case p.Type == rdata.ANY && p.Exists:

@@ -162,6 +162,7 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
+// plan is the work on a message: in the zone "in", whose object is "at".
 type plan struct {
 	w       *Writer
 	key     *v1alpha1.UpdateKey
@@ -171,7 +172,7 @@ type plan struct {
 	in      zone
 	at      v1alpha1.AdoptingZone
 	status  v1alpha1.UpdateRequestStatus
-	// doubted is true once an unmet prerequisite has led to a second read.
+	// retriedUnmet is true once an unmet prerequisite has led to a second read.
 	doubted bool
 	taken   int
 }
@@ -180,6 +181,7 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
 }
 
+// attemptWrite sets status, or returns true if the Records must be read again.
 func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	failure, err := p.checkMessage(ctx)
 	if err != nil {
@@ -206,6 +208,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		}
 		return false, p.takeError(ctx, err)
 	}
+	// Write the changes as a change set.
 	writes := make([]rrsets.Change, len(changes))
 	for i, c := range changes {
 		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
@@ -295,8 +298,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier attempt wrote, or nil. A single Record proves the whole attempt, a
-// transaction, even if the prerequisites no longer hold.
+// findWritten returns a Record that an earlier attempt wrote, or nil. A single Record proves the attempt, even if the
+// prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -378,6 +381,7 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
+// answerError sets status for a refusal, and returns other errors.
 func (p *plan) takeError(ctx context.Context, err error) error {
 	var of apierrors.APIStatus
 	if err == nil {

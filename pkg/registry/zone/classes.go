@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also of
-// missing name servers and rules.
+// checkReferences checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also
+// of missing name servers and rules.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -47,7 +47,7 @@ func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	return slices.Compact(names)
 }
 
-// An update checks only added classes: a class that no longer admits the zone must not block other changes.
+// An update checks only added classes: a former class must not block other changes.
 func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
 		return err
@@ -55,8 +55,8 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 	return r.checkRetain(ctx, zone, before)
 }
 
-// checkRetain refuses the deletionPolicy Retain if a class forbids it: retained data would mix with the zone of the
-// name's next owner (S8.4). If a class forbids it later, updates get a Warning, and the zone is withdrawn.
+// checkRetain refuses the deletionPolicy Retain if a class forbids it: retained data would mix with the name's next
+// zone (S8.4). If a class forbids it later, updates get a Warning.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
@@ -121,8 +121,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets the ttl (S6.5) and, in a new Zone without the list, the name servers (S6.2) from the first
-// class.
+// setClassDefaults sets the ttl (S6.5) and, in a new Zone (made) without the list, the name servers (S6.2) from the
+// first class.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {

@@ -102,6 +102,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 		errors.New("its domainName keeps changing; please read it and try again"))
 }
 
+// nameAuthorization refuses a name that is not authorized, and sets *wantedName.
 type unasked struct {
 	rest.UpdatedObjectInfo
 	asked string

@@ -26,18 +26,18 @@ import (
 
 // History reads the steps of zones (changes of serial), also older than Views has.
 type History interface {
-	// OfZone returns the steps of a zone, newest first.
+	// ReadZone returns the steps of a zone, newest first.
 	OfZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryAsk) (*HistoryAnswer, error)
-	// OfRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view in zone; or
+	// ReadRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view in zone; or
 	// ErrNotHeld.
 	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
-	// OfRemovedFQDN is OfRemoved for a DNS name in a namespace, or in all for "".
+	// ReadRemovedFQDN is ReadRemoved for a DNS name in a namespace, or in all for "".
 	OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, *v1alpha1.Zone, error)
-	// OfRecords returns the steps made by Records, newest first.
+	// ReadRecords returns the steps made by Records, newest first.
 	OfRecords(ctx context.Context, of OfRecords, ask HistoryAsk) (*HistoryAnswer, error)
 }
 
-// OfRecords selects steps made by Records of a namespace.
+// RecordFilter selects steps made by Records of a namespace.
 type OfRecords struct {
 	Namespace string
 	// Record is the name of a Record, or "".
@@ -46,7 +46,7 @@ type OfRecords struct {
 	FQDN, Enclosing name.Name
 }
 
-// HistoryAsk limits the steps of an answer.
+// HistoryQuery limits the steps of an answer.
 type HistoryAsk struct {
 	Limit    int
 	Continue string
@@ -54,10 +54,10 @@ type HistoryAsk struct {
 	Since func(step *content.Step) bool
 }
 
-// HistoryAnswer has the newest steps first.
+// HistoryPage has the newest steps first.
 type HistoryAnswer struct {
 	Items []HistoryItem
-	// Whole is the time since which no step is missing or condensed.
+	// Since CompleteSince no step is missing or condensed.
 	Whole    time.Time
 	Continue string
 }
@@ -66,7 +66,7 @@ type HistoryAnswer struct {
 type HistoryItem struct {
 	FQDN, View, Namespace, Name string
 	Step                        content.Step
-	// Was has the earlier states by uid: JSON of v1alpha1.HistoryState.
+	// By uid: JSON of v1alpha1.HistoryState.
 	Was map[string]json.RawMessage
 	// Condensed is true for a step without values and states.
 	Condensed bool
@@ -85,7 +85,7 @@ type HistoryDelegation struct {
 	State json.RawMessage
 }
 
-// ErrContinue means a HistoryAsk.Continue from no earlier answer.
+// ErrContinue means a HistoryQuery.Continue from no earlier answer.
 var ErrContinue = errors.New("it is not the token of an answer")
 
 func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryAsk, error) {
@@ -263,7 +263,7 @@ func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta,
 	return list.finishList(meta)
 }
 
-// reader is the namespace, or all, whose users and Records an answer may show (S1.8).
+// viewer is the namespace, or all, whose users and Records an answer may show (S1.8).
 type reader struct {
 	namespace string
 	all       bool

@@ -54,7 +54,6 @@ const (
 	maxSearch   = 255
 )
 
-// search selects entries by part of the owner name, by type, or by address or prefix.
 type search struct {
 	part   string // lower case; "" for every entry
 	rrtype rdata.Type
@@ -97,7 +96,7 @@ type page struct {
 	owner    name.Name
 	rrtype   rdata.Type
 	search   *search
-	// next is the next page's token, set by eachEntry; "" at the zone's end.
+	// nextToken is set by eachEntry; "" at the zone's end.
 	next string
 }
 

@@ -13,9 +13,8 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots bounds concurrent reads. A slow reader keeps a slot indefinitely, so a user with as many slots as are free gets
-// no more. A quarter is for users who may read all zones, such as primary and controller: half a dozen tenants could
-// hold all others.
+// slots bounds concurrent reads. A user gets no more slots than are free, since a slow reader keeps a slot
+// indefinitely. A quarter is for users who may read all zones, such as primary and controller.
 type slots struct {
 	total int
 	each  int // of a user
@@ -29,6 +28,7 @@ func newSlots(total, each int) *slots {
 	return &slots{total: total, each: each, byUser: make(map[string]int)}
 }
 
+// readsAll is true for a user who may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -24,7 +24,7 @@ type Config struct {
 	Authorizer  authorizer.UnconditionalAuthorizer
 	// WithEstablish passes the permission zones/establish to the commit.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
-	// Admits, FirstClass and Withdrawing are methods of dnsclass.Lister.
+	// Admits, FirstClass and ClassesWithoutRetain are methods of dnsclass.Lister.
 	Admits       func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	WarnOfAbsent func(ctx context.Context, after, before []string)
 	// FirstClass gets a Zone that is not yet validated.

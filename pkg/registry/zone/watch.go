@@ -54,7 +54,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher reads the next changes when it has sent the last, so a slow client takes no memory besides the views.
+// watcher reads the next changes when all up to lastSent are sent, so a slow client takes no memory besides the views.
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone

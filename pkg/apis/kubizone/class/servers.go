@@ -116,7 +116,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// agentOf returns the agent of an instance. The fleet's have token and authority in one Secret.
+// The fleet's agents have token and authority in one Secret.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {

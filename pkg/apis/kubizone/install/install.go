@@ -80,7 +80,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// Served returns a scheme without the internal version, which OpenAPI would offer to clients.
+// NewServedScheme returns a scheme without the internal version, which OpenAPI would offer to clients.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	addVersions(scheme)

@@ -225,7 +225,7 @@ func Record(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// RecordWithoutData is Record without values. It fails only if the type does not parse.
+// RecordWithoutData is Record without values, and fails only if the type does not parse.
 func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
@@ -241,8 +241,7 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Served reports whether a zone is delegated and servable, and without Delivery's finalizer, so that no class has it
-// (S8.3).
+// Served reports whether a zone is delegated and servable, and without Delivery's finalizer, so in no class (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&

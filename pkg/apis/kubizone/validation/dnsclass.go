@@ -380,7 +380,6 @@ func validateHostPort(text string, path *field.Path) field.ErrorList {
 	return validateHost(host, text, path)
 }
 
-// validateHost allows an IP address, or a host name (RFC 1123 §2.1).
 func validateHost(host, text string, path *field.Path) field.ErrorList {
 	if address, err := netip.ParseAddr(host); err == nil {
 		if address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() {
@@ -503,7 +502,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle validates certificates. Its errors omit the bundle, long and unreadable.
+// validateCABundle omits the bundle, long and unreadable, from errors.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -558,7 +557,6 @@ func validateDataKey(key, of string, path *field.Path) field.ErrorList {
 	return rejectValue(key, utilvalidation.IsConfigMapKey(key), path)
 }
 
-// validateChoice allows choices and "", the default.
 func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.ErrorList {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
@@ -566,7 +564,6 @@ func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.Er
 	return field.ErrorList{field.NotSupported(path, value, choices)}
 }
 
-// validateRange allows 1 to most, and nil, the default.
 func validateRange(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
 	if value == nil || *value >= 1 && *value <= most {
 		return nil

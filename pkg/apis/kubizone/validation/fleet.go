@@ -285,7 +285,6 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	return errs
 }
 
-// validateImage allows only the platform's images (S11.5).
 func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
 	if image == nil {
 		return nil

@@ -22,7 +22,6 @@ const (
 	maxPolicyTime = 10 * 365 * 24 * time.Hour
 )
 
-// builtinPolicies cannot be redefined.
 var builtinPolicies = []string{"default", "insecure", "none"}
 
 // validateClusterDNSSEC validates spec.dnssec. The cluster's storage is the signer's default.
@@ -55,7 +54,6 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 	})...)
 }
 
-// validatePolicyTimes refuses times that BIND would not load.
 func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.ErrorList {
 	timing := policy.Timing
 	if timing == nil {

@@ -94,7 +94,6 @@ func validateType(text string) (rdata.Type, field.ErrorList) {
 	return rrtype, nil
 }
 
-// validateDomainName checks a name, absolute or relative to ref's zone (S1.1, S1.3).
 func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+

@@ -60,7 +60,6 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	return warnings
 }
 
-// maxNegative is the highest negativeResponseCache without a warning, in seconds.
 const maxNegative = 86400
 
 // Lower SOA timers give a warning (seconds).
@@ -106,7 +105,6 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(warnings)
 }
 
-// usualRetention is the default of --history-retention.
 const usualRetention = 168 * time.Hour
 
 // RetentionWarnings warns of a shorter historyRetention.
@@ -303,7 +301,6 @@ func ttlWarnings(ttl *int32, rule string) []string {
 		"write 86400 or less", *ttl))}
 }
 
-// localWarnings warns of a loopback, link-local or unspecified address without allowLocalAddresses.
 func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
 	address, err := netip.ParseAddr(text)
 	if at, err2 := netip.ParseAddrPort(text); err2 == nil {

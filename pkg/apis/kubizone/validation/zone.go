@@ -224,7 +224,6 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 	return errs
 }
 
-// canonicalHost returns the same text for all spellings of a host.
 func canonicalHost(text string, origin name.Name) string {
 	if n, err := name.ParseIn(text, origin); err == nil {
 		return n.String()
@@ -233,7 +232,6 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
-// validateHostName requires an owner name (S1.2) and a host name (S5.11).
 func validateHostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
@@ -248,7 +246,6 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateMailboxName returns an error unless text is a name, host name or not.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
