@@ -23,6 +23,8 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
+// Delay returns the delay after attempt failures, counted from 0.
+// Delay returns the delay after attempt failures, counted from 0.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow
@@ -36,6 +38,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
+// RetryDelay prefers e.RetryAfter, without jitter; a permanent error or an exceeded quota is retried after Slow.
 func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:

@@ -122,7 +122,7 @@ type Plan struct {
 	// Forgotten is true if the history no longer names all RRsets removed since an earlier delivery: the provider may
 	// have RRsets of ours that All and Changes lack.
 	Forgotten bool
-	// Named is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
+	// NamesRemovals is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
 	Named       bool
 	CallTimeout time.Duration
 	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
@@ -132,7 +132,8 @@ type Plan struct {
 	All iter.Seq[RRset]
 	// Servers has the rows of the last report, also of servers that left the class but may have the zone.
 	Servers []Server
-	Asked   bool
+	// Requested is true if Zone.Request asks for this comparison.
+	Asked bool
 }
 
 func (p Plan) ServerNames() []string { return namesOf(p.Servers) }
@@ -229,8 +230,9 @@ type Server struct {
 	Note   string
 	// Err is why the server lacks the serial; nil if a fetch is expected. The message names the server.
 	Err *Error
-	At  time.Time
-	// Content compares the server's data with the zone's at Serial. Since is the zone's serial at the first
+	// At is the time of the answer.
+	At time.Time
+	// Content compares the server's data with the zone's at Serial. DiffersSince is the zone's serial at the first
 	// ContentDiffers, or 0.
 	Content Content
 	Since   serial.Serial

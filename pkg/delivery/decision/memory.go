@@ -12,22 +12,23 @@ import (
 
 // Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded is true if Stored equals the state in the Store. State is Stored with the changes of this process. Known
-	// is true after the first load.
+	// Loaded is true if Stored equals the state in the Store. State is Stored with the changes of this process.
 	Loaded, Known bool
 	Stored, State delivery.State
 	Leaving       bool
 	Why           string
-	// unsaved has RRsets possibly half written that are in no store (BeginUnrecorded).
-	unsaved  *delivery.Intent
+	// unsavedIntent has RRsets possibly half written that are in no store (BeginUnrecorded).
+	unsaved *delivery.Intent
+	// revision is the last Facts.Revision. viewed is true if this process had a view of the zone.
 	revision int
 	viewed   bool
 	due      times
 	failures int
 	// blocked is true if the delivery waits for another serial than blockedAt.
-	blocked    bool
-	blockedAt  serial.Serial
-	refused    refused
+	blocked   bool
+	blockedAt serial.Serial
+	refused   refused
+	// pending is written, and not confirmed by all servers in polls attempts.
 	pending    serial.Serial
 	polls      int
 	cannotList bool
@@ -36,17 +37,19 @@ type Memory struct {
 	lost       time.Time
 	request    string
 	takeover   takeover
-	absent     int
+	absent     int // failed removals in a row because the provider lacks the zone
 }
 
+// refusals are the RRsets that the provider refuses, retried in rounds.
 type refused struct {
 	times int
-	// unlisted has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
+	// byRRset has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
 	// remaining are still to be retried in this round.
 	unlisted  map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
 }
 
+// driftCount is the last comparison's drift, to count new drift alone.
 type driftCount struct {
 	rrsets map[delivery.RRsetKey]bool
 	others int
@@ -54,15 +57,17 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// taken stays in the Store until the first write.
+	// intent was another worker's. It stays in the Store until the first write.
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
-	// whole is true if the takeover wrote the whole zone; the repeat then does, too. oneSerial is true if all calls of
-	// the other worker had the content of a single serial.
+	// If wroteWhole is true, the repeat writes the whole zone, too. oneSerial is true if all calls of the other worker
+	// had the content of a single serial.
 	whole, oneSerial bool
 }
 
+// cause is a reason to act at a time: an index of times.
+// cause is a reason to act at a time: an index of times.
 type cause int
 
 const (
@@ -90,6 +95,7 @@ func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
 func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
+// IsFailing includes a delivery with refused RRsets.
 func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
 // LoadState sets the stored state, and adds this process's unsaved intent unless another worker has begun.
@@ -103,15 +109,18 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
 		m.State.Intent = m.freeIntent(unsaved, me)
 	} else {
-		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsaved
+		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsavedIntentIntent
 	}
 }
 
+// KeepStored sets the state after a write to the Store.
 func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
 
 // BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
+// withoutHolder returns a copy of intent, which may be nil, that any worker may continue. Until a repeat is done, me
+// stays the holder.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -123,8 +132,8 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// Wake returns the time of the next attempt without a change; zero means none. Causes other than a retry count only if
-// due after began.
+// NextWake returns the time of the next attempt without a change; zero means none. Causes other than a retry count only
+// if due after began.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

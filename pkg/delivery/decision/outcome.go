@@ -19,7 +19,7 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved results are not stored, Untold results neither stored nor reported, IfNew results only if State changed.
+	// SkipStore prevents the write of State, SkipAll the Event, too. OnlyIfChanged does both if State is as stored.
 	Unsaved, Untold, IfNew bool
 }
 
@@ -33,6 +33,7 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
+// BeginState returns s for the write before the first call: with the intent's time, and Ready Unknown if s is new.
 func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
@@ -50,6 +51,7 @@ const (
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
+// RecordAnswer returns the result of a Deliver. A provider that refuses all RRsets for lack of the zone has failed.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -71,6 +73,8 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
+// RecordFailure returns the result of a failed attempt, and schedules the retry. It sets f.Pause if e is of the whole
+// class.
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
@@ -144,7 +148,8 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 
 const maxRefusedOctets = 32 << 10
 
-// The order is stable across attempts, so that a retry writes nothing.
+// limitRefusals returns the first refusals, within the bounds of a State, and digests of the next. The order is stable
+// across attempts, so that a retry writes nothing.
 func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
@@ -165,6 +170,7 @@ func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests
 	return failed[:n], digests
 }
 
+// awaitServers schedules the next poll of servers that fetch the zone, and sets next.Ready.
 func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {
 	if m.pending != at {
 		m.pending, m.polls = at, 0
@@ -245,6 +251,7 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	}
 }
 
+// confirmIntent keeps the intent in next only until a repeat is done, or for refused RRsets.
 func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
@@ -302,7 +309,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	}
 	differs := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Content == delivery.ContentDiffers })
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
-	keys := keysOf(drift.Missing, drift.Differing)
+	keys := keysOf(drift.Missing, drift.Differing) // to repair, refused RRsets included
 	// The condition Ready reports a refused RRset, so it is drift only if it was drift before.
 	unconfirmed := m.listUnconfirmed()
 	refused := func(set delivery.RRset) bool {
@@ -353,6 +360,7 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
+// recordComparisonError fails the delivery only if the provider lost the zone, or servers left the class.
 func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
@@ -382,7 +390,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	return m.reportComparison(f)
 }
 
-// Only after a request or a finding is the end of a comparison stored.
+// reportComparison returns the result of a comparison without a repair, stored only after a request or a finding.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
@@ -402,7 +410,7 @@ const (
 	absentAttempts = 10
 )
 
-// IsAbsent reports whether the zone counts as removed, after its removal failed with e.
+// CountAbsence counts the failure e of a removal, and reports whether the zone counts as removed.
 func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
@@ -413,6 +421,7 @@ func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
 }
 
+// ForgetDelivery resets m after the stored state was deleted.
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	f.Settled, f.Again = true, f.Wanted()
 	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
@@ -422,6 +431,7 @@ func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	return Result{Event: event, Unsaved: true}
 }
 
+// StateDuringRemoval returns the state to store before the removal's first call.
 func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	next := m.State
 	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
@@ -435,8 +445,8 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateStopped returns the state after the Loop stopped an attempt without a call in flight: the next worker need not
-// wait. store is false while a repeat is due.
+// StateAfterStop returns the state after the Loop stopped an attempt without a call in flight: no holder makes the next
+// worker wait. store is false while a repeat is due.
 func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
 	next = m.State
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
@@ -454,8 +464,10 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.due[dueRetry] = f.Now.Add(f.jitter(wait))
 }
 
+// RetrySoon retries after about a second.
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
+// InheritState continues from another class's state of the zone at the same target.
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	// RRsets that the other class wrote without an intent are among the zone's changes since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}

@@ -21,6 +21,8 @@ const maxListed = 256
 
 const maxPerAttempt = 64
 
+// hasUnlistedRefusals reports whether memory has more refused RRsets than the intent.
+// hasUnlistedRefusals reports whether memory has more refused RRsets than the intent.
 func (m *Memory) hasUnlisted() bool {
 	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
@@ -39,7 +41,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// The returned state's intent lists the refused RRsets to retry next.
+// roundState returns the state to plan from. If RRsets are unlisted, its intent has the RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {
@@ -64,8 +66,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// addUnlisted returns failed with the refused RRsets that the attempt did not retry. carriedOut is true if the provider
-// answered for the planned RRsets.
+// appendUnretried returns failed with the refused RRsets that the attempt did not retry. If carriedOut is true, the
+// provider has answered for all planned RRsets, and they leave the round.
 func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
@@ -91,6 +93,7 @@ func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, c
 	return failed
 }
 
+// newRefusal sums up failed, which is not empty: the first error, permanent if all are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

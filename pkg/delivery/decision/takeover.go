@@ -9,6 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
+// nextForeign returns mine if no other worker's intent is left to take over, else the action to do so.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -46,8 +47,8 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 }
 
 // TakeOver adopts another worker's intent, and schedules a repeat to overwrite late calls. It returns the intent; nil
-// if taken over before, or if no call is in flight (quiet). touched and once are results of plan.FindTouched, nil and
-// false for a recorded intent.
+// if taken over before, or if no call is in flight (quiet). touched and once are the results of FindChangedRRsets, nil
+// and false for a recorded intent.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 	if touched != nil && len(touched) <= maxListed {

@@ -37,11 +37,12 @@ type Lease struct {
 	Store  Store
 	Memory *decision.Memory
 	Grace  time.Duration
-	// Current returns an error if the attempt's class or zone is outdated.
+	// CheckCurrent returns an error if the attempt's class or zone is outdated.
 	Current func() error
 	Limiter *rate.Limiter
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// nextState is stored by the first call of the fence, unless covered; recorded is true afterwards.
 	next     delivery.State
 	recorded bool
 	// covered is true if the stored state permits only this worker to begin, begun after a check by the fence.
@@ -50,6 +51,7 @@ type Lease struct {
 	watch          *time.Timer
 }
 
+// PrepareFence resets the fence for a write from next on.
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +89,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.err
 }
 
-// RunWatched calls stop if f does not call the fence for five minutes.
+// RunWithWatchdog runs f, and calls stop once f has not passed the fence for five minutes.
 func (l *Lease) RunWatched(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stall, stop)
@@ -101,7 +103,7 @@ func (l *Lease) RunWatched(stop func(), f func() error) error {
 	return f()
 }
 
-// FenceError returns began if the provider may have been called before.
+// FenceError returns the last error of PassFence. began is true if the provider may have been called before.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,6 +119,7 @@ func (l *Lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
+// checkConfirmation returns ErrFenced if another worker confirmed a serial or began since the load.
 func (l *Lease) checkConfirmation(ctx context.Context) error {
 	m := l.Memory
 	now, err := l.ReadState(ctx, l.Key)
@@ -134,6 +137,7 @@ func (l *Lease) checkConfirmation(ctx context.Context) error {
 	return nil
 }
 
+// checkIntent returns ErrFenced if the stored intent or holder is no longer this worker's.
 func (l *Lease) checkIntent(ctx context.Context) error {
 	now, err := l.ReadState(ctx, l.Key)
 	if err != nil {

@@ -174,8 +174,8 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts sets aside changes that still conflict with the foreign data of the last comparison. A message of
-// prerequisites checks the data without a transfer.
+// failKnownConflicts returns changes without those that still conflict with the foreign data of the last comparison. A
+// message of prerequisites checks the data without a transfer.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change

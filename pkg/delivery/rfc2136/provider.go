@@ -43,7 +43,7 @@ type Provider struct {
 
 	mu sync.Mutex
 	// foreign has, by UID, the foreign data in the place of a zone's RRsets at the last comparison. No decision depends
-	// on it.
+	// on them.
 	foreign map[string]map[delivery.RRsetKey][]delivery.RRset
 	last    name.Name
 }
@@ -210,6 +210,7 @@ func (p *Provider) Abilities() delivery.Abilities {
 
 func (p *Provider) Close() error { return nil }
 
+// work is a call of the provider.
 type work struct {
 	*Provider
 	plan            delivery.Plan

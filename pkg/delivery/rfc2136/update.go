@@ -33,7 +33,7 @@ type written struct {
 	delivery.Change
 	// blind is true if Before is not checked, and any data counts as ours.
 	blind bool
-	// asks is true if only a query shows whether the server accepted the CNAME.
+	// needsQuery is true if only a query shows whether the server accepted the CNAME.
 	asks                               bool
 	prerequisites, removals, additions []mdns.RR
 }
@@ -52,11 +52,12 @@ func (w written) octets() int {
 type write struct {
 	*work
 	revise   func(changes []delivery.Change, held contents) []delivery.Change
-	isolated int
-	held     *contents
+	isolated int       // updates sent in search of refused records
+	held     *contents // nil until needed
 }
 
-// seen is true if Before of the changes is the server's content, not our last delivery.
+// writeAll sends changes. seen is true if their Before is the server's content, not our last delivery; reviews counts
+// the transfers so far.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -279,6 +280,7 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 	return missed, nil
 }
 
+// isolateRefused halves a refused batch until an RRset is refused alone. The search ends after maxIsolating updates.
 func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
 	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
@@ -316,8 +318,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation sets the batch aside, so that a tenant's refused records do not block another's. If the server has
-// accepted nothing yet, the key may be the cause, and the attempt fails.
+// endIsolation fails the RRsets of the batch, so that a tenant's refused records do not block another's. If the server
+// has accepted nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)
@@ -353,6 +355,7 @@ func (w *work) noteOrder(changes []delivery.Change) {
 	}
 }
 
+// isStored reports whether the server has data of ours in the RRset.
 func (w *write) isStored(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.held == nil {
 		held, err := w.fetchZone(ctx)

@@ -21,6 +21,7 @@ type names struct {
 	// holders are in order of precedence. Only the first may deliver; the others had the name before this process
 	// began.
 	holders map[className][]*right
+	// waiters wait for a name, each for the single name in awaitedNames.
 	awaited map[className][]delivery.Key
 	awaits  map[delivery.Key]name.Name
 }
@@ -31,10 +32,12 @@ type className struct {
 }
 
 type right struct {
-	key       delivery.Key
-	rank      precedence.Rank
-	has       []name.Name
-	claimed   name.Name
+	key  delivery.Key
+	rank precedence.Rank
+	// zoneNames are the names in the state, with claimedName, by which the delivery is about to begin.
+	has     []name.Name
+	claimed name.Name
+	// confirmed and laggingServers are as of the last Hold.
 	confirmed serial.Serial
 	behind    []string
 	// owned is true if the Loop works on this delivery, and ignores Hold.
@@ -65,6 +68,7 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
+// setNames replaces the names of r, and returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -107,8 +111,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name; if
-// over is true, it has none.
+// updateNames gives a delivery the names of its states, and returns the deliveries that waited for a name now free. A
+// leaving delivery claims and awaits no name; if over is true, it has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -54,6 +54,7 @@ func (l *Loop) updateNames(i *item) {
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
+// siblings is an attempt's access to other deliveries of its class and zone.
 type othersOf struct {
 	loop *Loop
 	item *item
@@ -111,9 +112,9 @@ func (o othersOf) atWork(class string) bool {
 	return other != nil && other.running
 }
 
-// replaced reports whether a former class may drop the zone. To leave no gap, former classes keep it until every class
-// in force has it. An expelled class loses it at once, so that a tenant cannot keep it there by naming a class that
-// never works. mu is held.
+// isReplaced reports whether a former class may drop the zone. To leave no gap, former classes keep the zone until
+// every class in force has it. An expelled class loses the zone at once, so that a tenant cannot keep it there by
+// naming a class that never works. mu is held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true
@@ -124,7 +125,7 @@ func (l *Loop) replaced(i *item) bool {
 	})
 }
 
-// mu is held.
+// isHandedOver reports whether a class in force has the zone at the same target. mu is held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
@@ -133,7 +134,7 @@ func (l *Loop) handedOver(i *item) bool {
 	})
 }
 
-// mu is held.
+// listLeaving is sorted. mu is held.
 func (l *Loop) leaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

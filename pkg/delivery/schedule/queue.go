@@ -17,7 +17,7 @@ type job struct {
 	tenant string
 	// start begins a run with the mutex held; endRun ends it.
 	start func()
-	// again is true if enqueued during the run, gone if the job never runs again, woken if it retries at once.
+	// runAgain is true if enqueued during the run, dropped if the job never runs again, woken if it retries at once.
 	queued, running, again, gone, woken bool
 	timer                               *time.Timer
 }
@@ -27,7 +27,7 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// probe starts a health check of a paused class, without blocking.
+	// open is false while no job may start. probe starts a health check of a paused class, without blocking.
 	open  func() bool
 	probe func()
 
@@ -37,11 +37,12 @@ type queue struct {
 	runningOf map[string]int
 	waiting   int
 	running   int
-	revision  int
-	until     time.Time
-	failures  int
-	timer     *time.Timer
-	// down is true if a job failed because of the class, and none succeeded since; failed has those jobs.
+	// revision counts restartJobs: a result from before is ignored. failures counts pauses since a success.
+	revision int
+	until    time.Time
+	failures int
+	timer    *time.Timer
+	// down is true if a job failed because of the class, and none succeeded since; failedJobs has those jobs.
 	down    bool
 	failed  map[*job]bool
 	health  health
@@ -58,7 +59,7 @@ const (
 	healthIgnored
 )
 
-// A running job runs once more afterwards.
+// enqueueJob lets a running job run once more afterwards.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.gone || j.queued:
@@ -94,7 +95,8 @@ func (q *queue) startNext() {
 	}
 }
 
-// Tenants take turns, each with at most as many workers as stay free for others.
+// dequeueJob returns the next job, or nil. Tenants take turns, each with at most as many workers as stay free for
+// others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -137,7 +139,8 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// pause is set if the provider asks all jobs to wait, worked if the provider made a change or comparison.
+// endRun ends a run begun at revision. pause is set if the provider asks all jobs to wait, worked if the provider made
+// a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -209,6 +212,7 @@ func (q *queue) retryFailed() {
 	}
 }
 
+// restartJobs forgets pause and failures after a change of the class. The caller enqueues the jobs.
 func (q *queue) restartJobs() {
 	q.revision++
 	q.until, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked

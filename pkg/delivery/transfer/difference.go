@@ -53,7 +53,7 @@ func (d *difference) String() string {
 type measured struct {
 	entries, octets int
 	digest          digest
-	// some is a random sample of the RRsets.
+	// sample is random.
 	some []delivery.RRset
 }
 
@@ -83,7 +83,7 @@ type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	soa    bool // true if the server's SOA differs
-	// sets has the RRsets that differ so far, bounded by most; nil if names are not collected.
+	// sets has the RRsets that differ so far, at most maxNames; nil if names are not collected.
 	sets map[delivery.RRsetKey]digest
 	most int
 }
@@ -118,6 +118,7 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	}
 }
 
+// endComparison returns nil if the data are equal.
 func (c *comparison) endComparison() *difference {
 	if c.digest == (digest{}) && !c.soa {
 		return nil
@@ -189,7 +190,8 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 	return c.endComparison(), octets, nil
 }
 
-// An RRset below a zone cut is left out, since the server answers with a referral.
+// askRRset compares an RRset by a question. An RRset below a zone cut is left out, since the server answers with a
+// referral.
 func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {

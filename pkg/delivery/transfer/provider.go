@@ -36,14 +36,14 @@ type Config struct {
 	Catalog name.Name
 	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
 	Claims map[string]string
-	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the
-	// stored serial, since a secondary may learn of a change before this process.
+	// ServedSerial returns the zone's serial in this process, 0 for none, possibly later than a plan's. LatestSerial
+	// reads the stored serial, since a secondary may learn of a change before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
 	// if they are trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Raised reports whether a server must transfer the zone whole to get from since to until (zoneview.Set). Nil means
+	// NeedsFullTransfer reports whether no incremental transfer leads from since to until (zoneview.Set). Nil means
 	// always.
 	Raised func(uid string, since, until serial.Serial) bool
 	// SampleInterval of 0 means a day.
@@ -299,6 +299,7 @@ func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery
 
 func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
+// mayBeAhead reports whether a serial is later than the plan's and than the serial in this process.
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 	served := p.config.Served(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))

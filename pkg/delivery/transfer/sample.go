@@ -48,8 +48,8 @@ type sample struct {
 	failed bool
 }
 
-// isDue reports whether to compare now: routinely after the interval, and a server that had other data (differs) before
-// it confirms another serial.
+// isDue reports whether to compare now: with routine after the interval, and with differs (the server had other data)
+// before it confirms another serial.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.at)
 	switch {
@@ -120,6 +120,7 @@ func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows 
 	return found
 }
 
+// compareSecondary returns the difference, nil if there is none or the data were not compared, and completes the row.
 func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, of func() measured, row *delivery.Server,
 	routine bool) *difference {
 	for _, former := range plan.Servers {

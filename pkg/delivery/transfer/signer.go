@@ -77,6 +77,7 @@ type signedKey struct {
 	zone name.Name
 }
 
+// ensureSignedZone returns the memory of a zone's signers, new if absent.
 func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,6 +100,8 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
+// askSigner returns the zone's serial that has the signer's data. If the signer's serial is new, it transfers the zone
+// first, or returns the last match with a note while the pace forbids a transfer.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()
@@ -142,6 +145,7 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	return max(0, time.Until(known.pace.free), time.Until(class))
 }
 
+// transferFromSigner updates known by a transfer: incremental if possible, and full after a failure.
 func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
 	observed serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
@@ -253,6 +257,7 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	}
 }
 
+// followChanges appends the versions up to until, none if their changes are trimmed.
 func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial) {
 	at := z.versions[len(z.versions)-1]
 	if !until.Ahead(at.serial) {

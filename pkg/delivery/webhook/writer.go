@@ -28,8 +28,8 @@ const (
 	soon = 5 * time.Second
 )
 
-// least is the shortest timeout after halving. A timeout is also at least slack times the slowest answer, so that slow
-// RRsets do not count as timeouts.
+// minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer, so that slow RRsets do not count
+// as timeouts.
 var least = time.Second
 
 const slack = 4
@@ -44,17 +44,15 @@ type writer struct {
 
 	waiting []item
 	size    int // octets of waiting in a batch
-	// streak counts failures in a row since a success or a good GET /health.
+	// streak counts failures since a success or a good GET /health, unanswered the calls without an answer.
 	streak, failed, silent int
 	timeout, slowest       time.Duration
 	full                   *delivery.Error // the quota is used up: new RRsets are not written
-	// last is true if only RRsets that failed earlier are left, spent if too many of them failed again, and the rest is
-	// skipped.
+	// lastPass is true if only RRsets that failed earlier are left, skipRest if too many of them failed again.
 	last, spent bool
-	// helped is true if a write succeeded after a refusal.
 	refused []item
-	helped  bool
-	mayStay map[delivery.RRsetKey]bool
+	helped  bool                       // a write succeeded after a refusal
+	mayStay map[delivery.RRsetKey]bool // RRsets that a server may refuse to remove
 }
 
 type item struct {
@@ -113,6 +111,7 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
 }
 
+// support is a server's answer about an extension.
 type answered int
 
 const (
@@ -226,6 +225,7 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
+// writeBatch returns false if the items must be written singly.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -306,7 +306,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// An error of recordOutcome ends the attempt. isProtocol is true if the answer was of the protocol, or there was none.
+// recordOutcome records the result of an item; an error ends the attempt. isProtocol is true if the answer was of the
+// protocol, or there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
@@ -381,6 +382,7 @@ func (w *writer) callServer(ctx context.Context, method, path string, body []byt
 	return got, err
 }
 
+// concernsClass reports whether a failure is of the whole class, not by a proxy before the server.
 func concernsClass(failure *delivery.Error) bool {
 	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }
