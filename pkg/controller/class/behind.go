@@ -17,9 +17,10 @@ import (
 // sighting is the last answer of a secondary ahead of the zone's serial, or with other data at that serial.
 type sighting struct {
 	// serial is the secondary's or, if differs is true, the zone's next.
-	serial   serial.Serial
-	differs  bool
-	at       time.Time
+	serial  serial.Serial
+	differs bool
+	at      time.Time
+	// accepted is the zone's annotation AcceptSerial, "" if differs.
 	accepted string
 }
 

@@ -58,22 +58,22 @@ type knownClass struct {
 	abilities delivery.Abilities
 	spec      delivery.Class
 	asking    bool
-	// checked is the time of the last health check, proven of the last delivery that showed health.
+	// checkedAt is the begin of the last health check, provenAt the time of the last delivery that showed health.
 	checked, proven time.Time
-	// asked is true once a check has a result: health, nil if good, as of the time found.
+	// hasHealth is true once a check has a result: health, nil if good, as of healthFoundAt.
 	asked  bool
 	health error
 	found  metav1.Time
-	// written is the last condition Delivering written to a Bind9Cluster, writtenVersion the cluster's version before:
-	// the informer may lag behind.
+	// writtenCondition is the last condition Delivering written to a Bind9Cluster, writtenVersion the cluster's version
+	// before: the informer may lag behind.
 	written        metav1.Condition
 	writtenVersion string
-	// claims maps the names of this class's keys to texts that identify the keys. lost is the class with another key of
-	// the same name, or "". stale is true if lost changed since the last SetClass.
+	// claims maps the names of this class's keys to texts that identify the keys. keyNameOwner is the class with
+	// another key of the same name, or "". stale is true if the owner changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// uses are the names last assigned to the class, sorted; nil means the status has them.
+	// keyNames were last assigned to the class, sorted; nil means the status has them.
 	uses []string
 }
 
@@ -108,7 +108,8 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// The Loop gets only Bind9Clusters that a zone names or has a Delivery of.
+// enqueueCluster syncs a Bind9Cluster that is new to this process. The Loop gets only clusters that a zone names or has
+// a Delivery of.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -326,7 +327,8 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// A class that lost a claimed name gets an error instead of its provider. known is nil for a new class.
+// replaceClass completes fresh.spec for the Loop. A class whose key name is another's gets an error instead of its
+// provider. known is nil for a new class.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -398,7 +400,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// All Secrets are read again: a watch would need the right to list a namespace's Secrets.
+// enqueueClasses reads all Secrets again: a watch would need the right to list a namespace's Secrets.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

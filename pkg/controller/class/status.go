@@ -33,7 +33,7 @@ type readyPatch struct {
 	stalled   *metav1.Condition
 }
 
-// A zero Judgement leaves Ready unchanged.
+// encode adds to fields of a status. A zero Judgement leaves Ready unchanged.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.Status != "" {
@@ -119,7 +119,7 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 	return nil
 }
 
-// written is the last write of a Ready: the version of the Zone and the result.
+// readyWrite is the last write of a Ready: the version of the Zone and the result.
 type written struct {
 	from      string
 	judgement ready.Judgement

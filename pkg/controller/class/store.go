@@ -36,7 +36,7 @@ type store struct {
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
-	// holding locks a zone while its finalizers change: no delivery may remove a finalizer that another needs.
+	// finalizerLocks lock zones, by hash: no delivery may remove a finalizer that another needs.
 	holding [64]sync.Mutex
 	mu      sync.Mutex
 	seen    map[delivery.Key]seen
@@ -68,6 +68,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
+// observed is from the last version of a Delivery. message is the last failure logged.
 type seen struct {
 	finalizer  bool
 	conditions []metav1.Condition

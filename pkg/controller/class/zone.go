@@ -39,7 +39,7 @@ type zoneMemory struct {
 	desired  delivery.Zone
 	progress *ready.Progress
 	written  written
-	// asked is the last sighting that the API server was asked to pass.
+	// askedSighting is the last that the API server was asked to pass.
 	asked sighting
 }
 

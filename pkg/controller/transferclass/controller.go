@@ -53,7 +53,8 @@ type Config struct {
 	// Servers has the servers and Bind9Clusters of classes with a block bind9.
 	Servers     *Servers
 	GeneralKeys []tsig.Key
-	Joined      func(zone cache.ObjectName)
+	// OnJoin is called for each zone that joins a served class.
+	Joined func(zone cache.ObjectName)
 }
 
 // Controller runs once.
@@ -80,7 +81,7 @@ type serving struct {
 	of      *v1alpha1.DNSClass
 	peers   Peers
 	members primary.Membership
-	since   time.Time // the last change of peers
+	since   time.Time
 }
 
 // Trim is an informer transform that keeps the fields of Zones read here and by the feed.

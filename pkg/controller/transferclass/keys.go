@@ -101,7 +101,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns why a server of the namespace may not have the key, or "".
+// denyReason returns why a server of the namespace may not have the key, or "".
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -146,7 +146,7 @@ func isForServer(namespace string, key tsig.Key) bool {
 	return ofServer && of == namespace
 }
 
-// meaningOf distinguishes keys of the same name. Never print the result.
+// identityOf distinguishes keys of the same name. Never print the result.
 func meaningOf(key tsig.Key) string {
 	return string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
 }

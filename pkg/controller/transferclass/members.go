@@ -37,24 +37,25 @@ type Members struct {
 	mu      sync.RWMutex
 	rows    map[cache.ObjectName]row
 	classes map[string]*members
-	// listed is the revision of the first listing, or 0.
+	// firstRevision is of the first listing, or 0.
 	listed  uint64
 	changed func(class string)
 }
 
+// row is a Delivery.
 type row struct {
 	class, uid string
 	zone       name.Name
-	of         cache.ObjectName // the Zone
+	of         cache.ObjectName
 	rank       precedence.Rank
-	// confirmed is true if every secondary has confirmed the wanted serial, once if every secondary has ever confirmed
-	// any.
+	// confirmed is true if every secondary has confirmed the wanted serial, everConfirmed if every secondary has ever
+	// confirmed any.
 	confirmed, once bool
 }
 
 type members struct {
 	rows map[string]row // by the zone's UID
-	// at is the revision of the last change of members, onceAt of the last new row or change of once.
+	// membersRevision is of the last change of members, marksRevision of the last new row or change of everConfirmed.
 	at, onceAt uint64
 }
 
@@ -66,8 +67,8 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; notify
-// must not block.
+// SetOnChange sets the function called for a class when members change or a zone is confirmed. Call SetOnChange before
+// Run; notify must not block.
 func (m *Members) Changed(notify func(class string)) { m.changed = notify }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
@@ -81,9 +82,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the members of a class, in order of precedence. created is the class's creation, for the catalog's serial.
-// With ofServers (block bind9), the catalog marks members that some server never had, and the serial grows with a
-// change of marks.
+// Membership returns the members of a class, in order of precedence. created is the class's creation, for the catalog's
+// serial. With ofServers (block bind9), the catalog marks members that some server never had, and the serial grows with
+// a change of marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -132,7 +133,7 @@ func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	return zones
 }
 
-// Unconfirmed returns the UIDs of zones that a secondary of the class may lack.
+// ListUnconfirmed returns the UIDs of zones that a secondary of the class may lack.
 func (m *Members) Unconfirmed(class string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -197,6 +198,7 @@ func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
+// rowOf returns false for a Delivery without a zone's name.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false
@@ -319,7 +321,7 @@ func (s store) notifyChanged(classes map[string]bool) {
 // versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// No transaction writes two Deliveries.
+// revisionOf returns the etcd revision of a Delivery's version: no transaction writes two Deliveries.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

@@ -31,7 +31,7 @@ type Peers struct {
 	Catalog     name.Name
 }
 
-// Claims maps key names to values that differ for different keys (meaningOf): all classes of a primary need the same
+// Claims maps key names to values that differ for different keys (identityOf): all classes of a primary need the same
 // key under a name.
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}

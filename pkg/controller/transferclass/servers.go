@@ -44,6 +44,7 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
+// ListServers returns the servers of a class with a block bind9, or an error if the API group is not listed.
 func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
@@ -89,8 +90,7 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 
 type Selected struct {
 	Peers
-	// Known are the servers of Peers.Secondaries, in that order.
-	Known   []apiclass.Server
+	Known   []apiclass.Server // of Peers.Secondaries, in that order
 	Waiting []WaitingServer
 }
 

@@ -50,9 +50,9 @@ type writer struct {
 	full                   *delivery.Error // the quota is used up: new RRsets are not written
 	// lastPass is true if only RRsets that failed earlier are left, skipRest if too many of them failed again.
 	last, spent bool
-	refused []item
-	helped  bool                       // a write succeeded after a refusal
-	mayStay map[delivery.RRsetKey]bool // RRsets that a server may refuse to remove
+	refused     []item
+	helped      bool                       // a write succeeded after a refusal
+	mayStay     map[delivery.RRsetKey]bool // RRsets that a server may refuse to remove
 }
 
 type item struct {
