@@ -226,7 +226,7 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	return p, nil
 }
 
-// readOwn reads steps of the namespace's own Records, in the zone or in each zone at or above the name.
+// readNamespaceSteps reads steps of the namespace's own Records, in the zone or in each zone at or above the name.
 func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, error) {
 	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
 	if s.Zone != nil {

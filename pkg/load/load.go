@@ -232,6 +232,7 @@ func refusalReason(err error) (reason string, ok bool) {
 
 var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
+// subject is the object of a request, for its Warnings; a change set has items.
 type subject struct {
 	title    string
 	answered map[string]bool
@@ -244,7 +245,7 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone returns a context that drops the Warnings answered and, unless the run is dry, those about name servers,
+// withZone returns a context that drops resolved Warnings and, unless the run is dry, Warnings about name servers,
 // which Finish checks.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {

@@ -155,7 +155,7 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteAnswers finds the Warnings that other manifests resolve (L9).
+// noteResolvedWarnings finds the Warnings that other manifests resolve (L9).
 func noteAnswers(all []*manifest) {
 	var written WrittenNames
 	for _, m := range all {

@@ -102,7 +102,7 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newAnswers finds the Warnings about a set that the rest of its file resolves (L9, S4.18, S5.6, S5.14).
+// newResolvedWarnings finds the Warnings about a set that the rest of its file resolves (L9, S4.18, S5.6, S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames

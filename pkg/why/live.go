@@ -25,7 +25,7 @@ import (
 const (
 	// serverTime bounds a question.
 	serverTime = 2 * time.Second
-	// maxQuestions bounds a chain, maxFlying concurrent questions.
+	// maxQuestions bounds a chain, maxConcurrent concurrent questions.
 	maxQuestions = 256
 	maxFlying    = 32
 	// maxHosts bounds the name servers found by the resolver.
@@ -70,8 +70,7 @@ type questions struct {
 	mu      sync.Mutex
 	left    int
 	asked   map[verify.Question]func() (*verify.Answer, error)
-	// listed are the addresses of DNSClasses.
-	listed map[string]bool
+	listed  map[string]bool
 }
 
 func (q *questions) sendOnce(ctx context.Context, one verify.Question) (*verify.Answer, error) {

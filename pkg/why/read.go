@@ -64,7 +64,7 @@ func (i *inquiry) readZones(ctx context.Context) error {
 	return group.Wait()
 }
 
-// unlessForbidden turns a refusal into the missing right.
+// noteForbidden sets lacks to the missing right if err is a refusal, and returns nil then.
 func unlessForbidden(err error, what, right string, lacks *string) error {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -276,8 +276,8 @@ func dataOf(entries []v1alpha1.Entry, at name.Name, of rdata.Type) (data []strin
 	return slices.Compact(data)
 }
 
-// readExpected finds the values that servers are to answer: the zone's entries if settled and readable, else the
-// Record's, which others may add to.
+// readExpectedData finds the values for servers to answer: the zone's entries if settled and readable, else the
+// Record's, to which others may add.
 func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 	if f.Record == nil || f.Zone == nil || f.Asked.IsZero() {
 		return nil
