@@ -23,8 +23,7 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
-// Delay returns the delay after attempt failures, counted from 0.
-// Delay returns the delay after attempt failures, counted from 0.
+// Delay returns the delay before a retry; the first is attempt 0.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow

@@ -37,7 +37,7 @@ type Zone struct {
 	Classes []string
 	// FormerClasses still have the zone. The Loop itself remembers earlier Classes.
 	Former []string
-	// ExpelledClasses are FormerClasses that lose the zone at once.
+	// ExpelledClasses are former classes that lose the zone at once.
 	Expelled []string
 	// Remove is true for a Zone being deleted, which leaves Classes, too.
 	Remove bool

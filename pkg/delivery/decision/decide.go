@@ -101,7 +101,6 @@ func (m *Memory) nextAction(f *Facts) Action {
 }
 
 // WaitReason returns the message of the last failure; without a failure, otherwise.
-// WaitReason returns the message of the last failure; without a failure, otherwise.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -147,7 +146,6 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView reports whether viewWait, which its first call begins, is still running.
 // awaitsView reports whether viewWait, which its first call begins, is still running.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {

@@ -68,9 +68,8 @@ type Facts struct {
 	// RepeatAfter is the delay after which no call of a fenced worker can arrive.
 	RepeatAfter time.Duration
 
-	Zone  delivery.Zone
-	Class delivery.Class
-	// Revision counts the changes of Class that retry failed deliveries. Woken is true if the Loop requests a retry.
+	Zone     delivery.Zone
+	Class    delivery.Class
 	Revision int
 	Woken    bool
 	// ChangedAt is the time of the oldest undelivered change. Removed is true if the class has nothing of the zone.
@@ -83,7 +82,6 @@ type Facts struct {
 
 	// Results of this attempt:
 	//   - Inherited: the states of other classes were searched
-	//   - NameClaimed, NameTaken: the name was claimed, and is another zone's
 	//   - LookedUp: the RRsets of a zone without a view were looked up, in EndedRRsets; nil if unknown
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
@@ -96,13 +94,11 @@ type Facts struct {
 	//   - Again: another attempt follows at once
 	//   - Pause: the error that pauses the whole class
 	//   - Missing, Differing, Foreign: the numbers of newly drifted RRsets
-	//   - Missing, Differing, Foreign: the numbers of newly drifted RRsets
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int
 }
 
-// ShouldDeliver is false if the zone leaves the class.
 // ShouldDeliver is false if the zone leaves the class.
 func (f *Facts) Wanted() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
@@ -120,7 +116,6 @@ func (f *Facts) Serial(m *Memory) serial.Serial {
 	return m.State.Serial
 }
 
-// HasNewRequest reports whether a comparison has yet to answer Zone.Request.
 // HasNewRequest reports whether a comparison has yet to answer Zone.Request.
 func (m *Memory) Requested(f *Facts) bool {
 	return f.Zone.Request != "" && f.Zone.Request != m.State.Request

@@ -18,10 +18,9 @@ type Memory struct {
 	Leaving       bool
 	Why           string
 	// unsavedIntent has RRsets possibly half written that are in no store (BeginUnrecorded).
-	unsaved *delivery.Intent
-	// revision is the last Facts.Revision. viewed is true if this process had a view of the zone.
-	revision int
-	viewed   bool
+	unsaved  *delivery.Intent
+	revision int  // the last Facts.Revision
+	viewed   bool // this process had a view of the zone
 	due      times
 	failures int
 	// blocked is true if the delivery waits for another serial than blockedAt.
@@ -40,7 +39,6 @@ type Memory struct {
 	absent     int // failed removals in a row because the provider lacks the zone
 }
 
-// refusals are the RRsets that the provider refuses, retried in rounds.
 type refused struct {
 	times int
 	// byRRset has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
@@ -49,7 +47,6 @@ type refused struct {
 	remaining []delivery.RRsetKey
 }
 
-// driftCount is the last comparison's drift, to count new drift alone.
 type driftCount struct {
 	rrsets map[delivery.RRsetKey]bool
 	others int
@@ -57,7 +54,7 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// intent was another worker's. It stays in the Store until the first write.
+	// intent is another worker's, and stays in the Store until the first write.
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
@@ -66,8 +63,6 @@ type takeover struct {
 	whole, oneSerial bool
 }
 
-// cause is a reason to act at a time: an index of times.
-// cause is a reason to act at a time: an index of times.
 type cause int
 
 const (
@@ -95,7 +90,6 @@ func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
 func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
-// IsFailing includes a delivery with refused RRsets.
 func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
 // LoadState sets the stored state, and adds this process's unsaved intent unless another worker has begun.
@@ -109,11 +103,10 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
 		m.State.Intent = m.freeIntent(unsaved, me)
 	} else {
-		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsavedIntentIntent
+		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsavedIntent
 	}
 }
 
-// KeepStored sets the state after a write to the Store.
 func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
 
 // BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.

@@ -51,7 +51,7 @@ const (
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
-// RecordAnswer returns the result of a Deliver. A provider that refuses all RRsets for lack of the zone has failed.
+// RecordAnswer fails the attempt if the provider refuses all RRsets for lack of the zone.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -73,8 +73,7 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
-// RecordFailure returns the result of a failed attempt, and schedules the retry. It sets f.Pause if e is of the whole
-// class.
+// RecordFailure schedules the retry, and sets f.Pause if e is of the whole class.
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
@@ -170,7 +169,6 @@ func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests
 	return failed[:n], digests
 }
 
-// awaitServers schedules the next poll of servers that fetch the zone, and sets next.Ready.
 func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {
 	if m.pending != at {
 		m.pending, m.polls = at, 0
@@ -309,7 +307,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	}
 	differs := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Content == delivery.ContentDiffers })
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
-	keys := keysOf(drift.Missing, drift.Differing) // to repair, refused RRsets included
+	keys := keysOf(drift.Missing, drift.Differing)
 	// The condition Ready reports a refused RRset, so it is drift only if it was drift before.
 	unconfirmed := m.listUnconfirmed()
 	refused := func(set delivery.RRset) bool {
@@ -421,7 +419,6 @@ func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
 }
 
-// ForgetDelivery resets m after the stored state was deleted.
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	f.Settled, f.Again = true, f.Wanted()
 	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
@@ -467,7 +464,6 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 // RetrySoon retries after about a second.
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
-// InheritState continues from another class's state of the zone at the same target.
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	// RRsets that the other class wrote without an intent are among the zone's changes since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}

@@ -22,7 +22,6 @@ const maxListed = 256
 const maxPerAttempt = 64
 
 // hasUnlistedRefusals reports whether memory has more refused RRsets than the intent.
-// hasUnlistedRefusals reports whether memory has more refused RRsets than the intent.
 func (m *Memory) hasUnlisted() bool {
 	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
 }

@@ -170,7 +170,6 @@ func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetK
 	return all, unlisted
 }
 
-// listPuts yields the RRsets that p writes, without removals.
 func listPuts(p delivery.Plan) iter.Seq[delivery.RRset] {
 	if p.Changes == nil {
 		return p.All

@@ -42,7 +42,7 @@ type Lease struct {
 	Limiter *rate.Limiter
 
 	mu sync.Mutex
-	// nextState is stored by the first call of the fence, unless covered; recorded is true afterwards.
+	// nextState is stored by the fence's first call, unless covered.
 	next     delivery.State
 	recorded bool
 	// covered is true if the stored state permits only this worker to begin, begun after a check by the fence.
@@ -51,7 +51,6 @@ type Lease struct {
 	watch          *time.Timer
 }
 
-// PrepareFence resets the fence for a write from next on.
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

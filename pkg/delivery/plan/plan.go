@@ -291,7 +291,7 @@ func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []d
 	return keys
 }
 
-// newRemovals removes the RRsets whose value is true. Their former data are unknown, so Before is empty.
+// newRemovals removes the RRsets whose value is true.
 func changesAway(touched map[delivery.RRsetKey]bool) []delivery.Change {
 	changes := []delivery.Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(touched), delivery.RRsetKey.Compare) {

@@ -52,8 +52,8 @@ func (w written) octets() int {
 type write struct {
 	*work
 	revise   func(changes []delivery.Change, held contents) []delivery.Change
-	isolated int       // updates sent in search of refused records
-	held     *contents // nil until needed
+	isolated int // updates sent in search of refused records
+	held     *contents
 }
 
 // writeAll sends changes. seen is true if their Before is the server's content, not our last delivery; reviews counts

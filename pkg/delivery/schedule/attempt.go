@@ -138,7 +138,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
-// storeOutcome saves and reports a result. A retry with the same failure writes nothing.
+// A retry with the same failure writes nothing.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
@@ -180,8 +180,7 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// checkStopped reports whether the fence, the Loop's stop, or a change of class or zone ended the attempt. If so, it
-// stores a state without holder or schedules a retry, and the provider's answer does not count.
+// checkStopped reports whether the fence or the Loop ended the attempt: the provider's answer then does not count.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {

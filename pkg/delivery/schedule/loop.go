@@ -301,8 +301,7 @@ type ClassStatus struct {
 	Name string
 	// Waiting counts the zones without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
-	// OldestChange is the time of the oldest unconfirmed change; zero without any.
-	Oldest time.Time
+	Oldest                  time.Time // zero without an unconfirmed change
 	// LaggingServers failed, or lacked a zone's settled serial when last asked.
 	Behind      []string
 	PausedUntil time.Time
@@ -356,7 +355,6 @@ func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) 
 	return i.confirmed, i.behind
 }
 
-// findLag returns the time of the oldest unconfirmed change; zero for none.
 func (l *Loop) findLag(z *knownZone, i *item, confirmed serial.Serial) time.Time {
 	if !slices.Contains(z.Classes, i.key.Class) || z.Remove || !l.lacks(z, confirmed) {
 		return time.Time{}

@@ -35,9 +35,8 @@ type right struct {
 	key  delivery.Key
 	rank precedence.Rank
 	// zoneNames are the names in the state, with claimedName, by which the delivery is about to begin.
-	has     []name.Name
-	claimed name.Name
-	// confirmed and laggingServers are as of the last Hold.
+	has       []name.Name
+	claimed   name.Name
 	confirmed serial.Serial
 	behind    []string
 	// owned is true if the Loop works on this delivery, and ignores Hold.

@@ -37,7 +37,7 @@ type queue struct {
 	runningOf map[string]int
 	waiting   int
 	running   int
-	// revision counts restartJobs: a result from before is ignored. failures counts pauses since a success.
+	// revision counts restartJobs: a result from before is ignored.
 	revision int
 	until    time.Time
 	failures int
@@ -212,7 +212,7 @@ func (q *queue) retryFailed() {
 	}
 }
 
-// restartJobs forgets pause and failures after a change of the class. The caller enqueues the jobs.
+// The caller of restartJobs enqueues the jobs.
 func (q *queue) restartJobs() {
 	q.revision++
 	q.until, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked

@@ -31,7 +31,7 @@ func (a *attempt) startSpan(ctx context.Context, what string, causes []string, o
 	return ctx, span
 }
 
-// endDelivery ends the span of a Deliver. A confirmation adds a span that begins with the change.
+// A confirmation adds a span that begins with the change.
 func (a *attempt) endDelivery(span trace.Span, causes []string, event delivery.Event, confirms bool) {
 	if !span.IsRecording() {
 		return

@@ -20,7 +20,6 @@ import (
 
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// ServedKeys is a secondary's DNSKEY RRset.
 type Served struct {
 	Keys   map[string]bool
 	Serial uint32

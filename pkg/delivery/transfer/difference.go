@@ -190,8 +190,7 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 	return c.endComparison(), octets, nil
 }
 
-// askRRset compares an RRset by a question. An RRset below a zone cut is left out, since the server answers with a
-// referral.
+// An RRset below a zone cut is left out, since the server answers with a referral.
 func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {

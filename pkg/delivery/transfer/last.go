@@ -45,7 +45,6 @@ func (c *confirmations) forgetZone(uid string) {
 	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return one.uid == uid })
 }
 
-// AskLast implements delivery.Provider.
 func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	c := p.confirmed
 	c.mu.Lock()

@@ -43,8 +43,7 @@ type Config struct {
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
 	// if they are trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
-	// NeedsFullTransfer reports whether no incremental transfer leads from since to until (zoneview.Set). Nil means
-	// always.
+	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	Raised func(uid string, since, until serial.Serial) bool
 	// SampleInterval of 0 means a day.
 	SampleInterval time.Duration
@@ -299,7 +298,6 @@ func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery
 
 func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
-// mayBeAhead reports whether a serial is later than the plan's and than the serial in this process.
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 	served := p.config.Served(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))

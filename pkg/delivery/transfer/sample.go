@@ -120,7 +120,7 @@ func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows 
 	return found
 }
 
-// compareSecondary returns the difference, nil if there is none or the data were not compared, and completes the row.
+// compareSecondary completes the row, and returns the difference; nil if there is none, or if not compared.
 func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, of func() measured, row *delivery.Server,
 	routine bool) *difference {
 	for _, former := range plan.Servers {

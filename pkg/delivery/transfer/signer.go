@@ -77,7 +77,6 @@ type signedKey struct {
 	zone name.Name
 }
 
-// ensureSignedZone returns the memory of a zone's signers, new if absent.
 func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +99,8 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// askSigner returns the zone's serial that has the signer's data. If the signer's serial is new, it transfers the zone
-// first, or returns the last match with a note while the pace forbids a transfer.
+// askSigner returns the zone's serial with the signer's data: after a transfer if the signer's serial is new, or the
+// last match while the pace forbids a transfer.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()
@@ -145,7 +144,7 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	return max(0, time.Until(known.pace.free), time.Until(class))
 }
 
-// transferFromSigner updates known by a transfer: incremental if possible, and full after a failure.
+// transferFromSigner falls back from an incremental to a full transfer.
 func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
 	observed serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
@@ -257,7 +256,6 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	}
 }
 
-// followChanges appends the versions up to until, none if their changes are trimmed.
 func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial) {
 	at := z.versions[len(z.versions)-1]
 	if !until.Ahead(at.serial) {

@@ -111,7 +111,6 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
 }
 
-// support is a server's answer about an extension.
 type answered int
 
 const (
