@@ -43,9 +43,9 @@ type State struct {
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
-	// Holder is the Config.Identity of the worker that confirmed Serial and delivers the next serials without an
-	// intent. Another worker records an intent first, and finds the Holder's half-written RRsets among the changes
-	// since Serial.
+	// Holder is the Config.Identity of the worker that confirmed Serial and delivers the next without an intent.
+	// Another worker records an intent first, and finds the Holder's half-written RRsets among the changes since
+	// Serial.
 	Holder string
 }
 

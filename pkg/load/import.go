@@ -39,8 +39,8 @@ type Target struct {
 	CreateZone bool
 }
 
-// Import writes the records of a zone file into a Zone. path names the file in the report, which has refusals, and a
-// command for the Zone's fields if SOA or name servers differ. After an error, Finish removes no Record of the Zone.
+// Import writes the records of a zone file into a Zone. The report names the file by path, with refusals, and a command
+// for the Zone's fields if SOA or name servers differ. After an error, Finish removes no Record of the Zone.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {

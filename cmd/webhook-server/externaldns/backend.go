@@ -44,7 +44,7 @@ type Backend struct {
 	kept     map[contract.Key]kept
 }
 
-// kept is an RRset stored by the provider in another form: asked is the requested form, came the listed form.
+// storedForm is an RRset that the provider stores in another form than requested.
 type kept struct {
 	asked protocol.RRset
 	came  listedRRset
@@ -120,10 +120,10 @@ type task struct {
 type round struct {
 	zone    name.Name
 	results []error
-	// lost are the tasks without effect when sent singly.
+	// lostTasks had no effect when sent singly.
 	taken int
 	lost  []*task
-	// stopped is set if the provider wants no more requests, or the client is gone.
+	// stopErr is set if the provider wants no more requests, or the client is gone.
 	stopped error
 }
 

@@ -33,7 +33,7 @@ type Config struct {
 // Backend implements server.Backend.
 type Backend struct {
 	config Config
-	// knows is a zone for which the server signed an answer or rejected the key.
+	// For knownZone the server signed an answer or rejected the key.
 	knows atomic.Pointer[name.Name]
 }
 

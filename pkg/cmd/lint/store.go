@@ -27,15 +27,12 @@ type store struct {
 	now   time.Time
 	facts map[law.Key]any
 	zones map[key]*law.Zone
-	// owners are the names of a zone, by its uid, in the order of keys.
+	// The maps below are by the zone's uid; owners are in the order of keys. nsHosts counts the hosts of NS Records.
 	owners map[string]*btree.BTreeG[name.Rel]
-	// placed are the Records of a zone, by its uid and their names.
 	placed map[string]map[name.Rel]map[key]*law.Record
-	// named counts the hosts of NS Records, by the zone's uid.
-	named map[string]map[name.Name]int
-	// given are the rules of Delegations, by the zone's uid.
-	given map[string][]rules.Rule
-	made  int
+	named  map[string]map[name.Name]int
+	given  map[string][]rules.Rule
+	made   int
 }
 
 type key struct{ namespace, name string }
@@ -249,6 +246,7 @@ func (s *store) ownerOf(plan *law.Plan) name.Rel {
 	return owner
 }
 
+// countNSHosts adds n for each host of an NS Record.
 func (s *store) countNamed(made *law.Plan, r *law.Record, n int) {
 	z := s.zoneOf(made)
 	if s.named[z.UID] == nil {

@@ -38,7 +38,7 @@ type pullRequest struct {
 	repository, number string
 	// fork is true if the branch is of another repository, whose token may not write.
 	fork bool
-	// most bounds a comment, in characters.
+	// maxComment is in characters.
 	most int
 }
 

@@ -35,7 +35,7 @@ type Reader struct {
 	namespaces []string // metav1.NamespaceAll alone: all
 	// fallback replaces all namespaces if the user may not list their zones; may be "".
 	fallback string
-	// Most bounds each list but zones.
+	// MaxObjects bounds each list but zones.
 	Most int64
 }
 

@@ -365,9 +365,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest class with the
-// name. A class that loses a name is no longer served; if it is the given class, the result is an error. Only classes
-// that name keys themselves compete: a server's key (block bind9) yields to theirs (Keys).
+// decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest class with it. A
+// class that loses a name is no longer served; if of loses, the result is an error. Only classes that name keys
+// compete: a server's key (block bind9) yields to theirs (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

@@ -14,10 +14,10 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key. The
+// Keys are the TSIG keys of all classes. A signature identifies its key by name alone, so a name has a single key. The
 // authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no
-// server of another namespace, can have the name. A key that a class names precedes a server's key; of two servers in a
-// namespace, the older class's precedes.
+// server of another namespace, has the name. A class's key precedes a server's; of two servers in a namespace, the
+// older class's precedes.
 type Keys struct {
 	mu     sync.Mutex
 	held   map[string]*heldKeys // by class
@@ -129,8 +129,7 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 const serverLabel = "bind9"
 
 // NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. UpdateKeys are named
-// LABEL.NAMESPACE., servers (ofServer) LABEL.bind9.NAMESPACE.; only the form counts, so a new namespace takes no name
-// from others.
+// LABEL.NAMESPACE., servers (ofServer) LABEL.bind9.NAMESPACE.; only the form counts: a new namespace takes no names.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:

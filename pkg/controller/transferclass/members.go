@@ -82,9 +82,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Membership returns the members of a class, in order of precedence. created is the class's creation, for the catalog's
-// serial. With ofServers (block bind9), the catalog marks members that some server never had, and the serial grows with
-// a change of marks.
+// Membership returns the members of a class, in order of precedence. created, the class's creation, is for the
+// catalog's serial. With ofServers (block bind9), the catalog marks members that some server never had, and the serial
+// grows with the marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -116,8 +116,8 @@ func (m *Members) find(class string) members {
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
 // serialAt returns a catalog's serial: the revision plus the second of the class's creation. So a class recreated in a
-// new store is ahead of its predecessor, unless the old store averaged more than a write a second. A secondary that was
-// away follows if fewer than 2^31 revisions passed, also by a restore (backup.Clock).
+// new store is ahead of the old, unless that averaged more than a write a second. A secondary follows after an absence
+// of fewer than 2^31 revisions, also by a restore (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)

@@ -44,7 +44,7 @@ func (p Peers) Claims() map[string]string {
 // ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error; those of secret are returned
 // unchanged.
 //
-// A secondary with a key may transfer from any address: queries often come from another than the listed address. Others
+// A secondary with a key may transfer from any address, since queries often come from another than the listed. Others
 // are known by address alone. Local addresses need allowLocalAddresses.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)

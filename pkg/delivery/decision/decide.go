@@ -18,8 +18,8 @@ const compareWithin = 10 * time.Second // delay of a comparison after a change o
 
 const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
-// BeginAttempt updates m at the start of an attempt. A change of the class, the zone's join or leave, f.Woken, or a new
-// request cancels the delay of a failed delivery.
+// BeginAttempt updates m. A change of the class, the zone's join or leave, f.Woken, or a new request cancels the delay
+// of a failed delivery.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision

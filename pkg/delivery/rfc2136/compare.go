@@ -232,9 +232,8 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
 }
 
-// subtractWritten returns the server's RRset without our records: empty if the RRset is a version that we sent, or if
-// we replaced it and no version is known; whole if our write is unconfirmed. Else clients may have added records, and
-// only ours go.
+// subtractWritten returns the server's RRset without our records: empty if the RRset is a version that we sent, or was
+// replaced with no version known; whole if our write is unconfirmed. Else clients may have added records, which stay.
 func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)

@@ -198,8 +198,8 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 		return err
 	}
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
-	// A server that cannot parse the message answers FORMERR unsigned. Knot rejects a name forbidden to the key like an
-	// unknown key. Any host on the path can forge both, so they only split the batch; an update without records
+	// A server that cannot parse the message answers FORMERR unsigned; Knot rejects a name forbidden to the key like an
+	// unknown key. Any host on the path can forge both, so they only split the batch: an update without records
 	// decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {

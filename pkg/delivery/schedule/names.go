@@ -110,8 +110,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames gives a delivery the names of its states, and returns the deliveries that waited for a name now free. A
-// leaving delivery claims and awaits no name; if over is true, it has none.
+// updateNames gives a delivery the names in states, and returns the deliveries that waited for a name now free. A
+// leaving delivery claims and awaits no name; with over, it has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

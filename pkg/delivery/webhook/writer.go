@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. If the server is healthy, the
-	// rest of the zone is written: a tenant's refused records do not block other tenants.
+	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. At a healthy server it writes
+	// the rest of the zone: a tenant's refused records do not block others.
 	maxStreak = 3
 	// After maxSilent timeouts at a healthy server, the remaining RRsets get half the timeout; those that failed
 	// earlier are skipped. maxFailed bounds an attempt's failures.
