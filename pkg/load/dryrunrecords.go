@@ -105,7 +105,6 @@ func (l *Loader) readExisting(ctx context.Context, manifests []*manifest) (map[s
 	return out, nil
 }
 
-// fillNames sets status.fqdn, for refusals and lines.
 func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	for _, w := range writes {
 		if _, known := l.priors.live[w.zone]; !known {

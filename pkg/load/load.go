@@ -232,7 +232,7 @@ func refusalReason(err error) (reason string, ok bool) {
 
 var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
-// subject is the object of a request, for its Warnings; a change set has items.
+// subject is the object of a request; a change set has items.
 type subject struct {
 	title    string
 	answered map[string]bool

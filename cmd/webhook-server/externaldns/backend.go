@@ -127,8 +127,8 @@ type round struct {
 	stopped error
 }
 
-// Apply writes the differences in a request, checks the listing, and sends missing RRsets again in smaller parts, at
-// last singly. Of an RRset given twice the last counts. Removals at a name come first.
+// Apply writes the differences, checks the listing, and sends missing RRsets again in smaller parts, at last singly. Of
+// an RRset given twice the last counts. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}

@@ -205,7 +205,7 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// Validate returns all errors of the options (P1).
+// Validate returns all errors (P1).
 func (o *Options) Validate() error {
 	var wrong []error
 	for _, faults := range [][]error{

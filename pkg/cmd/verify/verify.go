@@ -59,7 +59,7 @@ func NewOptions() *Options {
 	return &Options{Client: kubeconfig.NewOptions(), format: &output.Format{}}
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithNamespace(flags)
 	// kubectl's flag --server is the API server.
@@ -345,7 +345,7 @@ func (r *Result) printMarkdown(out io.Writer) error {
 	return err
 }
 
-// Results returns an empty result for each JSON kind.
+// Results are empty, by JSON kind.
 func Results() map[string]any { return map[string]any{"Verification": Result{}} }
 
 func listFaults(r verify.Report) []string {

@@ -108,8 +108,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// enqueueCluster syncs a Bind9Cluster that is new to this process. The Loop gets only clusters that a zone names or has
-// a Delivery of.
+// The Loop gets only Bind9Clusters that a zone names or has a Delivery of.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -124,8 +123,8 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
-// forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, since tenants create any
-// number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
+// forgetCluster drops the state of an unused Bind9Cluster, since tenants create any number. A zone is indexed before
+// enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -327,8 +326,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// replaceClass completes fresh.spec for the Loop. A class whose key name is another's gets an error instead of its
-// provider. known is nil for a new class.
+// A class whose key name is another's gets an error instead of its provider. known is nil for a new class.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -357,9 +355,9 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval returns the interval at which each zone is compared, or servers are asked for their serials: the
-// class's, doubled until the queries keep within half of requestsPerSecond and, in a fetched class without
-// driftInterval, within its share of allPerSecond.
+// driftInterval returns the interval between comparisons of a zone, or queries for serials: the class's, doubled until
+// the queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, within its share of
+// allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {

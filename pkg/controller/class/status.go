@@ -33,7 +33,7 @@ type readyPatch struct {
 	stalled   *metav1.Condition
 }
 
-// encode adds to fields of a status. A zero Judgement leaves Ready unchanged.
+// A zero Judgement leaves Ready unchanged.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.Status != "" {

@@ -19,7 +19,7 @@ type Memory struct {
 	Why           string
 	// unsavedIntent has RRsets possibly half written that are in no store (BeginUnrecorded).
 	unsaved  *delivery.Intent
-	revision int  // the last Facts.Revision
+	revision int
 	viewed   bool // this process had a view of the zone
 	due      times
 	failures int

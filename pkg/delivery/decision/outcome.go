@@ -147,8 +147,8 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 
 const maxRefusedOctets = 32 << 10
 
-// limitRefusals returns the first refusals, within the bounds of a State, and digests of the next. The order is stable
-// across attempts, so that a retry writes nothing.
+// limitRefusals returns the first within the bounds of a State, and digests of the next. The order is stable across
+// attempts, so that a retry writes nothing.
 func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
@@ -249,7 +249,6 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	}
 }
 
-// confirmIntent keeps the intent in next only until a repeat is done, or for refused RRsets.
 func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
@@ -428,7 +427,6 @@ func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	return Result{Event: event, Unsaved: true}
 }
 
-// StateDuringRemoval returns the state to store before the removal's first call.
 func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	next := m.State
 	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
@@ -461,7 +459,6 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.due[dueRetry] = f.Now.Add(f.jitter(wait))
 }
 
-// RetrySoon retries after about a second.
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {

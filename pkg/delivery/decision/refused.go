@@ -21,7 +21,6 @@ const maxListed = 256
 
 const maxPerAttempt = 64
 
-// hasUnlistedRefusals reports whether memory has more refused RRsets than the intent.
 func (m *Memory) hasUnlisted() bool {
 	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
@@ -40,7 +39,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state to plan from. If RRsets are unlisted, its intent has the RRsets to retry next.
+// The returned state's intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {
@@ -92,7 +91,7 @@ func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, c
 	return failed
 }
 
-// newRefusal sums up failed, which is not empty: the first error, permanent if all are, with the shortest RetryAfter.
+// newRefusal returns the first error, permanent if all are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// PlannedWrite is the plans of a DoDeliver, with the intent to store before the first call.
+// PlannedWrite is the plans of a DoDeliver, with the intent to store before.
 type Tried struct {
 	Plans  []delivery.Plan
 	Intent delivery.Intent

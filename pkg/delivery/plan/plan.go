@@ -148,7 +148,7 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 	}), nil
 }
 
-// undoChanges returns the entries before changes of each changed RRset, without the SOA and names outside the zone.
+// undoChanges returns the changed RRsets as before, without the SOA and names outside the zone.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
 	at := func(entry dns.Entry) (delivery.RRsetKey, bool) {
@@ -278,7 +278,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	return plan, nil
 }
 
-// ReadEndedRRsets returns nil if the RRsets of the ended zone are unknown, or after an error.
+// ReadEndedRRsets returns nil if unknown, or after an error.
 func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
 	since := of.Earliest()
 	if s.Left == nil || since == 0 {
@@ -291,7 +291,6 @@ func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []d
 	return keys
 }
 
-// newRemovals removes the RRsets whose value is true.
 func changesAway(touched map[delivery.RRsetKey]bool) []delivery.Change {
 	changes := []delivery.Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(touched), delivery.RRsetKey.Compare) {

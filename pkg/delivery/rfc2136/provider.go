@@ -209,7 +209,6 @@ func (p *Provider) Abilities() delivery.Abilities {
 
 func (p *Provider) Close() error { return nil }
 
-// work is a call of the provider.
 type work struct {
 	*Provider
 	plan            delivery.Plan

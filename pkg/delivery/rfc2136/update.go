@@ -56,8 +56,7 @@ type write struct {
 	held     *contents
 }
 
-// writeAll sends changes. seen is true if their Before is the server's content, not our last delivery; reviews counts
-// the transfers so far.
+// seen is true if Before of the changes is the server's content, not our last delivery; reviews counts transfers.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {

@@ -67,7 +67,7 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
-// setNames replaces the names of r, and returns the deliveries that waited for a name now free.
+// setNames returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -110,8 +110,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames gives a delivery the names in states, and returns the deliveries that waited for a name now free. A
-// leaving delivery claims and awaits no name; with over, it has none.
+// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name;
+// with over, it has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -124,7 +124,7 @@ func (l *Loop) replaced(i *item) bool {
 	})
 }
 
-// isHandedOver reports whether a class in force has the zone at the same target. mu is held.
+// mu is held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {

@@ -139,8 +139,7 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run begun at revision. pause is set if the provider asks all jobs to wait, worked if the provider made
-// a change or comparison.
+// pause is set if the provider asks all jobs to wait, worked if the provider made a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

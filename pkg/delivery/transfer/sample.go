@@ -120,7 +120,6 @@ func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows 
 	return found
 }
 
-// compareSecondary completes the row, and returns the difference; nil if there is none, or if not compared.
 func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, of func() measured, row *delivery.Server,
 	routine bool) *difference {
 	for _, former := range plan.Servers {

@@ -99,8 +99,8 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// askSigner returns the zone's serial with the signer's data: after a transfer if the signer's serial is new, or the
-// last match while the pace forbids a transfer.
+// askSigner transfers the zone if the signer's serial is new. While the pace forbids a transfer, it returns the last
+// match.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()

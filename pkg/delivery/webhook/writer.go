@@ -305,8 +305,7 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// recordOutcome records the result of an item; an error ends the attempt. isProtocol is true if the answer was of the
-// protocol, or there was none.
+// An error of recordOutcome ends the attempt. isProtocol is true if the answer was of the protocol, or there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
