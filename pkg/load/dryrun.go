@@ -54,7 +54,7 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 	return result, err
 }
 
-// leftObjects match PruneSelector, and no manifest has them.
+// leftObjects match PruneSelector without a manifest.
 type leftObjects struct {
 	records []*v1alpha1.Record
 	others  []*manifest
@@ -204,7 +204,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 	return one, nil
 }
 
-// refuseOrDefer reports a refusal, unless an earlier change of the run may resolve it: then it shows the write.
+// refuseOrDefer reports a refusal, or shows the write if an earlier change of the run may resolve the refusal.
 func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Result {
 	if !refused.final && m.after == "" && m.object.GetKind() == "Record" {
 		m.after = l.priors.removedAt(fqdn, m.object)

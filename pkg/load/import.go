@@ -239,8 +239,8 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers removes the NS at the apex from the plan, reports those missing in the Zone, and returns the number
-// of ignored lines. Without spec.nameServers in the Zone the NS become a Record.
+// reportNameServers removes the NS at the apex from the plan, reports any missing in the Zone, and returns the number
+// of ignored lines. Without spec.nameServers the NS become a Record.
 func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	known := zone.Status.FQDN != ""

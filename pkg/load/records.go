@@ -82,8 +82,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// newPhases orders the RRsets of a file. The hosts of NS and MX come first: until they have addresses a zone is not
-// Servable (S6.15). Cuts come before their glue.
+// newPhases orders the RRsets of a file: first the hosts of NS and MX, without whose addresses a zone is not Servable
+// (S6.15), and cuts before their glue.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
 	for _, s := range sets {

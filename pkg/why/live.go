@@ -23,9 +23,8 @@ import (
 )
 
 const (
-	// serverTime bounds a question.
-	serverTime = 2 * time.Second
-	// maxQuestions bounds a chain, maxConcurrent concurrent questions.
+	serverTime = 2 * time.Second // of a question
+	// maxQuestions bounds a chain.
 	maxQuestions = 256
 	maxFlying    = 32
 	// maxHosts bounds the name servers found by the resolver.
@@ -199,7 +198,7 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	}
 }
 
-// findServers adds a zone's NS names, if no class shows its servers, and with a resolver only: tenants choose their
+// findServers adds a zone's NS names, if no class shows its servers, with a resolver only: tenants choose their
 // addresses.
 func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	if len(z.Servers) > 0 || z.FQDN.IsZero() || q.inquiry.Resolver == "" {

@@ -287,7 +287,6 @@ func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interf
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-// title has the zone's name as code, and the numbers of changes.
 func (z *ZonePlan) title(code func(string) string) string {
 	counts := make(map[string]int)
 	for _, c := range z.Changes {

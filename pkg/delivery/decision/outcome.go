@@ -357,7 +357,7 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
-// recordComparisonError fails the delivery only if the provider lost the zone, or servers left the class.
+// recordComparisonError fails the delivery only for a lost zone, or servers that left.
 func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true

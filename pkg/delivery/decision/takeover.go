@@ -47,8 +47,7 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 }
 
 // TakeOver adopts another worker's intent, and schedules a repeat to overwrite late calls. It returns the intent; nil
-// if taken over before, or if no call is in flight (quiet). touched and once are the results of FindChangedRRsets, nil
-// and false for a recorded intent.
+// if taken over before, or if no call is in flight (quiet). touched and once are the results of FindChangedRRsets.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 	if touched != nil && len(touched) <= maxListed {

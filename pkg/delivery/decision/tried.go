@@ -142,8 +142,8 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes. If they are too many or
-// unknown, unlisted is true, and the result has the intent's alone.
+// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes; with unlisted, which are too
+// many or unknown, the intent's alone.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -160,7 +160,7 @@ func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []deli
 	return addRRsets(rrsets, false, changed)
 }
 
-// addRRsets merges both lists, sorted. Beyond maxListed, it returns rrsets alone, and true.
+// addRRsets merges both lists; beyond maxListed, it returns rrsets and true.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)

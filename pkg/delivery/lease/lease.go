@@ -25,8 +25,7 @@ type Store interface {
 	// Load must not read from a cache, because the fence depends on it. A missing delivery is the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
 	// Save writes a state and returns the new version; an empty Version creates the delivery. A delivery with data at
-	// the provider keeps the Zone from being deleted (S8.4). If the stored version is not state.Version, the error is
-	// ErrConflict.
+	// the provider keeps the Zone from deletion (S8.4). ErrConflict means that the stored version is not state.Version.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
 	// Delete follows the removal or retention of the data (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
@@ -57,8 +56,8 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call records the intent, and further calls check it; a
-// covered worker checks its confirmation (State.Holder). The check directly precedes the provider's call.
+// PassFence is the delivery.Fence of an attempt. The first call records the intent, further calls check it; a covered
+// worker checks its confirmation (State.Holder) instead.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -176,9 +176,8 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil if there is an
-// intent, or the changes are unknown. once is true if no RRset changed more than once: late writes of the worker then
-// have the present content.
+// FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil with an intent, or
+// if unknown. once is true if no RRset changed more than once: late writes of the worker then have the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -222,8 +221,8 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only the RRsets in
-// left and in the intent; the provider adds the RRsets known to be ours.
+// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only left and the
+// intent's RRsets; the provider adds those known to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone

@@ -174,8 +174,8 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts returns changes without those that still conflict with the foreign data of the last comparison. A
-// message of prerequisites checks the data without a transfer.
+// failKnownConflicts drops changes that still conflict with the foreign data of the last comparison. A message of
+// prerequisites checks the data without a transfer.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -302,8 +302,7 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts sets aside changes that servers ignore silently (RFC 2136 §3.4.2.2): a CNAME beside other data, or
-// the reverse.
+// dropAliasConflicts drops changes that servers ignore (RFC 2136 §3.4.2.2): a CNAME beside other data, or the reverse.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {

@@ -42,8 +42,7 @@ type Provider struct {
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// foreign has, by UID, the foreign data in the place of a zone's RRsets at the last comparison. No decision depends
-	// on them.
+	// foreign has, by UID, the foreign data in the place of a zone's RRsets at the last comparison: a hint only.
 	foreign map[string]map[delivery.RRsetKey][]delivery.RRset
 	last    name.Name
 }

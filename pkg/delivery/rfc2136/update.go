@@ -23,8 +23,7 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews bounds the transfers of a zone that another client keeps changing.
 	maxReviews = 3
-	// maxIsolating bounds the updates in search of refused records: once for newly refused records, and once for the
-	// others.
+	// maxIsolating bounds the updates in search of newly refused records, and of other refused records.
 	maxIsolating = 64
 	soon         = 5 * time.Second
 )
@@ -279,7 +278,7 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 	return missed, nil
 }
 
-// isolateRefused halves a refused batch until an RRset is refused alone. The search ends after maxIsolating updates.
+// isolateRefused halves a refused batch until an RRset is refused alone, or after maxIsolating updates.
 func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
 	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
@@ -317,8 +316,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation fails the RRsets of the batch, so that a tenant's refused records do not block another's. If the server
-// has accepted nothing yet, the key may be the cause, and the attempt fails.
+// endIsolation fails the batch's RRsets, so that no tenant's refused records block another's. If the server has
+// accepted nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names records the deliveries with a right to a zone name in a class: the name in their state, or claimed. Two zones
-// with the same name, of different views, would mix their records at the provider. Guarded by Loop.mu.
+// names has the deliveries with a right to a zone name in a class: the name in their state, or claimed. Two zones of a
+// name, in different views, would mix their records at the provider. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
 	// holders are in order of precedence. Only the first may deliver; the others had the name before this process

@@ -24,7 +24,7 @@ const (
 	// A zone with more than maxTransferred entries is compared by its SOA and askedRRsets questions.
 	maxTransferred, askedRRsets = 100_000, 100
 	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may
-	// send and sign each record by itself.
+	// send and sign each record alone.
 	recordOctets, spareOctets = 512, 64 << 10
 	messageTimeout            = 5 * time.Second
 	maxFound                  = 1000
@@ -77,8 +77,7 @@ func measureZone(plan delivery.Plan) (m measured) {
 // naming limits the comparisons that collect names of differing RRsets, in memory for every RRset of the zone.
 var naming = make(chan struct{}, 4)
 
-// comparison has the digest of the zone minus the digests of the server's records; zero means equal. Records made by
-// signers do not count.
+// comparison has the digest of the zone minus the server's records, without signers' records; zero means equal.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary. A secondary restarted from an old disk answers an
-// earlier serial.
+// confirmations has the last zone confirmed by each secondary: after a restart from an old disk, it answers an earlier
+// serial.
 type confirmations struct {
 	mu   sync.Mutex
 	last map[string]confirmation
@@ -29,8 +29,7 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept is how long a secondary is asked beyond the due time of a comparison that would confirm again.
-// Later, it may have left the class.
+// confirmationKept extends the time until a comparison confirms again. Later, the secondary may have left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {

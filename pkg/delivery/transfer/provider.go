@@ -109,8 +109,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class and waits for the secondaries, briefly because the wait occupies a
-// worker.
+// Deliver makes the zone a member of the class and waits briefly for the secondaries: the wait occupies a worker.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -223,8 +222,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// askSecondaries asks each secondary for its serial, with wait until the secondary has the plan's serial or
-// followTimeout is over. A transfer from a signer may take longer.
+// askSecondaries asks each secondary for its serial, with wait until it has the plan's or followTimeout is over. A
+// transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {

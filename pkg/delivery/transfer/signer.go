@@ -31,8 +31,8 @@ const (
 	firstShare = 5 * time.Minute
 )
 
-// A zone has zonePace octets per second and a fifth of the time, a class classPace octets per second and two workers.
-// So a tenant's writes into a large zone cost no more, even without IXFR.
+// A zone has zonePace octets per second and a fifth of the time, a class classPace octets per second and two workers: a
+// tenant's writes into a large zone cost no more, even without IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
@@ -294,8 +294,8 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind returns the zone's serial that has the data of a signer's serial, observed at a secondary of the signer. A
-// secondary that also transfers from our primaries may answer the zone's own serial.
+// findBehind returns the zone's serial that has the data of a signer's, observed at a secondary of the signer. A
+// secondary that also transfers from our primaries may answer the zone's own.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return seen{serial: observed}

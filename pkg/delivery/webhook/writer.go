@@ -202,7 +202,7 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before its host's
+// finishWriting retries refused RRsets if writes succeeded since: the server may refuse an MX before its host's
 // address, and an address's removal before the RRset naming it.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
@@ -380,7 +380,7 @@ func (w *writer) callServer(ctx context.Context, method, path string, body []byt
 	return got, err
 }
 
-// concernsClass reports whether a failure is of the whole class, not by a proxy before the server.
+// concernsClass excludes failures by a proxy before the server.
 func concernsClass(failure *delivery.Error) bool {
 	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }
