@@ -34,8 +34,8 @@ type Deleted struct {
 	Into string
 }
 
-// MakeDeletedPlan returns the plan to create a deleted Zone, its Delegations and the Records deleted with it. Present
-// Records join the zone by themselves.
+// MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it. Present Records join
+// the zone by themselves.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {

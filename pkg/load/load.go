@@ -70,7 +70,7 @@ type Config struct {
 	ForceConflicts bool
 	// Interval precedes the first progress line, by default 2 s. It doubles with each line, up to maxInterval.
 	Interval time.Duration
-	// Progress receives the numbers of objects done and in all, instead of progress lines. Optional.
+	// Progress replaces progress lines. Optional.
 	Progress func(what string, done, of int)
 	// Confirm gets the number of Records before Finish removes them. Its error ends the run. Optional.
 	Confirm func(removals int) error

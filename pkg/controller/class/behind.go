@@ -24,8 +24,7 @@ type sighting struct {
 	accepted string
 }
 
-// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, by a secondary of a class in force, to a
-// query of this process.
+// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, of a class in force, to this process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
 		// The servers have the signer's serials. The daily repair is left for the end of signing, when the signing

@@ -9,8 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// allPerSecond bounds the queries a second to servers while nothing changes: of all DNSClasses together, and again of
-// all Bind9Clusters, so that tenants take none from the platform.
+// allPerSecond bounds the queries a second while nothing changes: of all DNSClasses together, and of all Bind9Clusters,
+// so that tenants take none from the platform.
 const allPerSecond = 250
 
 type questions struct {

@@ -143,8 +143,8 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	}
 }
 
-// forgetZone drops a deleted Zone from the Loop, and deletes its Deliveries without finalizer: a server without a
-// cluster has no garbage collector.
+// forgetZone drops a deleted Zone from the Loop, and deletes its Deliveries without finalizer: without a cluster there
+// is no garbage collector.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesOf(uid) {

@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every class, from Deliveries in revision order. An informer would apply a listing object by
-// object, and show states that the store never had.
+// Members are the zones of every class, from Deliveries in revision order. An informer, which applies a listing object
+// by object, would show states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -175,8 +175,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none: a server of
-// several classes has a single zone of a name.
+// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none: a server has a
+// single zone of a name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

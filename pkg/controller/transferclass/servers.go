@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, there are none, and other
-// classes are served.
+// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, only other classes are
+// served.
 type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
@@ -73,8 +73,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets; nil until the informer of Bind9Instances has synced. External
-// signers may serve other operators' zones, and are omitted.
+// ListSigners returns the running signers of all fleets; nil until the informer of Bind9Instances has synced. It omits
+// external signers, which may serve other operators' zones.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
