@@ -33,7 +33,7 @@ type Event struct {
 	Proven           bool
 	OfClass          *Error
 	Drift            Drift
-	// AbsentZone counts as removed, because the provider denied for too long that the zone exists.
+	// AbsentZone counts as removed: the provider lacked the zone for too long.
 	Absent name.Name
 	// LeftoverZone may still have removed RRsets at the provider.
 	Remains name.Name

@@ -29,7 +29,7 @@ func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	return maps.Clone(o.failed[zone])
 }
 
-// Note records the result of a write. Beyond MaxFailed of a zone, new failures are ignored.
+// Note records a write. It ignores new failures beyond MaxFailed of a zone.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,7 +58,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failed, zone)
 }
 
-// Divide puts changes at names without failed RRsets into first, all others into last, in the order of failure.
+// Divide puts changes at names without failed RRsets into first, others into last, in the order of failure.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.Failed(zone) {

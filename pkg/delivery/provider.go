@@ -44,7 +44,7 @@ type Provider interface {
 
 // Abilities are data, since a wrapper could hide optional interfaces.
 type Abilities struct {
-	// Lists is true if Verify reads the whole zone, with foreign RRsets; otherwise it asks only for the zone's RRsets.
+	// Lists is true if Verify reads the whole zone, with foreign RRsets, not only the zone's RRsets.
 	Lists bool
 	// OwnApexNS is true if the provider has its own NS at the apex: the zone's are not written, removed or compared.
 	OwnApexNS bool
@@ -108,8 +108,8 @@ type Plan struct {
 	// Changes are the RRsets that differ between Since and Serial, in canonical order; empty if only the serial
 	// differs. Nil means unknown: the whole zone is compared or written, and other RRsets at the provider stay.
 	Changes []Change
-	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset that is neither Before
-	// nor After may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed and History.
+	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset neither Before nor After
+	// may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed and History.
 	Uncertain bool
 	// Delivered is true if an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
@@ -119,13 +119,13 @@ type Plan struct {
 	Unconfirmed []RRsetKey
 	History     []dns.Change
 	// Forgotten is true if the history no longer names all RRsets removed since an earlier delivery: the provider may
-	// have RRsets of ours that All and Changes lack.
+	// have further RRsets of ours.
 	Forgotten bool
 	// NamesRemovals is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
 	Named       bool
 	CallTimeout time.Duration
 	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
-	// next call.
+	// next.
 	Whole bool
 	// All yields the RRsets at Serial except the SOA, in canonical order.
 	All iter.Seq[RRset]

@@ -85,7 +85,7 @@ func (s State) WentBack(server Server) bool {
 type Intent struct {
 	Serial serial.Serial
 	// From is the earliest serial whose RRsets may be at the provider. If 0 beside a State.Serial, more RRsets were
-	// refused than listed, so the whole zone is written.
+	// refused than listed: the whole zone is written.
 	From serial.Serial
 	// Holder is the Config.Identity of the writing worker; "" means none.
 	Holder string

@@ -129,7 +129,7 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	return err
 }
 
-// zoneOf returns an object's zone, of this run or the server, and DNS name; zero if unknown.
+// zoneOf returns an object's zone and DNS name; zero if unknown.
 func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName, fqdn name.Name) {
 	domainName, _, _ := unstructured.NestedString(o.Object, "spec", "domainName")
 	if target, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "name"); target != "" {

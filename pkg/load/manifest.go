@@ -82,7 +82,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// A new zone does not capture the zones below it (S3.4), and records wait for their zone. So classes and zones come
+	// A new zone does not capture the zones below (S3.4), and records wait for their zone. So classes and zones come
 	// first, parents before children, then Delegations.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {

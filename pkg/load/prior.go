@@ -44,7 +44,7 @@ func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string)
 	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
 }
 
-// firstFor returns the first change of a zone that concerns a namespace; zero for none.
+// firstFor returns a zone's first change for a namespace; zero for none.
 func (p *priors) first(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {

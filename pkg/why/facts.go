@@ -124,7 +124,7 @@ type ServerAnswer struct {
 type ParentFacts struct {
 	// Zone is the delegated zone, ParentName the zone above. Zero if unknown.
 	Zone, Above name.Name
-	// Ours is true if the zone above is a Zone here with readable entries, MissingRight the right to read them.
+	// Ours is true if the zone above is a Zone here with readable entries.
 	Ours  bool
 	Lacks string
 	// Asked is false without a resolver, or with servers that may not be asked. Resolver is its HOST:PORT. Err is a

@@ -33,7 +33,7 @@ const (
 
 var errTooMany = errors.New("not asked: the chain has too many questions")
 
-// errNotPublic means that a tenant may have chosen the address, to have this machine send packets in its own network.
+// errNotPublic means that a tenant may have chosen the address, for packets into this machine's network.
 type errNotPublic struct{ server string }
 
 func (e errNotPublic) Error() string {

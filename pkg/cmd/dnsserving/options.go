@@ -77,7 +77,7 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error
-	fault := func(err error) { wrong = append(wrong, err) } // errors.Join leaves nil out
+	fault := func(err error) { wrong = append(wrong, err) }
 	c.DNSListen, err = ListenAddress("--dns-listen", o.DNSListen, 5300)
 	fault(err)
 	seen := make(map[string]bool)

@@ -144,7 +144,7 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	return true
 }
 
-// assumeRule adds the rule that a zone lacks to the zone above it: files that are not read may have a Delegation.
+// assumeRule adds the rule that a zone lacks to the zone above: files not read may have a Delegation.
 func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
 	origin := name.Root
 	if ref := spec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {

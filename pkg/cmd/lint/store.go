@@ -21,13 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store is a server's store in memory: it gives the law facts and takes plans. No cascade runs: zones come before
-// Delegations, and these before Records.
+// store is a server's store in memory: it gives the law facts (inputs of a decision) and takes plans (writes). No
+// cascade runs: zones come before Delegations, and Delegations before Records.
 type store struct {
 	now   time.Time
 	facts map[law.Key]any
 	zones map[key]*law.Zone
-	// The maps below are by the zone's uid; owners are in the order of keys. nsHosts counts the hosts of NS Records.
+	// The maps below are by the zone's uid, owners in the order of keys. nsHosts counts the hosts of NS Records.
 	owners map[string]*btree.BTreeG[name.Rel]
 	placed map[string]map[name.Rel]map[key]*law.Record
 	named  map[string]map[name.Name]int

@@ -93,7 +93,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
 			net.DefaultResolver)}
 	var wrong []error
-	fault := func(err error) { wrong = append(wrong, err) } // errors.Join leaves nil out
+	fault := func(err error) { wrong = append(wrong, err) }
 	if o.DataDir == "" {
 		fault(errors.New("--data-dir: must not be empty; name a directory that this user may write"))
 	}

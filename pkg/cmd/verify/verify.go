@@ -87,7 +87,7 @@ type Result struct {
 	Servers []verify.Report `json:"servers"`
 }
 
-// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent, or ErrUnanswered without a difference.
+// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent, else ErrUnanswered.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	run := &run{remarks: remarks, keys: map[v1alpha1.SecretReference]*transfer.Key{}}
 	if o.TSIGKeyFile != "" {

@@ -64,8 +64,8 @@ type knownClass struct {
 	asked  bool
 	health error
 	found  metav1.Time
-	// writtenCondition is the last condition Delivering written to a Bind9Cluster, writtenVersion the cluster's version
-	// before: the informer may lag behind.
+	// writtenCondition is the last Delivering of a Bind9Cluster, writtenVersion the cluster's version before: the
+	// informer may lag behind.
 	written        metav1.Condition
 	writtenVersion string
 	// claims maps the names of this class's keys to texts that identify the keys. keyNameOwner is the class with

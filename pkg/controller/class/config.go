@@ -68,7 +68,7 @@ type Config struct {
 	Leases func(changed func()) *heartbeat.Watcher
 	// Events are logged if nil.
 	Events events.EventRecorder
-	// LastChange returns a text about the zone's last change, to follow the note of a failure; may be nil.
+	// LastChange returns a text about the zone's last change, to follow a failure's note; may be nil.
 	LastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	Registry   metrics.KubeRegistry
 	// Traces may be nil.

@@ -68,7 +68,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
-// observed is from the last version of a Delivery. message is the last failure logged.
+// observed is of a Delivery's last version; message was logged last.
 type seen struct {
 	finalizer  bool
 	conditions []metav1.Condition

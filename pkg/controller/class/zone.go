@@ -186,7 +186,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
-	// If written is the same, the last write was made from this version of the object, and its event is still to come.
+	// If lastWrite is the same, it was made from this version of the object, and its event is still to come.
 	if ahead.serial == 0 && (m.written == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}

@@ -36,8 +36,8 @@ const (
 	secretInterval = 5 * time.Second
 	// remindInterval is for NOTIFYs of unconfirmed zones: an earlier NOTIFY may be lost, or too early.
 	remindInterval = 30 * time.Second
-	// For earlyTime after a change of peers, each secretInterval has a NOTIFY for the catalog. BIND ignores a NOTIFY
-	// during its query for the catalog, and would lack the class's zones until the next.
+	// For earlyTime after a change of peers, the catalog has a NOTIFY each secretInterval. BIND ignores a NOTIFY during
+	// its query for the catalog, and would lack the class's zones until the next.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )

@@ -41,8 +41,7 @@ func (p Peers) Claims() map[string]string {
 	return claims
 }
 
-// ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error; those of secret are returned
-// unchanged.
+// ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error, except those of secret.
 //
 // A secondary with a key may transfer from any address, since queries often come from another than the listed. Others
 // are known by address alone. Local addresses need allowLocalAddresses.

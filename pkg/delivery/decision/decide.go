@@ -146,7 +146,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView reports whether viewWait, which its first call begins, is still running.
+// awaitsView is true for viewWait after its first call.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)

@@ -49,13 +49,13 @@ type View struct {
 
 // Claims relates a delivery to other deliveries of its class and of its zone.
 type Claims struct {
-	// AwaitedByOther is true if another delivery waits for a name of this delivery, HeldByOther if another has
-	// precedence for the name in the state: its RRsets must stay.
+	// AwaitedByOther is true if another delivery waits for a name of this one, HeldByOther if another has precedence
+	// for the name in the state: its RRsets must stay.
 	Awaited, Given bool
 	// LeavingClasses still have the zone, and must lose it.
 	Leaving []string
-	// Replaced is true if every class in force has the zone, or if Zone.ExpelledClasses has this class. HandedOver is
-	// true if a class in force has the zone at the same target.
+	// Replaced is true if every class in force has the zone, or Zone.ExpelledClasses this class; HandedOver if a class
+	// in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
@@ -72,7 +72,7 @@ type Facts struct {
 	Class    delivery.Class
 	Revision int
 	Woken    bool
-	// ChangedAt is the time of the oldest undelivered change. Removed is true if the class has nothing of the zone.
+	// ChangedAt is of the oldest undelivered change. Removed is true if the class has nothing of the zone.
 	Changed time.Time
 	Removed bool
 	// LostAt is when a server was found to have lost a zone. Zones confirmed before are compared.

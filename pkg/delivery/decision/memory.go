@@ -36,7 +36,7 @@ type Memory struct {
 	lost       time.Time
 	request    string
 	takeover   takeover
-	absent     int // failed removals in a row because the provider lacks the zone
+	absent     int // of a zone under removal, in a row
 }
 
 type refused struct {

@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// A provider may refuse more RRsets than an Intent lists (attack 8). The rest of the zone is confirmed nevertheless. If
-// the provider may have earlier data in place of each unlisted RRset, the changes since From include them (Unlisted).
-// Otherwise From is 0, and a worker that loads the state writes the whole zone once. A worker with all refused RRsets
-// in memory retries few in an attempt: a change of the zone need not wait for all.
+// A provider may refuse more RRsets than an Intent lists (attack 8); the rest of the zone is confirmed. If the provider
+// may have earlier data in place of each unlisted RRset, the changes since From include them (Unlisted). Otherwise From
+// is 0, and a worker that loads the state writes the whole zone once. With all refused RRsets in memory, an attempt
+// retries few: a change of the zone need not wait for all.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
@@ -91,7 +91,6 @@ func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, c
 	return failed
 }
 
-// newRefusal returns the first error, permanent if all are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

@@ -54,9 +54,9 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {
-		// The other worker may still call the server. If its delivery begins and ends at the same serial, late calls
-		// write that serial's content, and only later changes need a repeat. The repeat is scheduled once: frequent
-		// failures would postpone it forever.
+		// The other worker may still call the server. If its delivery begins and ends at a single serial, late calls
+		// write that content, and only later changes need a repeat. The repeat is scheduled once: frequent failures
+		// would postpone it forever.
 		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

@@ -101,7 +101,7 @@ func (l *Lease) RunWatched(stop func(), f func() error) error {
 	return f()
 }
 
-// FenceError returns the last error of PassFence. began is true if the provider may have been called before.
+// FenceError returns the fence's last error, and began if the provider may have been called before.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
-// checkConfirmation returns ErrFenced if another worker confirmed a serial or began since the load.
+// checkConfirmation returns ErrFenced if another worker confirmed or began since the load.
 func (l *Lease) checkConfirmation(ctx context.Context) error {
 	m := l.Memory
 	now, err := l.ReadState(ctx, l.Key)
@@ -135,7 +135,7 @@ func (l *Lease) checkConfirmation(ctx context.Context) error {
 	return nil
 }
 
-// checkIntent returns ErrFenced if the stored intent or holder is no longer this worker's.
+// checkIntent returns ErrFenced if the stored intent or holder is another worker's.
 func (l *Lease) checkIntent(ctx context.Context) error {
 	now, err := l.ReadState(ctx, l.Key)
 	if err != nil {

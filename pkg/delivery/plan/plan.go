@@ -56,7 +56,6 @@ func (s Source) readChanges(ctx context.Context, uid string, since, until serial
 	return changes, err
 }
 
-// PlanZone returns a plan for the whole zone, without Changes.
 func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	soa := snapshot.SOA()
 	return delivery.Plan{

@@ -51,7 +51,7 @@ func (w written) octets() int {
 type write struct {
 	*work
 	revise   func(changes []delivery.Change, held contents) []delivery.Change
-	isolated int // updates sent in search of refused records
+	isolated int // updates of isolateRefused
 	held     *contents
 }
 

@@ -61,7 +61,7 @@ type item struct {
 	// delivered if it has confirmed a serial.
 	job
 	withdrawn, delivered bool
-	// changedAt is the time of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.
+	// changedAt is of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.
 	changed, since time.Time
 	failing        bool
 	confirmed      serial.Serial
@@ -346,8 +346,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// readProgress returns the confirmed serial and the lagging servers. Until an attempt loads the state, which a paused
-// delivery never does, both come from Hold.
+// Until an attempt loads the state, which a paused delivery never does, both results come from Hold.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
 	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
 		return held.confirmed, held.behind

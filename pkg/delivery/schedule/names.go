@@ -21,7 +21,6 @@ type names struct {
 	// holders are in order of precedence. Only the first may deliver; the others had the name before this process
 	// began.
 	holders map[className][]*right
-	// waiters wait for a name, each for the single name in awaitedNames.
 	awaited map[className][]delivery.Key
 	awaits  map[delivery.Key]name.Name
 }
@@ -34,7 +33,7 @@ type className struct {
 type right struct {
 	key  delivery.Key
 	rank precedence.Rank
-	// zoneNames are the names in the state, with claimedName, by which the delivery is about to begin.
+	// zoneNames are the state's, with claimedName.
 	has       []name.Name
 	claimed   name.Name
 	confirmed serial.Serial

@@ -27,7 +27,7 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// open is false while no job may start. probe starts a health check of a paused class, without blocking.
+	// probe starts a health check of a paused class, without blocking.
 	open  func() bool
 	probe func()
 

@@ -40,8 +40,8 @@ type Config struct {
 	// reads the stored serial, since a secondary may learn of a change before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
-	// if they are trimmed. May be nil.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error if
+	// trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	Raised func(uid string, since, until serial.Serial) bool

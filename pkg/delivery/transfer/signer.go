@@ -27,7 +27,7 @@ const (
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
 	// firstShare is the lag of the class's pace that a zone's first transfer ignores. After a start every zone needs
-	// such a transfer, and a silent signer would occupy all workers.
+	// one, and a silent signer would occupy all workers.
 	firstShare = 5 * time.Minute
 )
 
@@ -144,7 +144,6 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	return max(0, time.Until(known.pace.free), time.Until(class))
 }
 
-// transferFromSigner falls back from an incremental to a full transfer.
 func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
 	observed serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)

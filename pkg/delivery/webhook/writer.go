@@ -44,7 +44,7 @@ type writer struct {
 
 	waiting []item
 	size    int // octets of waiting in a batch
-	// streak counts failures since a success or a good GET /health, unanswered the calls without an answer.
+	// streak counts failures since a success or a good GET /health.
 	streak, failed, silent int
 	timeout, slowest       time.Duration
 	full                   *delivery.Error // the quota is used up: new RRsets are not written
