@@ -44,7 +44,7 @@ type Backend struct {
 	kept     map[contract.Key]kept
 }
 
-// storedForm is an RRset that the provider stores in another form than requested.
+// storedForm is an RRset in another form than requested.
 type kept struct {
 	asked protocol.RRset
 	came  listedRRset

@@ -26,7 +26,7 @@ type Backend interface {
 // Conditional is a Backend whose conditional writes overwrite no concurrent change.
 type Conditional interface {
 	Backend
-	// ApplyWhere fails with ChangedError for an RRset that differs from the RRset of the same index in present.
+	// ApplyWhere fails with ChangedError for an RRset unlike the RRset of the same index in present.
 	ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error
 }
 

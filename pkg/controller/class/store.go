@@ -36,7 +36,7 @@ type store struct {
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
-	// finalizerLocks lock zones, by hash: no delivery may remove a finalizer that another needs.
+	// finalizerLocks are by zone: no delivery may remove a finalizer that another needs.
 	holding [64]sync.Mutex
 	mu      sync.Mutex
 	seen    map[delivery.Key]seen

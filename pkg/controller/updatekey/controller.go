@@ -65,8 +65,8 @@ type Controller struct {
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// lastKeys are from Secrets, by UID of the UpdateKey. recordedNames are those that this process wrote into a
-	// status: the informer may lag behind. Only Run uses both.
+	// lastKeys are from Secrets, by UID of the UpdateKey. This process wrote recordedNames into a status: the informer
+	// may lag behind. Only Run uses both.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
 	// outcomes still have to be written, by ID of the key.

@@ -64,8 +64,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// appendUnretried returns failed with the refused RRsets that the attempt did not retry. If carriedOut is true, the
-// provider has answered for all planned RRsets, and they leave the round.
+// appendUnretried returns failed with the refused RRsets that the attempt did not retry. With carriedOut, the provider
+// has answered for all planned RRsets, which leave the round.
 func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed

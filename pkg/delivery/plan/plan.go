@@ -221,7 +221,7 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 }
 
 // PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only left and the
-// intent's RRsets; the provider adds those known to be ours.
+// intent's RRsets; the provider adds its RRsets known to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone

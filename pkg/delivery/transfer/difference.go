@@ -82,7 +82,7 @@ type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	soa    bool // true if the server's SOA differs
-	// sets has the RRsets that differ so far, at most maxNames; nil if names are not collected.
+	// sets has RRsets that differ so far, at most maxNames; nil if not collected.
 	sets map[delivery.RRsetKey]digest
 	most int
 }
