@@ -125,7 +125,7 @@ type Plan struct {
 	Named       bool
 	CallTimeout time.Duration
 	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
-	// next.
+	// next call.
 	Whole bool
 	// All yields the RRsets at Serial except the SOA, in canonical order.
 	All iter.Seq[RRset]

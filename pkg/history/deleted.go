@@ -30,7 +30,7 @@ type Deleted struct {
 	Object types.NamespacedName
 	// Namespace is the user's. The Zone is searched there first.
 	Namespace string
-	// TargetNamespace is for the Zone, "" for its former.
+	// TargetNamespace is for the Zone; "" means its former namespace.
 	Into string
 }
 

@@ -270,7 +270,7 @@ func (t *touch) owner(apex name.Name) string {
 	return ""
 }
 
-// addLeft adds a difference that stays. r may be nil.
+// r may be nil in addLeft.
 func (p *planner) leave(t *touch, r *v1alpha1.Record, writer, reason string) {
 	text := "a Record that was there"
 	if r != nil {

@@ -112,8 +112,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	return past, nil
 }
 
-// readTenant reads all steps of the namespace's own Records, since pages of several zones overlap in time. A zone's
-// name drops other zones' steps.
+// readTenant reads all steps of the namespace's own Records, since pages of several zones overlap in time. If the name
+// is a zone's, other zones' steps are dropped.
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
 	for next := ""; ; {

@@ -39,7 +39,7 @@ type options struct {
 	format         *output.Format
 }
 
-// Results are empty, by JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"AppliedChangeSet": applied{}} }
 
 type applied struct {

@@ -34,7 +34,7 @@ type Diagnosis struct {
 	Checks []Finding `json:"checks"`
 }
 
-// Results are empty, by JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Diagnosis": Diagnosis{}} }
 
 // NewCommand returns the sub-command.

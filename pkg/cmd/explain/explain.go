@@ -40,7 +40,7 @@ of a whole section (S4), or without an argument the first words of each. Of a re
 	return command
 }
 
-// Results are empty, by JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Rules": foundRules{}} }
 
 type foundRules struct {

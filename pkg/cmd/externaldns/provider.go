@@ -267,8 +267,8 @@ func readAnswer(err error) *metav1.Status {
 	return &answer
 }
 
-// readRefusal returns the server's message if a repeated request would be refused, else "": so for a foreign Record
-// with our name, but not for a conflict.
+// readRefusal returns the server's message if a repetition would be refused (as a foreign Record with our name, but not
+// a conflict), else "".
 func readRefusal(err error) string {
 	status := readAnswer(err)
 	switch {

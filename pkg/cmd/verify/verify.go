@@ -345,7 +345,7 @@ func (r *Result) printMarkdown(out io.Writer) error {
 	return err
 }
 
-// Results are empty, by JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Verification": Result{}} }
 
 func listFaults(r verify.Report) []string {

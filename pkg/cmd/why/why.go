@@ -32,7 +32,7 @@ const (
 	completionSeconds = 2
 )
 
-// Results are empty, by JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Chain": why.Chain{}} }
 
 // NewCommand returns the sub-command.

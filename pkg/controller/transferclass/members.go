@@ -42,7 +42,6 @@ type Members struct {
 	changed func(class string)
 }
 
-// row is a Delivery.
 type row struct {
 	class, uid string
 	zone       name.Name

@@ -92,8 +92,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse updates by
-// unknown keys, and clients repeat no refused update.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answers earlier would refuse
+// updates by unknown keys, and clients repeat no refused update.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:

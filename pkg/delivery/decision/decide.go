@@ -14,7 +14,7 @@ import (
 // Any writer of the Zone can send Zone.Requests, so they are accepted at most once in requestInterval.
 const requestInterval = 10 * time.Second
 
-const compareWithin = 10 * time.Second // delay of a comparison after a change of the class's servers
+const compareWithin = 10 * time.Second // after a change of the class's servers
 
 const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 

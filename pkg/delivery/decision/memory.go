@@ -20,7 +20,7 @@ type Memory struct {
 	// unsavedIntent has RRsets possibly half written that are in no store (BeginUnrecorded).
 	unsaved  *delivery.Intent
 	revision int
-	viewed   bool // this process had a view of the zone
+	viewed   bool
 	due      times
 	failures int
 	// blocked is true if the delivery waits for another serial than blockedAt.

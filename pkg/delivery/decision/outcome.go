@@ -147,8 +147,8 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 
 const maxRefusedOctets = 32 << 10
 
-// limitRefusals returns the first within the bounds of a State, and digests of the next. The order is stable across
-// attempts, so that a retry writes nothing.
+// limitRefusals returns the first refusals within the bounds of a State, and digests of the next. The order is stable
+// across attempts, so that a retry writes nothing.
 func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {

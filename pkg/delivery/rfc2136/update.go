@@ -51,7 +51,7 @@ func (w written) octets() int {
 type write struct {
 	*work
 	revise   func(changes []delivery.Change, held contents) []delivery.Change
-	isolated int // updates of isolateRefused
+	isolated int
 	held     *contents
 }
 
@@ -353,7 +353,6 @@ func (w *work) noteOrder(changes []delivery.Change) {
 	}
 }
 
-// isStored reports whether the server has data of ours in the RRset.
 func (w *write) isStored(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.held == nil {
 		held, err := w.fetchZone(ctx)

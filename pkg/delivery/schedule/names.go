@@ -33,7 +33,7 @@ type className struct {
 type right struct {
 	key  delivery.Key
 	rank precedence.Rank
-	// zoneNames are the state's, with claimedName.
+	// zoneNames are the names in the state, with claimedName.
 	has       []name.Name
 	claimed   name.Name
 	confirmed serial.Serial

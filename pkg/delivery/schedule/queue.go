@@ -37,11 +37,10 @@ type queue struct {
 	runningOf map[string]int
 	waiting   int
 	running   int
-	// revision counts restartJobs: a result from before is ignored.
-	revision int
-	until    time.Time
-	failures int
-	timer    *time.Timer
+	revision  int
+	until     time.Time
+	failures  int
+	timer     *time.Timer
 	// down is true if a job failed because of the class, and none succeeded since; failedJobs has those jobs.
 	down    bool
 	failed  map[*job]bool

@@ -53,8 +53,7 @@ func (d *difference) String() string {
 type measured struct {
 	entries, octets int
 	digest          digest
-	// sample is random.
-	some []delivery.RRset
+	some            []delivery.RRset
 }
 
 func measureZone(plan delivery.Plan) (m measured) {

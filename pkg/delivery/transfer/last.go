@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary: after a restart from an old disk, it answers an earlier
-// serial.
+// confirmations has the last zone confirmed by each secondary. A secondary restarted from an old disk answers an
+// earlier serial.
 type confirmations struct {
 	mu   sync.Mutex
 	last map[string]confirmation
@@ -29,7 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept extends the time until a comparison confirms again. Later, the secondary may have left the class.
+// A confirmation is kept for confirmationKept after the next comparison is due. Later, the secondary may have left the
+// class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {

@@ -293,8 +293,8 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind returns the zone's serial that has the data of a signer's, observed at a secondary of the signer. A
-// secondary that also transfers from our primaries may answer the zone's own.
+// findBehind returns the zone's serial that has the data of a signer's serial, observed at a secondary of the signer. A
+// secondary that also transfers from our primaries may answer the zone's own serial.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return seen{serial: observed}
