@@ -121,7 +121,7 @@ type Plan struct {
 	// Forgotten is true if the history no longer names all RRsets removed since an earlier delivery: the provider may
 	// have further RRsets of ours.
 	Forgotten bool
-	// NamesRemovals is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
+	// Named is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
 	Named       bool
 	CallTimeout time.Duration
 	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the

@@ -59,7 +59,7 @@ type Facts struct {
 // AbsentFacts describe a name without a Record of the type.
 type AbsentFacts struct {
 	Namespace string
-	// Review is a NameReview's answer. Nil with a MissingRight.
+	// Review is a NameReview's answer. Nil with a Lack, the missing right.
 	Review *v1alpha1.NameReviewStatus
 	Lacks  string
 	// OtherTypes are of Records at the name.
@@ -73,7 +73,7 @@ type ZoneFacts struct {
 	Namespace, Name string
 	FQDN            name.Name
 	View            string
-	// Object is nil with a MissingRight to read it.
+	// Object is nil with a Lack.
 	Object *v1alpha1.Zone
 	Lacks  string
 	// Deliveries of the Zone, unless DeliveriesLack names the right to list them.
@@ -90,7 +90,7 @@ type ZoneFacts struct {
 
 // Server is a name server to ask.
 type Server struct {
-	// Label is shown: the class and its row, or the server's name.
+	// Of is shown: the class and its row, or the server's name.
 	Of string
 	// Address is HOST:PORT, or "" if unknown.
 	Address string
