@@ -90,7 +90,7 @@ func quote(argument string) string {
 	return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
 }
 
-// Main runs the command line and returns the exit code.
+// Main returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	return newProgram().Main(arguments, out, stderr)
 }

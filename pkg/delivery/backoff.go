@@ -23,6 +23,7 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
+// Delay counts attempts from 0.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow
@@ -36,6 +37,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
+// RetryDelay prefers e.RetryAfter. A permanent error or an exceeded quota is retried after Slow.
 func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:

@@ -35,9 +35,9 @@ type Zone struct {
 	// Tenant has a share of the workers of each class.
 	Tenant  string
 	Classes []string
-	// Former are other classes that still have the zone. The Loop itself remembers earlier Classes.
+	// FormerClasses still have the zone. The Loop itself remembers earlier Classes.
 	Former []string
-	// Expelled are former classes that lose the zone at once.
+	// ExpelledClasses are former classes that lose the zone at once.
 	Expelled []string
 	// Remove is true for a Zone being deleted, which leaves Classes, too.
 	Remove bool
@@ -45,6 +45,6 @@ type Zone struct {
 	Paused bool
 	// Request asks for an immediate comparison and retry, if different from State.Request.
 	Request string
-	// Frozen is the serial to keep delivering while a terminating namespace deletes its records; 0 means none.
+	// FrozenSerial is delivered while a terminating namespace deletes its records; 0 means none.
 	Frozen serial.Serial
 }

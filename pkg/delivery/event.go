@@ -33,7 +33,8 @@ type Event struct {
 	Proven           bool
 	OfClass          *Error
 	Drift            Drift
-	// Absent is the name of a zone given up because the provider denied it for too long.
-	Absent  name.Name
+	// AbsentZone counts as removed: the provider lacked the zone for too long.
+	Absent name.Name
+	// LeftoverZone may still have removed RRsets at the provider.
 	Remains name.Name
 }

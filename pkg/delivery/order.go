@@ -22,13 +22,14 @@ type WriteOrder struct {
 
 const MaxFailed = 4096
 
-// Failed returns a zone's failed RRsets, with higher numbers for later failures.
+// FailedRRsets returns a zone's failed RRsets, with higher numbers for later failures.
 func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.failed[zone])
 }
 
+// Note records a write. It ignores new failures beyond MaxFailed of a zone.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,7 +58,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failed, zone)
 }
 
-// Divide puts changes at names without failed RRsets into first.
+// Divide puts changes at names without failed RRsets into first, others into last, in the order of failure.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.Failed(zone) {

@@ -23,8 +23,8 @@ import (
 // with the context, and return errors as *Error.
 type Provider interface {
 	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider, and returns
-	// an error of the fence unchanged. Every call ends within plan.CallTimeout, and so does the wait for servers that
-	// fetch the zone: Deliver reports their serials, and is called again. The report is valid beside an error, too.
+	// the fence's error unchanged. Every call ends within plan.CallTimeout, as does the wait for servers that fetch the
+	// zone: Deliver reports their serials, and is called again. The report is valid beside an error.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Remove removes only RRsets that Deliver wrote. plan.All has those at the provider; plan.Changes has those
 	// possibly there, with an empty After.
@@ -35,8 +35,8 @@ type Provider interface {
 	// Health returns nil if the provider accepts the credentials. If the answer does not show that, the error wraps
 	// ErrNotProven.
 	Health(ctx context.Context) error
-	// AskLast asks each server for the zone that it confirmed last. A server without that serial may have lost other
-	// zones, too, and is returned, once until it confirms again. Nil if servers do not fetch zones.
+	// AskLast asks each server for the zone that it confirmed last, and returns the servers without that serial, once
+	// until they confirm again: they may have lost other zones, too. Nil if servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
 	Abilities() Abilities
 	Close() error
@@ -44,7 +44,7 @@ type Provider interface {
 
 // Abilities are data, since a wrapper could hide optional interfaces.
 type Abilities struct {
-	// Lists is true if Verify reads the whole zone, with foreign RRsets; otherwise it asks only for the zone's RRsets.
+	// Lists is true if Verify reads the whole zone, with foreign RRsets, not only the zone's RRsets.
 	Lists bool
 	// OwnApexNS is true if the provider has its own NS at the apex: the zone's are not written, removed or compared.
 	OwnApexNS bool
@@ -56,8 +56,8 @@ type Abilities struct {
 }
 
 // Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
-// (F22). The first call records the intent. Each call waits for the class's rate limit, so each call to the provider
-// needs its own, with the method's ctx: the timeout of a single call would run during the wait.
+// (F22). The first call records the intent. Each waits for the class's rate limit, so call Fence before each call to
+// the provider, with the method's ctx: a single call's timeout would run during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -105,22 +105,21 @@ type Plan struct {
 	// Since is the last confirmed serial; 0 for none, or for unknown Changes.
 	Since serial.Serial
 	SOA   RRset
-	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown: the whole
-	// zone is compared or written, and other RRsets at the provider stay. If empty but not nil, only the serial
-	// differs.
+	// Changes are the RRsets that differ between Since and Serial, in canonical order; empty if only the serial
+	// differs. Nil means unknown: the whole zone is compared or written, and other RRsets at the provider stay.
 	Changes []Change
-	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset that is neither Before
-	// nor After may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed and History.
+	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset neither Before nor After
+	// may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed and History.
 	Uncertain bool
 	// Delivered is true if an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Unconfirmed, of an Uncertain plan, names the RRsets refused or half written; nil if too many. For every other
-	// RRset in Changes, the provider has confirmed Before. History has the changes of each serial since the earliest
-	// that may be at the provider; nil if unknown.
+	// Unconfirmed, of an Uncertain plan, names the RRsets refused or half written; nil if too many. Of every other
+	// RRset in Changes, Before is confirmed. History has the changes of each serial since the earliest that may be at
+	// the provider; nil if unknown.
 	Unconfirmed []RRsetKey
 	History     []dns.Change
 	// Forgotten is true if the history no longer names all RRsets removed since an earlier delivery: the provider may
-	// have RRsets of ours that All and Changes lack.
+	// have further RRsets of ours.
 	Forgotten bool
 	// Named is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
 	Named       bool
@@ -132,7 +131,8 @@ type Plan struct {
 	All iter.Seq[RRset]
 	// Servers has the rows of the last report, also of servers that left the class but may have the zone.
 	Servers []Server
-	Asked   bool
+	// Requested is true if Zone.Request asks for this comparison.
+	Asked bool
 }
 
 func (p Plan) ServerNames() []string { return namesOf(p.Servers) }
@@ -229,8 +229,9 @@ type Server struct {
 	Note   string
 	// Err is why the server lacks the serial; nil if a fetch is expected. The message names the server.
 	Err *Error
-	At  time.Time
-	// Content compares the server's data with the zone's at Serial. Since is the zone's serial at the first
+	// At is the time of the answer.
+	At time.Time
+	// Content compares the server's data with the zone's at Serial. DiffersSince is the zone's serial at the first
 	// ContentDiffers, or 0.
 	Content Content
 	Since   serial.Serial

@@ -29,7 +29,7 @@ type State struct {
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
-	// Asked is the settled serial for which Servers were asked; 0 if read from a Store.
+	// AskedSerial is the settled serial for which Servers were asked; 0 if read from a Store.
 	Asked           serial.Serial
 	Failed, Skipped int
 	// Refused are the RRsets refused in the last attempt. FailedWhole is true if the attempt failed for another reason.
@@ -43,9 +43,9 @@ type State struct {
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
-	// Holder is the Config.Identity of the worker that confirmed Serial and delivers the next serials without an
-	// intent. Another worker records an intent first, and finds the Holder's half-written RRsets among the changes
-	// since Serial.
+	// Holder is the Config.Identity of the worker that confirmed Serial and delivers the next without an intent.
+	// Another worker records an intent first, and finds the Holder's half-written RRsets among the changes since
+	// Serial.
 	Holder string
 }
 
@@ -58,7 +58,7 @@ const (
 
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
-// Behind returns the servers that failed, or whose serial precedes the latest confirmed, begun or asked for.
+// LaggingServers returns the servers that failed, or whose serial precedes the latest confirmed, begun or asked for.
 func (s State) Behind() (names []string) {
 	goal := s.Serial
 	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
@@ -85,7 +85,7 @@ func (s State) WentBack(server Server) bool {
 type Intent struct {
 	Serial serial.Serial
 	// From is the earliest serial whose RRsets may be at the provider. If 0 beside a State.Serial, more RRsets were
-	// refused than listed, so the whole zone is written.
+	// refused than listed: the whole zone is written.
 	From serial.Serial
 	// Holder is the Config.Identity of the writing worker; "" means none.
 	Holder string
@@ -104,6 +104,7 @@ func (s State) Earliest() serial.Serial {
 	return s.Serial
 }
 
+// Equal reports whether both are the same worker's attempt at the same serial.
 func (i *Intent) Same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other
@@ -111,12 +112,12 @@ func (i *Intent) Same(other *Intent) bool {
 	return i.Serial == other.Serial && i.Holder == other.Holder
 }
 
-// Alike ignores the time.
+// Alike compares all fields but Time.
 func (i *Intent) Alike(other *Intent) bool {
 	return i.Same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
-// Alike ignores times, Version and Holder; of Asked, only its effect on Behind counts.
+// Alike ignores times, Version and Holder. AskedSerial counts by its effect on LaggingServers alone.
 func (s State) Alike(other State) bool {
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
 		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&

@@ -99,7 +99,7 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Z
 	return nil, "", nil
 }
 
-// At returns the Records at a canonical name.
+// RecordsAt returns the Records at a canonical name.
 func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error) {
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }
@@ -155,7 +155,7 @@ func compareViews(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.
 // Lister is a List method of a client.
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
-// Each calls do for the objects of all namespaces, or if forbidden, of the user's.
+// Each calls do for the objects of all namespaces, or if forbidden, of the user's. A refusal clears s.Everywhere.
 func Each[L, T runtime.Object](ctx context.Context, s *Search, resource string, list func(namespace string) Lister[L],
 	options metav1.ListOptions, do func(T) error) (err error) {
 	if s.Everywhere {

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// A Record deleted within deletedWith before its zone counts as deleted with the zone.
+// A Record deleted within deletionWindow before its zone counts as deleted with the zone.
 const deletedWith = 10 * time.Minute
 
 // Deleted names a deleted Zone.
@@ -30,12 +30,12 @@ type Deleted struct {
 	Object types.NamespacedName
 	// Namespace is the user's. The Zone is searched there first.
 	Namespace string
-	// Into is the namespace for the Zone, "" for its former.
+	// TargetNamespace is for the Zone; "" means its former namespace.
 	Into string
 }
 
-// MakeDeletedPlan returns the plan to create a deleted Zone, its Delegations and the Records deleted with it. Present
-// Records join the zone by themselves.
+// MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it. Present Records join
+// the zone by themselves.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	return p.Plan, r.Judge(ctx, p.Plan)
 }
 
-// readDeleted returns a deleted zone's steps, newest first, from its removal back to deletedWith before.
+// readDeleted returns a deleted zone's steps, newest first, from its removal back to deletionWindow before.
 func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	namespace := d.Namespace
 	if d.Object.Name != "" {
@@ -106,7 +106,7 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// once lists the annotations that a recreated object must not have.
+// oneTimeAnnotations must not be on a recreated object.
 var once = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
 	v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt}
 

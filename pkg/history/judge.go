@@ -115,8 +115,8 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for each set, rrsets.MaxSets at once, begins none after an error, and returns the first error when
-// all have ended.
+// eachSet calls do for each set, rrsets.MaxSets at once, none after an error, and returns the first error when all have
+// ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)
@@ -146,8 +146,8 @@ type write struct {
 	counts bool // as a written Record
 }
 
-// orderSets returns the change sets by phase, each of a namespace. If split is true, the first phases delete Records to
-// free names for other namespaces.
+// orderSets returns the change sets by phase, each of a namespace. With split, the first phases delete Records to free
+// names for other namespaces.
 func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
 		last      bool

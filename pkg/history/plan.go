@@ -104,10 +104,11 @@ type Options struct {
 // Present has Records by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
+// touch is a Record that steps wrote.
 type touch struct {
 	key types.NamespacedName
 	uid types.UID
-	// before is the Record before the oldest step.
+	// stateBefore is the Record before the oldest step.
 	newest, oldest *v1alpha1.HistoryStep
 	before         *v1alpha1.HistoryState
 	existed        bool
@@ -269,6 +270,7 @@ func (t *touch) owner(apex name.Name) string {
 	return ""
 }
 
+// r may be nil in addLeft.
 func (p *planner) leave(t *touch, r *v1alpha1.Record, writer, reason string) {
 	text := "a Record that was there"
 	if r != nil {
@@ -396,7 +398,7 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	return text
 }
 
-// has reports whether a Record is in the zone, by name and view if the Zone is unknown.
+// isInZone compares name and view if the Zone is unknown.
 func (p *planner) has(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
 	if ref == nil || p.zone.Name != "" {

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// maxSteps bounds the steps in memory.
 const maxSteps = 100_000
 
 // Subject is a zone, or a name in it.
@@ -47,15 +46,14 @@ func (s *Subject) Describe() string {
 type Past struct {
 	// FQDN and View of the zone; "" for a tenant without steps.
 	FQDN, View string
-	// Steps of other namespaces lack user and Records if the user may not list all Records.
-	Steps []v1alpha1.HistoryStep
+	Steps      []v1alpha1.HistoryStep
 	// WholeSince is the time after the last missing or condensed step, zero for none.
 	WholeSince time.Time
 	// Newest is the zone's serial, 0 without a Zone.
 	Newest serial.Serial
 	// Ended means that no older step exists, Cut that maxSteps was reached.
 	Ended, Cut bool
-	// Masked means that steps of other namespaces lack user and Records.
+	// Masked means that steps of other namespaces lack user and Records: the user may not list all Records.
 	Masked bool
 }
 
@@ -226,7 +224,7 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	return p, nil
 }
 
-// readOwn reads steps of the namespace's own Records, in the zone or in each zone at or above the name.
+// readNamespaceSteps reads steps of the namespace's own Records, in the zone or in each zone at or above the name.
 func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, error) {
 	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
 	if s.Zone != nil {

@@ -46,8 +46,8 @@ const (
 	settleEvery = 300 * time.Millisecond
 )
 
-// runObjects creates the Delegations first, so that the Zone's first cascade has all rules (S4.22), and waits for the
-// zone's present Records.
+// runObjects creates the Delegations first: the Zone's first cascade has all rules (S4.22). It waits for the zone's
+// present Records.
 func (r *Reader) runObjects(ctx context.Context, p *Plan) error {
 	for i := range slices.Backward(p.Objects) {
 		x := &p.Objects[i]

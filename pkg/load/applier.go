@@ -23,8 +23,7 @@ type applier struct {
 	force  bool
 }
 
-// applierOf returns Config's field manager, or with AsLastApplied the manager that applied an existing object last,
-// else kubectl's client-side apply.
+// applierOf returns Config's field manager, or with AsLastApplied the object's last, else kubectl's client-side apply.
 func (l *Loader) applierOf(before metav1.Object) applier {
 	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
 	if !l.cfg.AsLastApplied || before == nil {

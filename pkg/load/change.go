@@ -254,7 +254,7 @@ type manifest struct {
 	// owner is the Record's DNS name in the manifest, if known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
-	// after names an object of the plan to be written first.
+	// answer is the server's to the write. after names an object of the plan to be written first.
 	before, answer *unstructured.Unstructured
 	after          string
 	answered       map[string]bool

@@ -32,15 +32,14 @@ type Target struct {
 	Namespace string
 	// View of a new Zone. Unless "", an existing Zone must be in this view.
 	View string
-	// Origin completes relative names before the first $ORIGIN. If zero, the Zone's name does, or without a Zone the
-	// file's name.
+	// Origin completes relative names before the first $ORIGIN. Zero means the Zone's name, or else the file's.
 	Origin name.Name
 	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become Records.
 	CreateZone bool
 }
 
-// Import writes the records of a zone file into a Zone. path names the file in the report, which has refusals, and a
-// command for the Zone's fields if SOA or name servers differ. After an error, Finish removes no Record of the Zone.
+// Import writes the records of a zone file into a Zone. The report names the file by path, and has a command for the
+// Zone's fields if SOA or name servers differ. After an error, Finish removes no Record of the Zone.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {
@@ -239,8 +238,8 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers removes the NS at the apex from the plan, reports those missing in the Zone, and returns the number
-// of ignored lines. Without spec.nameServers in the Zone the NS become a Record.
+// reportNameServers removes the NS at the apex from the plan, reports any missing in the Zone, and returns the number
+// of ignored lines. Without spec.nameServers the NS become a Record.
 func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	known := zone.Status.FQDN != ""

@@ -70,7 +70,7 @@ type Config struct {
 	ForceConflicts bool
 	// Interval precedes the first progress line, by default 2 s. It doubles with each line, up to maxInterval.
 	Interval time.Duration
-	// Progress receives the numbers of objects done and in all, instead of progress lines. Optional.
+	// Progress replaces progress lines. Optional.
 	Progress func(what string, done, of int)
 	// Confirm gets the number of Records before Finish removes them. Its error ends the run. Optional.
 	Confirm func(removals int) error
@@ -232,6 +232,7 @@ func refusalReason(err error) (reason string, ok bool) {
 
 var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
+// subject is the object of a request; a change set has items.
 type subject struct {
 	title    string
 	answered map[string]bool
@@ -244,7 +245,7 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone returns a context that drops the Warnings answered and, unless the run is dry, those about name servers,
+// withZone returns a context that drops resolved Warnings and, unless the run is dry, Warnings about name servers,
 // which Finish checks.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {

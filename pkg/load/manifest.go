@@ -82,7 +82,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// A new zone does not capture the zones below it (S3.4), and records wait for their zone. So classes and zones come
+	// A new zone does not capture the zones below (S3.4), and records wait for their zone. So classes and zones come
 	// first, parents before children, then Delegations.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
@@ -108,7 +108,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 }
 
 // byOwner groups manifests by name, the oldest first, which keeps the name (S4.8). Addresses come before NS with their
-// hosts, and NS before glue and DS, to avoid Warnings about records of later manifests.
+// hosts, and NS before glue and DS, to avoid Warnings about later records.
 func byOwner(manifests []*manifest) [][][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	cuts := make(map[string]bool)
@@ -155,7 +155,7 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteAnswers finds the Warnings that other manifests resolve (L9).
+// noteResolvedWarnings finds the Warnings that other manifests resolve (L9).
 func noteAnswers(all []*manifest) {
 	var written WrittenNames
 	for _, m := range all {
@@ -346,8 +346,8 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	return objects, len(wrong)
 }
 
-// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. A Refusal has the first line of its
-// document.
+// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. A Refusal has its document's first
+// line.
 func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {

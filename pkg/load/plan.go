@@ -323,8 +323,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	return spec, nil
 }
 
-// contactOf converts an RNAME into a name, or a mail address if the local part has a dot (RFC 1035 §8: "\." does not
-// end a label there).
+// contactOf converts an RNAME into a name, or a mail address if the local part has a dot (as "\.", RFC 1035 §8).
 func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {
 		switch rname[i] {
@@ -344,7 +343,7 @@ func contactOf(rname string) string {
 type destination struct {
 	zone types.NamespacedName
 	fqdn name.Name
-	// ttl is the zone's TTL. If nil it is unknown, and every record gets its own.
+	// ttl is the zone's TTL. If nil, every record gets its own.
 	ttl       *int32
 	namespace string
 }

@@ -18,7 +18,7 @@ import (
 // prior is a change of a zone in a dry run on which later objects depend (L8).
 type prior struct {
 	object string
-	// made is true if the zone does not exist yet, and will have this fqdn and view.
+	// isNew is true if the zone does not exist yet, and will have this fqdn and view.
 	made bool
 	fqdn name.Name
 	view string
@@ -28,7 +28,7 @@ type prior struct {
 
 type priors struct {
 	zones map[types.NamespacedName][]prior
-	// removed has the change that frees each name.
+	// removals has the change that frees each name. liveZones are on the server, zero if unreadable.
 	removed map[name.Name]string
 	live    map[types.NamespacedName]prior
 }
@@ -44,6 +44,7 @@ func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string)
 	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
 }
 
+// firstFor returns a zone's first change for a namespace; zero for none.
 func (p *priors) first(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
@@ -78,7 +79,8 @@ func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
 	}
 }
 
-// removedAt returns the change that frees a name at, above or below n, or "". Changes of the object asks do not count.
+// removalNear returns the change that frees a name at, above or below n, or "". Changes of the object asks do not
+// count.
 func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
 		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {

@@ -23,7 +23,7 @@ import (
 const maxLeftNamed = 5
 
 // Finish ends a run after all sources. It reports Records that no source has any more, or removes them with
-// Config.Prune (L7), unless doubt, the reason why sources are missing, is set.
+// Config.Prune (L7), unless sources are missing (doubt is the reason).
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {

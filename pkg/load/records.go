@@ -82,8 +82,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// newPhases orders the RRsets of a file. The hosts of NS and MX come first: until they have addresses a zone is not
-// Servable (S6.15). Cuts come before their glue.
+// newPhases orders the RRsets of a file: first the hosts of NS and MX, without whose addresses a zone is not Servable
+// (S6.15), and cuts before their glue.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
 	for _, s := range sets {
@@ -102,7 +102,7 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newAnswers finds the Warnings about a set that the rest of its file resolves (L9, S4.18, S5.6, S5.14).
+// newResolvedWarnings finds the Warnings about a set that the rest of its file resolves (L9, S4.18, S5.6, S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames

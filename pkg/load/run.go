@@ -42,8 +42,8 @@ func New(cfg Config) (*Loader, error) {
 	return newLoader(cfg, typed, any, mapping, received), nil
 }
 
-// Load loads a source. Refusals, and files that are unreadable or have no zone, are reported and counted. An error ends
-// the whole run.
+// Load loads a source. Refusals, and files unreadable or without a zone, are reported and counted. An error ends the
+// run.
 func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	files, err := source.Files()
 	if err != nil {

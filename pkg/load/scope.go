@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// scope is a Zone and namespace that the zone files of a run describe completely. A Record of the same field manager
-// that no file has is left over.
+// scope is a Zone and namespace that the zone files of a run describe completely. A further Record of the same field
+// manager is left over.
 type scope struct {
 	zone types.NamespacedName
 	// readable is true if a file was written into the Zone, which this user may read.

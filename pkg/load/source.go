@@ -144,8 +144,7 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess is the origin by a zone file's name, NAME.zone, NAME.db or db.NAME, if neither the file nor the caller
-// gives any.
+// originGuess is the origin by a zone file's name (NAME.zone, NAME.db or db.NAME), if no other is given.
 type originGuess struct {
 	loader *Loader
 	path   string

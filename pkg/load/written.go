@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// WrittenNames has names as their authors write them: absolute, or relative to zones that may be unknown. A relative
-// name matches any absolute name that begins with its labels.
+// WrittenNames has names as written: absolute, or relative to zones that may be unknown. A relative name matches any
+// absolute name that begins with its labels.
 type WrittenNames struct {
 	texts      map[string]bool
 	beginnings map[string]bool

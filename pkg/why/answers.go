@@ -76,7 +76,7 @@ func (l *Link) setStepIfBad(role reasons.Role, step string) {
 	}
 }
 
-// unlessView returns Unknown for a named view: a server may answer this machine from the default view.
+// judgeView returns Unknown for a named view: a server may answer this machine from the default view.
 func (j *judgement) unlessView(state State) State {
 	if j.Zone.View != "" {
 		return Unknown
@@ -124,7 +124,7 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	}
 }
 
-// addOlder adds a server at an earlier serial than wanted, a fault if the class had confirmed a later serial there.
+// addOlder adds a server at an earlier serial than neededSerial, a fault if the class had confirmed a later there.
 func (j *judgement) addOlder(s Server, has serial.Serial, state State, text string) {
 	if has == 0 || s.OwnSerial || !serial.Serial(s.Confirmed).Ahead(has) {
 		j.add(KindServer, s.Of, state, "%s", text).because(v1alpha1.ReasonPending, reasons.OfReady)

@@ -24,7 +24,7 @@ func (j *judgement) add(kind Kind, of string, state State, format string, args .
 	return &j.links[len(j.links)-1]
 }
 
-// because takes role and step from docs/reasons.md.
+// explain sets the reason, with role and step of docs/reasons.md.
 func (l *Link) because(reason, heading string) *Link {
 	l.Reason = reason
 	if l.State.IsBad() {
@@ -42,10 +42,10 @@ func (l *Link) setStep(role reasons.Role, format string, args ...any) {
 type Facts struct {
 	// Record is nil for a zone or for a name without a Record.
 	Record *v1alpha1.Record
-	// Asked is the name in questions to servers, with Type.
+	// AskedName is in questions to servers, with Type.
 	Asked name.Name
 	Type  rdata.Type
-	// Expected has canonical values of the RRset, all of them if Exact.
+	// ExpectedData has canonical values of the RRset, all of them if Exact.
 	Expected []string
 	Exact    bool
 	// Zone is nil without an enclosing zone, or without the right to list zones.
@@ -59,10 +59,10 @@ type Facts struct {
 // AbsentFacts describe a name without a Record of the type.
 type AbsentFacts struct {
 	Namespace string
-	// Review is a NameReview's answer. Nil if Lacks names a missing right.
+	// Review is a NameReview's answer. Nil with a Lack, the missing right.
 	Review *v1alpha1.NameReviewStatus
 	Lacks  string
-	// Others are types of Records at the name.
+	// OtherTypes are of Records at the name.
 	Others []string
 	// Cut is an NS or DNAME Record above the name, or "".
 	Cut string
@@ -73,7 +73,7 @@ type ZoneFacts struct {
 	Namespace, Name string
 	FQDN            name.Name
 	View            string
-	// Object is nil if Lacks names the right to read it.
+	// Object is nil with a Lack.
 	Object *v1alpha1.Zone
 	Lacks  string
 	// Deliveries of the Zone, unless DeliveriesLack names the right to list them.
@@ -98,7 +98,7 @@ type Server struct {
 	Listed bool
 	// OwnSerial is true for a signer or another operator's primary, with other serials than the zone's.
 	OwnSerial bool
-	// Row of the Delivery, or nil. Confirmed is the serial that the class has confirmed, or 0.
+	// Row of the Delivery, or nil. ConfirmedSerial is the class's, or 0.
 	Row       *v1alpha1.DeliveryServer
 	Confirmed int64
 }
@@ -122,17 +122,17 @@ type ServerAnswer struct {
 
 // ParentFacts describe the delegation of a zone by the zone above.
 type ParentFacts struct {
-	// Zone is the delegated zone, Above the zone above. Zero if unknown.
+	// Zone is the delegated zone, ParentName the zone above. Zero if unknown.
 	Zone, Above name.Name
-	// Ours is true if the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
+	// Ours is true if the zone above is a Zone here with readable entries.
 	Ours  bool
 	Lacks string
 	// Asked is false without a resolver, or with servers that may not be asked. Resolver is its HOST:PORT. Err is a
-	// failure to find or ask the servers of Above.
+	// failure to find or ask the parent's servers.
 	Asked    bool
 	Resolver string
 	Err      string
-	// NS are the hosts in the zone above, Want those at the zone's own apex. Nil if unknown.
+	// NS are the hosts in the zone above, WantNS those at the zone's own apex. Nil if unknown.
 	NS, Want []string
 	// DS are key tags in the zone above, WantDS those of status.dnssec.
 	DS, WantDS []string

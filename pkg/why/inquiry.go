@@ -23,7 +23,7 @@ const atOnce = 8
 type Clients struct {
 	API versioned.Interface
 	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose addresses of NS names and of a
-	// Bind9Cluster's external instances, so a process that answers others must bound the addresses.
+	// Bind9Cluster's external instances: a process that answers others must bound them.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
 	// Public restricts questions to public addresses, except to the resolver and servers listed in a readable DNSClass.
 	Public bool

@@ -23,9 +23,8 @@ import (
 )
 
 const (
-	// serverTime bounds a question.
-	serverTime = 2 * time.Second
-	// maxQuestions bounds a chain, maxFlying concurrent questions.
+	serverTime = 2 * time.Second // of a question
+	// maxQuestions bounds a chain.
 	maxQuestions = 256
 	maxFlying    = 32
 	// maxHosts bounds the name servers found by the resolver.
@@ -34,7 +33,7 @@ const (
 
 var errTooMany = errors.New("not asked: the chain has too many questions")
 
-// errNotPublic means that a tenant may have chosen the address, to have this machine send packets in its own network.
+// errNotPublic means that a tenant may have chosen the address, for packets into this machine's network.
 type errNotPublic struct{ server string }
 
 func (e errNotPublic) Error() string {
@@ -70,8 +69,7 @@ type questions struct {
 	mu      sync.Mutex
 	left    int
 	asked   map[verify.Question]func() (*verify.Answer, error)
-	// listed are the addresses of DNSClasses.
-	listed map[string]bool
+	listed  map[string]bool
 }
 
 func (q *questions) sendOnce(ctx context.Context, one verify.Question) (*verify.Answer, error) {
@@ -200,7 +198,7 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	}
 }
 
-// findServers adds a zone's NS names, if no class shows its servers, and with a resolver only: tenants choose their
+// findServers adds a zone's NS names, if no class shows its servers, with a resolver only: tenants choose their
 // addresses.
 func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	if len(z.Servers) > 0 || z.FQDN.IsZero() || q.inquiry.Resolver == "" {

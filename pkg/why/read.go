@@ -64,7 +64,7 @@ func (i *inquiry) readZones(ctx context.Context) error {
 	return group.Wait()
 }
 
-// unlessForbidden turns a refusal into the missing right.
+// noteForbidden sets lacks to the missing right if err is a refusal, and returns nil then.
 func unlessForbidden(err error, what, right string, lacks *string) error {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -211,7 +211,7 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	return err
 }
 
-// readParents follows the readable Zones above. The last is to be asked by DNS if it is not a Zone here.
+// readParents follows the readable Zones above. The last is asked by DNS if it is no Zone here.
 func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 	api := i.API.KubizoneV1alpha1()
 	object, fqdn := z.Object, z.FQDN
@@ -276,8 +276,7 @@ func dataOf(entries []v1alpha1.Entry, at name.Name, of rdata.Type) (data []strin
 	return slices.Compact(data)
 }
 
-// readExpected finds the values that servers are to answer: the zone's entries if settled and readable, else the
-// Record's, which others may add to.
+// readExpectedData reads the zone's entries if settled and readable, else the Record's values, to which others may add.
 func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 	if f.Record == nil || f.Zone == nil || f.Asked.IsZero() {
 		return nil

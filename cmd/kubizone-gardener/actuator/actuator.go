@@ -50,7 +50,7 @@ func NewOptions() Options {
 		PollInterval: 500 * time.Millisecond}
 }
 
-// New returns an actuator for a seed. reader reads Secrets without a cache of all Secrets.
+// New returns an actuator for a seed. reader reads Secrets without a cache.
 func New(seed client.Client, reader client.Reader, options Options) dnsrecord.Actuator {
 	return &actuator{seed: seed, reader: reader, options: options}
 }

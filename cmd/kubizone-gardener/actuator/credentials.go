@@ -105,8 +105,8 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 		}
 		return to, config, nil
 	}
-	// Without a kubeconfig the controller writes as itself, in namespaces that the operator lists: users of a project
-	// may bring Secrets.
+	// Without a kubeconfig the controller writes as itself, in the operator's namespaces: users of a project may bring
+	// Secrets.
 	if a.options.Local == nil || !slices.Contains(a.options.LocalNamespaces, to.namespace) {
 		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that "+
 			"--local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)

@@ -91,8 +91,8 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 // zoneForStatus returns status.zone: the Record's Zone, once there is one, but without spec.zone the server's first
 // choice. A value without the prefix is another provider's.
 //
-// status.zone does not bind the Record: the server takes only the longest enclosing Zone (S2.1), and after a split of
-// the Zone a zoneRef would refuse the name.
+// status.zone does not bind the Record: the server takes only the longest enclosing Zone (S2.1), and a zoneRef would
+// refuse the name after a split of the Zone.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)

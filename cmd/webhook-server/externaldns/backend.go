@@ -44,7 +44,7 @@ type Backend struct {
 	kept     map[contract.Key]kept
 }
 
-// kept is an RRset stored by the provider in another form: asked is the requested form, came the listed form.
+// storedForm is an RRset in another form than requested.
 type kept struct {
 	asked protocol.RRset
 	came  listedRRset
@@ -120,15 +120,15 @@ type task struct {
 type round struct {
 	zone    name.Name
 	results []error
-	// lost are the tasks without effect when sent singly.
+	// lostTasks had no effect when sent singly.
 	taken int
 	lost  []*task
-	// stopped is set if the provider wants no more requests, or the client is gone.
+	// stopErr is set if the provider wants no more requests, or the client is gone.
 	stopped error
 }
 
-// Apply writes the differences in a request, checks the listing, and sends missing RRsets again in smaller parts, at
-// last singly. Of an RRset given twice the last counts. Removals at a name come first.
+// Apply writes the differences, checks the listing, and sends missing RRsets again in smaller parts, at last singly. Of
+// an RRset given twice the last counts. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}

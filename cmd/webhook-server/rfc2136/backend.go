@@ -33,7 +33,7 @@ type Config struct {
 // Backend implements server.Backend.
 type Backend struct {
 	config Config
-	// knows is a zone for which the server signed an answer or rejected the key.
+	// For knownZone the server signed an answer or rejected the key.
 	knows atomic.Pointer[name.Name]
 }
 
@@ -198,8 +198,8 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health queries the SOA of a zone known at the server, else of the root. Only a signed answer proves that the server
-// has the key: Knot does not sign for unknown zones.
+// Health queries the SOA of knownZone, else of the root. Only a signed answer proves that the server has the key: Knot
+// does not sign for unknown zones.
 func (b *Backend) Health(ctx context.Context) error {
 	zone := b.knows.Load()
 	query := new(mdns.Msg)

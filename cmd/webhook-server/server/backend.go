@@ -26,21 +26,21 @@ type Backend interface {
 // Conditional is a Backend whose conditional writes overwrite no concurrent change.
 type Conditional interface {
 	Backend
-	// ApplyWhere fails with Changed for an RRset that differs from the RRset of the same index in present.
+	// ApplyWhere fails with ChangedError for an RRset unlike the RRset of the same index in present.
 	ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error
 }
 
-// Changed is the error for an RRset that another client changed.
+// ChangedError is for an RRset that another client changed.
 func Changed(set protocol.RRset) *protocol.Error {
 	return Beside("%s %s: another client changed it at this moment; repeat the request", set.Name, set.Type)
 }
 
-// UnknownZone is the error for a zone unknown to a Backend.
+// UnknownZoneError is for a zone unknown to a Backend.
 func UnknownZone(zone name.Name) *protocol.Error {
 	return protocol.Refuse(protocol.CodeInvalidDomain, "the zone %s is not here", zone)
 }
 
-// Beside is the error for a record that cannot coexist with others: a conflict, as their removal helps.
+// CoexistError is for a record that cannot coexist with others: a conflict, as their removal helps.
 func Beside(format string, args ...any) *protocol.Error {
 	refusal := protocol.Refuse(protocol.CodeInvalidRecord, format, args...)
 	refusal.Status = http.StatusConflict

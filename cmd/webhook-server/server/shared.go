@@ -21,8 +21,8 @@ import (
 )
 
 // Shared is a Backend for zones with other writers. A file notes our writes, before and after each. An RRset with other
-// data is another writer's: a write is a conflict (409), and a removal leaves the data. A request with the same data
-// makes the RRset ours.
+// data is another writer's: a write is a conflict (409), a removal leaves the data. A request with the same data makes
+// the RRset ours.
 type Shared struct {
 	Backend
 

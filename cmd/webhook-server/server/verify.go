@@ -47,8 +47,8 @@ func (h *handler) readSeal(request *http.Request) (seal, error) {
 	if err != nil {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp)
 	}
-	// Signatures older than the start are stale, since a restart loses the nonces. Timestamps have whole seconds, and
-	// requests of clients with a fast clock may be replayed.
+	// Signatures older than the start are stale, since a restart loses the nonces. Timestamps have whole seconds;
+	// requests of fast clocks may be replayed.
 	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(h.since) {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
 	}

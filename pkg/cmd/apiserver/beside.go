@@ -33,7 +33,7 @@ const (
 	besideTimeout = 30 * time.Second
 )
 
-// beside is a sub-command in the server's process, with its own user's rights (P4).
+// subcommand runs in the server's process, with its own user's rights (P4).
 type beside struct {
 	name, user string
 	run        func(ctx context.Context, server *process.Server) error
@@ -43,8 +43,7 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseBeside parses the arguments after "--", "-- NAME FLAGS" for each sub-command. The server's traces are the
-// default.
+// parseSubcommands parses "-- NAME FLAGS" for each sub-command. The server's traces are the default.
 func parseBeside(arguments []string, out io.Writer, traces tracing.Options) (all []beside, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {
@@ -144,8 +143,8 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runBeside runs the sub-commands once the server is ready, until ctx ends or a sub-command's work does not stop (an
-// error). They reach the server without kube-apiserver, so their last outcomes need no Service.
+// runSubcommands runs once the server is ready, until ctx ends or a sub-command's work does not stop (an error). The
+// sub-commands reach the server without kube-apiserver, so their last outcomes need no Service.
 func (o *Options) runBeside(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil // ctx has ended

@@ -24,7 +24,7 @@ type MemberOptions struct {
 	Cluster    embed.Cluster
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "etcd-data-dir", o.DataDir, "Directory of an etcd that runs in this process, instead of --etcd-servers; "+
 		"created if missing.")
@@ -43,7 +43,7 @@ func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 		"others: a client with a certificate of it is a member.")
 }
 
-// Validate returns all errors of the options.
+// Validate returns all errors.
 func (o *MemberOptions) Validate() []error {
 	if o.QuotaBytes < 0 {
 		return []error{fmt.Errorf("--etcd-quota-bytes %d: must not be negative; 0 means 8 GiB", o.QuotaBytes)}

@@ -122,8 +122,8 @@ func NewOptions() *Options {
 	return o
 }
 
-// etcdFlags are the supported flags of upstream's group. The others do not apply: every key has the prefix, our objects
-// have one storage version and always a watch cache, and kube-controller-manager collects garbage.
+// etcdFlags are the supported flags of upstream's group. Others do not apply: every key has the prefix, our objects
+// have one storage version and a watch cache, and kube-controller-manager collects garbage.
 var etcdFlags = []string{
 	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 	"encryption-provider-config", "encryption-provider-config-automatic-reload",
@@ -205,7 +205,7 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// Validate returns all errors of the options (P1).
+// Validate returns all errors (P1).
 func (o *Options) Validate() error {
 	var wrong []error
 	for _, faults := range [][]error{

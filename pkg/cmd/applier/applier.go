@@ -39,7 +39,7 @@ type options struct {
 	format         *output.Format
 }
 
-// Results returns an empty result for each JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"AppliedChangeSet": applied{}} }
 
 type applied struct {

@@ -58,7 +58,7 @@ type connection struct {
 
 	mu    sync.Mutex
 	slot  *slots.Slot // nil when closed
-	known bool        // true after an authenticated request
+	known bool
 }
 
 // Close also frees the slot.

@@ -64,7 +64,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 	return p
 }
 
-// Results returns an empty result for each JSON kind of the commands.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any {
 	all := map[string]any{}
 	for _, of := range []func() map[string]any{applier.Results, doctor.Results, explain.Results, history.Results,
@@ -84,7 +84,7 @@ func complete(started string, arguments []string) []string {
 	return arguments
 }
 
-// Main runs the command line and returns the exit code.
+// Main returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	return newProgram().Main(complete(os.Args[0], arguments), out, stderr)
 }

@@ -52,7 +52,7 @@ func newDoor(host, file string, report func(format string, args ...any)) *door {
 		sessions: map[[sha256.Size]byte]string{}}
 }
 
-// renew replaces token and file, and returns the new address.
+// renew replaces token and file, and returns the address.
 func (d *door) renew() (address string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -28,7 +28,6 @@ const (
 	maxValues   = 50_000
 )
 
-// historyPart is the serials of a zone, and the difference between two.
 type historyPart struct {
 	From, To   int64
 	Compared   bool
@@ -41,7 +40,6 @@ type historyPart struct {
 	Lack      *lack
 }
 
-// step is a serial with its change.
 type step struct {
 	history.Author
 	At *metav1.Time

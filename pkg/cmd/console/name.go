@@ -31,7 +31,6 @@ type namePage struct {
 	Commands []string
 }
 
-// namePath is a path with the last change of its Record or zone.
 type namePath struct {
 	*why.Path
 	// Last is nil for none.

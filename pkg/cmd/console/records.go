@@ -57,7 +57,6 @@ type recordsPage struct {
 	namespaces []string
 }
 
-// recordRow is a Record in a list.
 type recordRow struct {
 	Namespace, Name, FQDN, Type string
 	Data                        []string
@@ -68,7 +67,6 @@ type recordRow struct {
 	Zone                        *v1alpha1.AdoptingZone
 }
 
-// recordList is a part of a page.
 type recordList struct {
 	namespace string
 	selector  fields.Selector

@@ -36,7 +36,6 @@ type view struct {
 	page       *template.Template
 }
 
-// site is all pages.
 type site struct {
 	*reading
 	door     *door
@@ -172,7 +171,6 @@ func render(page *template.Template, name string, data any) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// problem is shown in the place of a page.
 type problem struct {
 	Lack   *lack
 	Text   string

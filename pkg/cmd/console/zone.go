@@ -68,7 +68,6 @@ func (p *zonePage) Commands() []string {
 	return nil
 }
 
-// loadZone returns the page of a tab.
 func loadZone(tab string) func(*reading, *http.Request) (any, error) {
 	return func(r *reading, request *http.Request) (any, error) {
 		namespace, name := request.PathValue("namespace"), request.PathValue("name")
@@ -98,7 +97,6 @@ func zoneSources(further ...string) func(*reading, *http.Request) []source {
 	}
 }
 
-// entriesPart is a page of entries.
 type entriesPart struct {
 	Search, Type string
 	Serial       int64

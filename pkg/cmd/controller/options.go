@@ -41,7 +41,7 @@ func NewOptions() *Options {
 	}
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Traces.AddFlags(flags)
@@ -65,7 +65,7 @@ type Config struct {
 	Out           io.Writer
 }
 
-// Complete returns all errors of options and files.
+// Complete returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{LeaseDuration: o.LeaseDuration, Out: out}
 	var err error

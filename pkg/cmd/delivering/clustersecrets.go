@@ -38,7 +38,7 @@ type clusterSecret struct {
 	data  map[string][]byte
 	err   error // nil, ErrSecretNotFound or Forbidden
 	asked time.Time
-	// read is zero if the Secret must be read.
+	// readAt is zero if the Secret must be read.
 	read    time.Time
 	version string
 	// watched is true while each change has an event. changes counts changes, to detect an outdated read.

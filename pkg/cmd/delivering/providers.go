@@ -31,8 +31,7 @@ type Kind struct {
 	// New creates the provider of a class (class.NewProvider). If NameServers is nil, Verify must work without sources,
 	// except for bind9.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers returns the servers that kubectl kubizone verify queries by DNS; nil if the provider compares the
-	// zone itself.
+	// NameServers returns the servers for queries of kubectl kubizone verify; nil if the provider compares the zone.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
 }
 

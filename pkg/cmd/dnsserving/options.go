@@ -39,7 +39,7 @@ func NewOptions() Options {
 	}
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DNSListen, "dns-listen", o.DNSListen, "address and port of the hidden primary, UDP and TCP; port 0 takes a free one")
 	flags.StringArrayVar(&o.DNSViews, "dns-view", o.DNSViews, `view served by DNS, "" for the default view; repeatable: `+
@@ -73,11 +73,11 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 	return dns, nil
 }
 
-// Complete returns all errors of options and file.
+// Complete returns all errors.
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error
-	fault := func(err error) { wrong = append(wrong, err) } // errors.Join leaves nil out
+	fault := func(err error) { wrong = append(wrong, err) }
 	c.DNSListen, err = ListenAddress("--dns-listen", o.DNSListen, 5300)
 	fault(err)
 	seen := make(map[string]bool)

@@ -34,7 +34,7 @@ type Diagnosis struct {
 	Checks []Finding `json:"checks"`
 }
 
-// Results returns an empty result for each JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Diagnosis": Diagnosis{}} }
 
 // NewCommand returns the sub-command.

@@ -23,7 +23,7 @@ const expirySoon = 14 * 24 * time.Hour
 type certificate struct {
 	name       string
 	begin, end time.Time
-	next       string // renews it
+	next       string
 }
 
 func (f *facts) listCertificates() (all []certificate) {

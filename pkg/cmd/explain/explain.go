@@ -40,7 +40,7 @@ of a whole section (S4), or without an argument the first words of each. Of a re
 	return command
 }
 
-// Results returns an empty result for each JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Rules": foundRules{}} }
 
 type foundRules struct {

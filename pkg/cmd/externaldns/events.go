@@ -100,8 +100,8 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes an Event for each candidate that is left out, or whose Record stays: at most minShare per namespace
-// and call. client-go's recorder would merge the Events of two names of an object.
+// reportAll writes an Event for each candidate left out, or whose Record stays: at most minShare per namespace and
+// call. client-go's recorder would merge Events of an object's names.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
 		return

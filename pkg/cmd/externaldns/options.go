@@ -49,7 +49,7 @@ func NewOptions() *Options {
 
 const usualTemplate = "{cluster}-{namespace}"
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithoutCluster(flags)
 	flags.StringVar(&o.Listen, "listen", o.Listen, "loopback address and port for external-dns, its --webhook-provider-url; "+
@@ -77,7 +77,7 @@ type Config struct {
 	Out            io.Writer
 }
 
-// Complete returns all errors of the options.
+// Complete returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Mapping: o.Mapping, Out: out}
 	var wrong []error

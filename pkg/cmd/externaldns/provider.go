@@ -161,8 +161,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll dry-runs changes, in turn by namespace, and closes shared when each namespace has had its share: the answer
-// need not wait for a large namespace.
+// decideAll dry-runs changes, in turn by namespace, and closes shared after each namespace's share: the answer need not
+// wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -267,8 +267,8 @@ func readAnswer(err error) *metav1.Status {
 	return &answer
 }
 
-// readRefusal returns the server's message if the same request would be refused again, else "". A foreign Record with
-// our name is such a refusal, a conflict is not.
+// readRefusal returns the server's message if a repetition would be refused (as a foreign Record with our name, but not
+// a conflict), else "".
 func readRefusal(err error) string {
 	status := readAnswer(err)
 	switch {
@@ -285,14 +285,14 @@ type change struct {
 	remove         []*v1alpha1.Record
 }
 
-// failure is a failed write. After a failed deletion, of is made from the Record.
+// failure is a failed write. After a failed deletion, candidate is made from the Record.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
-// applyChanges continues after failures. Only changes without an answer are an error, which makes external-dns fail the
-// cycle of all objects.
+// applyChanges continues after failures. Only changes without an answer are an error, which fails the cycle of all
+// objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {

@@ -40,7 +40,7 @@ func NewOptions() *Options {
 	}
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
@@ -71,7 +71,7 @@ type Config struct {
 	Out            io.Writer
 }
 
-// Complete returns all errors of the options.
+// Complete returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out}
 	var wrong []error

@@ -36,7 +36,7 @@ type logOptions struct {
 	follow    bool
 }
 
-// Results returns an empty result for each JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any {
 	return map[string]any{"ZoneChanges": v1alpha1.ZoneChanges{}, "Values": values{}, "Revert": history.Plan{}}
 }

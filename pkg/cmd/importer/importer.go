@@ -65,7 +65,7 @@ type config struct {
 func (o *options) completeOptions(arguments []string) (c *config, warnings []string, err error) {
 	c = &config{}
 	var wrong []error
-	fault := func(err error) { wrong = append(wrong, err) } // errors.Join leaves nil out
+	fault := func(err error) { wrong = append(wrong, err) }
 	var namespace string
 	c.client, namespace, err = o.client.Client()
 	fault(err)

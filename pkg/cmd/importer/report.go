@@ -205,7 +205,7 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 }
 
 // foreseeHold returns why the zone is or would be held for a mass deletion, or "". A name that other Records keep
-// counts as removed: too many holds are predicted, never too few.
+// counts as removed: a hold is rather predicted in vain than missed.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -287,7 +287,6 @@ func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interf
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-// title has the zone's name as code, and the numbers of changes.
 func (z *ZonePlan) title(code func(string) string) string {
 	counts := make(map[string]int)
 	for _, c := range z.Changes {

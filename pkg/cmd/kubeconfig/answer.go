@@ -22,7 +22,7 @@ const nextStep = "kubectl kubizone doctor finds the cause"
 
 type timeouts struct {
 	// After note a line reports the missing answer; after limit the request fails. Once a request has failed, later
-	// requests get after, until an answer.
+	// requests get failedLimit, until an answer.
 	note, limit, after time.Duration
 	// always also bounds writes, watches and the rest of an answer (--request-timeout).
 	always bool

@@ -127,8 +127,7 @@ func (o *Options) Search(client versioned.Interface, namespace string) *find.Sea
 	return &find.Search{API: client.KubizoneV1alpha1(), Namespace: namespace, Everywhere: o.Namespace() == ""}
 }
 
-// Reader returns a client for reads, without limit of its own and without Warnings, and the namespace of -n or the
-// context.
+// Reader returns a client for reads, without rate limit and Warnings, and the namespace of -n or the context.
 func (o *Options) Reader() (versioned.Interface, string, error) {
 	config, namespace, err := o.Client()
 	if err != nil {
@@ -143,7 +142,7 @@ func (o *Options) Reader() (versioned.Interface, string, error) {
 }
 
 // Client returns a command's configuration, whose reads fail without an answer within seconds or --request-timeout, and
-// the namespace of -n or the context.
+// the namespace.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
 		waits := commandTimeouts

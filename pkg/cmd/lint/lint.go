@@ -45,7 +45,7 @@ kubizone plan asks the server. The exit code is 1 for an error.`,
 	return command
 }
 
-// Results returns an empty result for each JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"LintReport": Report{}} }
 
 // Report is the verdict about files.

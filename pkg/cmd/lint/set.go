@@ -28,12 +28,11 @@ import (
 // set judges the objects of the files together. Of a zone only named there, rules and other Records are unknown.
 type set struct {
 	store *store
-	// assumed has uids of zones only named.
+	// assumedZones has uids of zones only named.
 	assumed map[string]bool
-	// refused are names of refused zones: nothing at or below is judged.
+	// At or below refusedZones nothing is judged.
 	refused []name.Name
-	// said are texts of warnings, which may concern several objects.
-	said map[string]bool
+	said    map[string]bool
 }
 
 type verdict struct{ errs, warnings []string }
@@ -145,8 +144,7 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	return true
 }
 
-// withZone assumes the zone of a zoneRef, or drops a zoneRef beside an absolute name.
-// assumeRule adds the rule that a zone lacks to the zone above it: files that are not read may have a Delegation.
+// assumeRule adds the rule that a zone lacks to the zone above: files not read may have a Delegation.
 func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
 	origin := name.Root
 	if ref := spec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
@@ -168,6 +166,7 @@ func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
 	return true
 }
 
+// withZone assumes the zone of a zoneRef, or drops a zoneRef beside an absolute name.
 func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
 	if name.IsAbsolute(spec.DomainName) {
 		out := *spec
@@ -312,10 +311,9 @@ func (s *set) judgeDelegation(one *judged) {
 
 type placedRecord struct {
 	*judged
-	record *law.Record
-	made   *law.Plan
-	// assumed is the zone, if assumed.
-	assumed *law.Zone
+	record  *law.Record
+	made    *law.Plan
+	assumed *law.Zone // nil if the zone is in the files
 }
 
 // placeRecord returns nil if nothing can be judged.
@@ -396,7 +394,7 @@ func (s *set) judgeRecord(p *placedRecord) {
 	}
 }
 
-// isAnswered reports whether other objects make a warning wrong, or have it themselves.
+// isResolved reports whether other objects make a warning wrong, or have the warning themselves.
 func (s *set) isAnswered(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	switch w.Reason {
 	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
@@ -459,7 +457,7 @@ func (s *set) judgeKey(one *judged) {
 }
 
 type judged struct {
-	// at is the file, with kind and name; "" if the errors have them.
+	// source is the file, with kind and name; "" if the errors have them.
 	at     string
 	id     string
 	object runtime.Object

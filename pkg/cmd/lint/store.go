@@ -21,21 +21,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store is a server's store in memory: it gives the law facts and takes plans. No cascade runs: zones come before
-// Delegations, and these before Records.
+// store is a server's store in memory: it gives the law facts (inputs of a decision) and takes plans (writes). No
+// cascade runs: zones come before Delegations, and Delegations before Records.
 type store struct {
 	now   time.Time
 	facts map[law.Key]any
 	zones map[key]*law.Zone
-	// owners are the names of a zone, by its uid, in the order of keys.
+	// The maps below are by the zone's uid, owners in the order of keys. nsHosts counts the hosts of NS Records.
 	owners map[string]*btree.BTreeG[name.Rel]
-	// placed are the Records of a zone, by its uid and their names.
 	placed map[string]map[name.Rel]map[key]*law.Record
-	// named counts the hosts of NS Records, by the zone's uid.
-	named map[string]map[name.Name]int
-	// given are the rules of Delegations, by the zone's uid.
-	given map[string][]rules.Rule
-	made  int
+	named  map[string]map[name.Name]int
+	given  map[string][]rules.Rule
+	made   int
 }
 
 type key struct{ namespace, name string }
@@ -249,6 +246,7 @@ func (s *store) ownerOf(plan *law.Plan) name.Rel {
 	return owner
 }
 
+// countNSHosts adds n for each host of an NS Record.
 func (s *store) countNamed(made *law.Plan, r *law.Record, n int) {
 	z := s.zoneOf(made)
 	if s.named[z.UID] == nil {

@@ -46,13 +46,13 @@ type node struct {
 	records map[string]int // by namespace
 	rules   []*v1alpha1.Delegation
 	below   []types.NamespacedName
-	within  bool // the zone has a parent
+	within  bool
 }
 
 type tree struct {
 	find.Search
 	zones map[types.NamespacedName]*node
-	loose map[string]int // Records without a zone, by namespace
+	loose map[string]int // numbers of Records, by namespace
 }
 
 func (t *tree) nodeOf(namespace, name string) *node {

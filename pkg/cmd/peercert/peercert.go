@@ -46,7 +46,7 @@ type Options struct {
 	Dir    string
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "cluster that keeps the Secret; without it the one this pod runs in")
 	flags.StringVar(&o.Secret, "secret", o.Secret, "NAMESPACE/NAME of the Secret that keeps the certificate for all members; "+
@@ -55,7 +55,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Dir, "dir", o.Dir, "directory to write ca.crt, tls.crt and tls.key to")
 }
 
-// Validate returns all errors of the options.
+// Validate returns all errors.
 func (o *Options) Validate() error {
 	var wrong []error
 	if namespace, name, ok := strings.Cut(o.Secret, "/"); !ok || namespace == "" || name == "" {

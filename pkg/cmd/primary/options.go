@@ -37,7 +37,7 @@ func NewOptions() *Options {
 	return &Options{Options: dnsserving.NewOptions(), Client: kubeconfig.NewOptions(), HealthListen: ":8080"}
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	o.Client.AddFlags(flags)
@@ -67,7 +67,7 @@ type Config struct {
 	Out      io.Writer
 }
 
-// Complete returns all errors of options and files.
+// Complete returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out, SecretsDir: o.SecretsDir}
 	var dns, health, client, service, spans error

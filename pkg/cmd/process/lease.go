@@ -47,8 +47,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease calls work while the process holds the Lease, and releases it after work has ended: the next holder
-// must not begin while calls are in flight.
+// WorkWithLease calls work while the process holds the Lease, and releases it after work: the next holder must not
+// begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()

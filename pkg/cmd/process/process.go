@@ -88,8 +88,8 @@ func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits until all data is read, calls work until ctx ends, and returns nil. A necessary part
-// that ends before ctx gives an error. Of work's contexts, running ends with ctx, outlasting after the work.
+// Run starts the informers, waits for all data, calls work until ctx ends, and returns nil. A necessary part that ends
+// before ctx is an error. Of work's contexts, running ends with ctx, outlasting after the work.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup

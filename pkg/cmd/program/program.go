@@ -276,7 +276,7 @@ type noError struct{ text string }
 
 func (e *noError) Error() string { return e.text }
 
-// Main runs the command line and returns the exit code.
+// Main returns the exit code.
 func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

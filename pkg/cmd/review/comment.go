@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// review is the result of a run. plan is nil without a server, and incomplete beside failed.
+// review is the result of a run. plan is nil without a server, and incomplete with planErr.
 type review struct {
 	lint    *lint.Report
 	plan    *importer.Plan

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// An answer has perPage comments, and maxPages answers are read: a comment beyond the first 2,000 is made again.
+	// An answer has perPage comments, and maxPages are read: a comment beyond the first 2,000 is made again.
 	perPage  = 20
 	maxPages = 100
 	// maxAnswer is in octets: perPage comments of the largest size.
@@ -38,7 +38,7 @@ type pullRequest struct {
 	repository, number string
 	// fork is true if the branch is of another repository, whose token may not write.
 	fork bool
-	// most bounds a comment, in characters.
+	// maxComment is in characters.
 	most int
 }
 
@@ -164,7 +164,7 @@ type comment struct {
 }
 
 // findAuthor returns a function that recognizes the token's comments. GitHub answers 403, since a job's token has no
-// user: then all comments of programs count, as no other begins with the first line.
+// user: then all programs' comments count, as no other begins with the first line.
 func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	var user struct {
 		Login    string `json:"login"`

@@ -25,7 +25,7 @@ type Options struct {
 	CAFile, CertFile, KeyFile string
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory of kubizone up or of kubizone apiserver --etcd-data-dir, "+
 		"in use or not")
@@ -35,7 +35,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.KeyFile, "etcd-keyfile", o.KeyFile, "its key")
 }
 
-// Validate returns all errors of the options.
+// Validate returns all errors.
 func (o *Options) Validate() error {
 	var wrong []error
 	if (o.DataDir == "") == (len(o.Servers) == 0) {

@@ -122,7 +122,7 @@ func (o *Overview) addEvent(event *eventsv1.Event) {
 		Reason: event.Reason, Message: event.Note, Since: &at})
 }
 
-// challenge is cert-manager's Challenge.
+// challenge is cert-manager's.
 type challenge struct {
 	metav1.ObjectMeta `json:"metadata"`
 

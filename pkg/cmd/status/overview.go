@@ -37,7 +37,7 @@ type Overview struct {
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is nil without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
-	// Partial are lists of which only the first Reader.Most objects were read.
+	// Partial are lists of which only the first Reader.MaxObjects objects were read.
 	Partial     []string `json:"partial,omitempty"`
 	Unread      []Unread `json:"unread,omitempty"`
 	ClassFaults []Item   `json:"-"`

@@ -23,7 +23,7 @@ const (
 	restAfter = 4
 )
 
-// Results returns an empty result for each JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Overview": Overview{}} }
 
 // NewCommand returns the sub-command.

@@ -38,8 +38,8 @@ func clientProgram() string {
 	return client
 }
 
-// startConsole runs the client's console until the parts stop. Its standard input ends with this process, so the
-// console never stays behind. Its failure ends no other part.
+// startConsole runs the client's console until the parts stop. Its standard input ends with this process, so no console
+// stays behind. Its failure ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return

@@ -51,7 +51,7 @@ func NewOptions() *Options {
 	}
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of all data: etcd, certificates, the kubeconfig; created if missing")
@@ -87,13 +87,13 @@ type Config struct {
 	Out                io.Writer
 }
 
-// Complete returns all errors of options and files (U1).
+// Complete returns all errors (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
 			net.DefaultResolver)}
 	var wrong []error
-	fault := func(err error) { wrong = append(wrong, err) } // errors.Join leaves nil out
+	fault := func(err error) { wrong = append(wrong, err) }
 	if o.DataDir == "" {
 		fault(errors.New("--data-dir: must not be empty; name a directory that this user may write"))
 	}

@@ -59,7 +59,7 @@ func NewOptions() *Options {
 	return &Options{Client: kubeconfig.NewOptions(), format: &output.Format{}}
 }
 
-// AddFlags binds the options to flags.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithNamespace(flags)
 	// kubectl's flag --server is the API server.
@@ -87,7 +87,7 @@ type Result struct {
 	Servers []verify.Report `json:"servers"`
 }
 
-// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent, or ErrUnanswered without a difference.
+// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent, else ErrUnanswered.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	run := &run{remarks: remarks, keys: map[v1alpha1.SecretReference]*transfer.Key{}}
 	if o.TSIGKeyFile != "" {
@@ -345,7 +345,7 @@ func (r *Result) printMarkdown(out io.Writer) error {
 	return err
 }
 
-// Results returns an empty result for each JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Verification": Result{}} }
 
 func listFaults(r verify.Report) []string {

@@ -32,7 +32,7 @@ const (
 	completionSeconds = 2
 )
 
-// Results returns an empty result for each JSON kind.
+// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Chain": why.Chain{}} }
 
 // NewCommand returns the sub-command.

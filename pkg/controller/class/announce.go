@@ -27,7 +27,7 @@ const reasonRemains = "HistoryForgotten"
 
 type announcer struct {
 	events.EventRecorder
-	// lastChange is Config.LastChange. looking has a place for each call; nil means none.
+	// lastChange is Config.LastChange, looking a semaphore of its calls; both may be nil.
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	looking    chan struct{}
 }
@@ -64,7 +64,7 @@ func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
-// Only the first failure and the recovery are reported.
+// announceDelivery reports only the first failure and the recovery.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.Remains.IsZero() {

@@ -17,14 +17,14 @@ import (
 // sighting is the last answer of a secondary ahead of the zone's serial, or with other data at that serial.
 type sighting struct {
 	// serial is the secondary's or, if differs is true, the zone's next.
-	serial   serial.Serial
-	differs  bool
-	at       time.Time
+	serial  serial.Serial
+	differs bool
+	at      time.Time
+	// accepted is the zone's annotation AcceptSerial, "" if differs.
 	accepted string
 }
 
-// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, by a secondary of a class in force, to a
-// query of this process.
+// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, of a class in force, to this process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
 		// The servers have the signer's serials. The daily repair is left for the end of signing, when the signing
@@ -92,7 +92,7 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 }
 
 // passSecondary completes the message of reason SerialBehind or ContentDiffers. It returns the sighting past which the
-// API server is to raise the serial; zero for none, or if asked, the last such request, was for this sighting.
+// API server is to raise the serial; zero for none, or if asked, the last request, was for this sighting.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

@@ -58,22 +58,22 @@ type knownClass struct {
 	abilities delivery.Abilities
 	spec      delivery.Class
 	asking    bool
-	// checked is the time of the last health check, proven of the last delivery that showed health.
+	// checkedAt is the begin of the last health check, provenAt the time of the last delivery that showed health.
 	checked, proven time.Time
-	// asked is true once a check has a result: health, nil if good, as of the time found.
+	// hasHealth is true once a check has a result: health, nil if good, as of healthFoundAt.
 	asked  bool
 	health error
 	found  metav1.Time
-	// written is the last condition Delivering written to a Bind9Cluster, writtenVersion the cluster's version before:
-	// the informer may lag behind.
+	// writtenCondition is the last Delivering of a Bind9Cluster, writtenVersion the cluster's version before: the
+	// informer may lag behind.
 	written        metav1.Condition
 	writtenVersion string
-	// claims maps the names of this class's keys to texts that identify the keys. lost is the class with another key of
-	// the same name, or "". stale is true if lost changed since the last SetClass.
+	// claims maps the names of this class's keys to texts that identify the keys. keyNameOwner is the class with
+	// another key of the same name, or "". stale is true if the owner changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// uses are the names last assigned to the class, sorted; nil means the status has them.
+	// keyNames were last assigned to the class, sorted; nil means the status has them.
 	uses []string
 }
 
@@ -123,8 +123,8 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
-// forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, since tenants create any
-// number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
+// forgetCluster drops the state of an unused Bind9Cluster, since tenants create any number. A zone is indexed before
+// enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -326,7 +326,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// A class that lost a claimed name gets an error instead of its provider. known is nil for a new class.
+// A class whose key name is another's gets an error instead of its provider. known is nil for a new class.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,9 +355,9 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval returns the interval at which each zone is compared, or servers are asked for their serials: the
-// class's, doubled until the queries keep within half of requestsPerSecond and, in a fetched class without
-// driftInterval, within its share of allPerSecond.
+// driftInterval returns the interval between comparisons of a zone, or queries for serials: the class's, doubled until
+// the queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, within its share of
+// allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
@@ -398,7 +398,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// All Secrets are read again: a watch would need the right to list a namespace's Secrets.
+// enqueueClasses reads all Secrets again: a watch would need the right to list a namespace's Secrets.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,8 +26,7 @@ import (
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: a redirected class
-// must not keep former confirmations. A changed Secret makes another provider. Errors are *delivery.Error; errors of
-// GetSecret are returned unchanged.
+// must not keep former confirmations. Errors are *delivery.Error, except those of GetSecret.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
 type GetSecret func(namespace, name string) (map[string][]byte, error)
@@ -69,7 +68,7 @@ type Config struct {
 	Leases func(changed func()) *heartbeat.Watcher
 	// Events are logged if nil.
 	Events events.EventRecorder
-	// LastChange returns a text about the zone's last change, to follow the note of a failure; may be nil.
+	// LastChange returns a text about the zone's last change, to follow a failure's note; may be nil.
 	LastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	Registry   metrics.KubeRegistry
 	// Traces may be nil.

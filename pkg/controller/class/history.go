@@ -82,7 +82,7 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 // errNotEnded keeps an existing zone's changes from counting as all its content.
 var errNotEnded = errors.New("the zone has not ended")
 
-// leftOf returns the RRsets of an ended zone.
+// endedRRsets returns the RRsets of an ended zone.
 func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
 	if answer.Metadata.UID != uid {
 		return nil, errNoZone

@@ -55,7 +55,7 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	return used, err
 }
 
-// The digest stays in the process, since guesses could be checked against it.
+// readSecret also returns a digest, "none" or "error". The digest stays in the process, since it would confirm guesses.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, ErrSecretNotFound) {

@@ -9,8 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// allPerSecond bounds the queries a second to servers while nothing changes: of all DNSClasses together, and again of
-// all Bind9Clusters, so that tenants take none from the platform.
+// allPerSecond bounds the queries a second while nothing changes: of all DNSClasses together, and of all Bind9Clusters,
+// so that tenants take none from the platform.
 const allPerSecond = 250
 
 type questions struct {
@@ -41,8 +41,8 @@ func (q *questions) setNumber(name string, n int) {
 }
 
 // findInterval returns the shortest interval for a class's queries. DNSClasses share allPerSecond by number of queries.
-// Of the share of Bind9Clusters, half is split equally among namespaces and half by number, so that each namespace has
-// at least half of an equal share.
+// Of the Bind9Clusters' share, half is split equally among namespaces and half by number: each namespace has at least
+// half of an equal share.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

@@ -20,7 +20,7 @@ type reports struct {
 
 type report struct {
 	ready.Report
-	// refused are the RRsets refused in the last attempt. The map is replaced, never modified.
+	// refusals are of the last attempt. The map is replaced, never modified.
 	refused map[delivery.RRsetKey]*delivery.Error
 }
 

@@ -119,7 +119,7 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 	return nil
 }
 
-// written is the last write of a Ready: the version of the Zone and the result.
+// readyWrite is the last write of a Ready: the version of the Zone and the result.
 type written struct {
 	from      string
 	judgement ready.Judgement

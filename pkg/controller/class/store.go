@@ -36,7 +36,7 @@ type store struct {
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
-	// holding locks a zone while its finalizers change: no delivery may remove a finalizer that another needs.
+	// finalizerLocks are by zone: no delivery may remove a finalizer that another needs.
 	holding [64]sync.Mutex
 	mu      sync.Mutex
 	seen    map[delivery.Key]seen
@@ -68,6 +68,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
+// observed is of a Delivery's last version; message was logged last.
 type seen struct {
 	finalizer  bool
 	conditions []metav1.Condition

@@ -39,7 +39,7 @@ type zoneMemory struct {
 	desired  delivery.Zone
 	progress *ready.Progress
 	written  written
-	// asked is the last sighting that the API server was asked to pass.
+	// askedSighting is the last that the API server was asked to pass.
 	asked sighting
 }
 
@@ -143,8 +143,8 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	}
 }
 
-// forgetZone drops a deleted Zone from the Loop, and deletes its Deliveries without finalizer: a server without a
-// cluster has no garbage collector.
+// forgetZone drops a deleted Zone from the Loop, and deletes its Deliveries without finalizer: without a cluster there
+// is no garbage collector.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesOf(uid) {
@@ -186,7 +186,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
-	// If written is the same, the last write was made from this version of the object, and its event is still to come.
+	// If lastWrite is the same, it was made from this version of the object, and its event is still to come.
 	if ahead.serial == 0 && (m.written == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}

@@ -36,8 +36,8 @@ const (
 	secretInterval = 5 * time.Second
 	// remindInterval is for NOTIFYs of unconfirmed zones: an earlier NOTIFY may be lost, or too early.
 	remindInterval = 30 * time.Second
-	// For earlyTime after a change of peers, a NOTIFY for the catalog is sent each secretInterval. BIND ignores a
-	// NOTIFY during its query for the catalog, and would lack the class's zones until the next NOTIFY.
+	// For earlyTime after a change of peers, the catalog has a NOTIFY each secretInterval. BIND ignores a NOTIFY during
+	// its query for the catalog, and would lack the class's zones until the next.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
@@ -53,7 +53,8 @@ type Config struct {
 	// Servers has the servers and Bind9Clusters of classes with a block bind9.
 	Servers     *Servers
 	GeneralKeys []tsig.Key
-	Joined      func(zone cache.ObjectName)
+	// OnJoin is called for each zone that joins a served class.
+	Joined func(zone cache.ObjectName)
 }
 
 // Controller runs once.
@@ -80,7 +81,7 @@ type serving struct {
 	of      *v1alpha1.DNSClass
 	peers   Peers
 	members primary.Membership
-	since   time.Time // the last change of peers
+	since   time.Time
 }
 
 // Trim is an informer transform that keeps the fields of Zones read here and by the feed.
@@ -364,9 +365,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest class with the
-// name. A class that loses a name is no longer served; if it is the given class, the result is an error. Only classes
-// that name keys themselves compete: a server's key (block bind9) yields to theirs (Keys).
+// decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest class with it. A
+// class that loses a name is no longer served; if of loses, the result is an error. Only classes that name keys
+// compete: a server's key (block bind9) yields to theirs (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

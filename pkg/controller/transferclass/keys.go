@@ -14,10 +14,10 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key. The
+// Keys are the TSIG keys of all classes. A signature identifies its key by name alone, so a name has a single key. The
 // authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no
-// server of another namespace, can have the name. A key that a class names precedes a server's key; of two servers in a
-// namespace, the older class's precedes.
+// server of another namespace, has the name. A class's key precedes a server's; of two servers in a namespace, the
+// older class's precedes.
 type Keys struct {
 	mu     sync.Mutex
 	held   map[string]*heldKeys // by class
@@ -101,7 +101,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns why a server of the namespace may not have the key, or "".
+// denyReason returns why a server of the namespace may not have the key, or "".
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -129,8 +129,7 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 const serverLabel = "bind9"
 
 // NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. UpdateKeys are named
-// LABEL.NAMESPACE., servers (ofServer) LABEL.bind9.NAMESPACE.; only the form counts, so a new namespace takes no name
-// from others.
+// LABEL.NAMESPACE., servers (ofServer) LABEL.bind9.NAMESPACE.; only the form counts: a new namespace takes no names.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:
@@ -146,7 +145,7 @@ func isForServer(namespace string, key tsig.Key) bool {
 	return ofServer && of == namespace
 }
 
-// meaningOf distinguishes keys of the same name. Never print the result.
+// identityOf distinguishes keys of the same name. Never print the result.
 func meaningOf(key tsig.Key) string {
 	return string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
 }

@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every class, from Deliveries in revision order. An informer would apply a listing object by
-// object, and show states that the store never had.
+// Members are the zones of every class, from Deliveries in revision order. An informer, which applies a listing object
+// by object, would show states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -37,7 +37,7 @@ type Members struct {
 	mu      sync.RWMutex
 	rows    map[cache.ObjectName]row
 	classes map[string]*members
-	// listed is the revision of the first listing, or 0.
+	// firstRevision is of the first listing, or 0.
 	listed  uint64
 	changed func(class string)
 }
@@ -45,16 +45,16 @@ type Members struct {
 type row struct {
 	class, uid string
 	zone       name.Name
-	of         cache.ObjectName // the Zone
+	of         cache.ObjectName
 	rank       precedence.Rank
-	// confirmed is true if every secondary has confirmed the wanted serial, once if every secondary has ever confirmed
-	// any.
+	// confirmed is true if every secondary has confirmed the wanted serial, everConfirmed if every secondary has ever
+	// confirmed any.
 	confirmed, once bool
 }
 
 type members struct {
 	rows map[string]row // by the zone's UID
-	// at is the revision of the last change of members, onceAt of the last new row or change of once.
+	// membersRevision is of the last change of members, marksRevision of the last new row or change of everConfirmed.
 	at, onceAt uint64
 }
 
@@ -66,8 +66,8 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; notify
-// must not block.
+// SetOnChange sets the function called for a class when members change or a zone is confirmed. Call SetOnChange before
+// Run; notify must not block.
 func (m *Members) Changed(notify func(class string)) { m.changed = notify }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
@@ -81,9 +81,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the members of a class, in order of precedence. created is the class's creation, for the catalog's serial.
-// With ofServers (block bind9), the catalog marks members that some server never had, and the serial grows with a
-// change of marks.
+// Membership returns the members of a class, in order of precedence. created, the class's creation, is for the
+// catalog's serial. With ofServers (block bind9), the catalog marks members that some server never had, and the serial
+// grows with the marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -115,8 +115,8 @@ func (m *Members) find(class string) members {
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
 // serialAt returns a catalog's serial: the revision plus the second of the class's creation. So a class recreated in a
-// new store is ahead of its predecessor, unless the old store averaged more than a write a second. A secondary that was
-// away follows if fewer than 2^31 revisions passed, also by a restore (backup.Clock).
+// new store is ahead of the old, unless that averaged more than a write a second. A secondary follows after an absence
+// of fewer than 2^31 revisions, also by a restore (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -132,7 +132,7 @@ func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	return zones
 }
 
-// Unconfirmed returns the UIDs of zones that a secondary of the class may lack.
+// ListUnconfirmed returns the UIDs of zones that a secondary of the class may lack.
 func (m *Members) Unconfirmed(class string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -174,8 +174,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none: a server of
-// several classes has a single zone of a name.
+// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none: a server has a
+// single zone of a name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -197,6 +197,7 @@ func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
+// rowOf returns false for a Delivery without a zone's name.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false

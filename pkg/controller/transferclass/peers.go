@@ -31,7 +31,7 @@ type Peers struct {
 	Catalog     name.Name
 }
 
-// Claims maps key names to values that differ for different keys (meaningOf): all classes of a primary need the same
+// Claims maps key names to values that differ for different keys (identityOf): all classes of a primary need the same
 // key under a name.
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
@@ -41,10 +41,9 @@ func (p Peers) Claims() map[string]string {
 	return claims
 }
 
-// ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error; those of secret are returned
-// unchanged.
+// ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error, except those of secret.
 //
-// A secondary with a key may transfer from any address: queries often come from another than the listed address. Others
+// A secondary with a key may transfer from any address, since queries often come from another than the listed. Others
 // are known by address alone. Local addresses need allowLocalAddresses.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)

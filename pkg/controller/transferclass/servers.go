@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, there are none, and other
-// classes are served.
+// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, only other classes are
+// served.
 type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
@@ -44,6 +44,7 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
+// ListServers returns a class's servers, or errUnlisted.
 func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
@@ -72,8 +73,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets; nil until the informer of Bind9Instances has synced. External
-// signers may serve other operators' zones, and are omitted.
+// ListSigners returns the running signers of all fleets; nil until the informer of Bind9Instances has synced. It omits
+// external signers, which may serve other operators' zones.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
@@ -89,8 +90,7 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 
 type Selected struct {
 	Peers
-	// Known are the servers of Peers.Secondaries, in that order.
-	Known   []apiclass.Server
+	Known   []apiclass.Server // of Peers.Secondaries, in that order
 	Waiting []WaitingServer
 }
 

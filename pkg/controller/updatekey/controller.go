@@ -65,11 +65,11 @@ type Controller struct {
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// read has the last keys from Secrets, by UID of the UpdateKey. recorded has the names that this process wrote into
-	// a status: the informer may lag behind. Only Run uses them.
+	// lastKeys are from Secrets, by UID of the UpdateKey. This process wrote recordedNames into a status: the informer
+	// may lag behind. Only Run uses both.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// outcomes still have to be written, by ID of the key. lastTaken is the time of the last takeOutcomes.
+	// outcomes still have to be written, by ID of the key.
 	outcomes  map[string]outcome
 	lastTaken time.Time
 }

@@ -18,8 +18,8 @@ const compareWithin = 10 * time.Second // after a change of the class's servers
 
 const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
-// BeginAttempt updates m. A change of the class, a join or leave of the zone, f.Woken, or a new request cancels the
-// delay of a failed delivery.
+// BeginAttempt updates m. A change of the class, the zone's join or leave, f.Woken, or a new request cancels the delay
+// of a failed delivery.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
@@ -100,6 +100,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
+// WaitReason returns the message of the last failure; without a failure, otherwise.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -145,6 +146,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
+// awaitsView is true for viewWait after its first call.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -192,8 +194,8 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// takeServers reports, once for each set of servers, whether the state has rows of others: a former server's stays
-// until its removal is confirmed.
+// updateServers stores the class's servers. It returns true, once for each set of servers, if the state has rows of
+// others: a former server's row stays until its removal is confirmed.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false

@@ -47,15 +47,15 @@ type View struct {
 	Hash   func() string
 }
 
-// Claims relates a delivery to the others of its class and of its zone.
+// Claims relates a delivery to other deliveries of its class and of its zone.
 type Claims struct {
-	// Awaited is true if another delivery waits for a name of this delivery. Given is true if another delivery has
-	// precedence for the name in the state, whose RRsets must stay.
+	// AwaitedByOther is true if another delivery waits for a name of this one, HeldByOther if another has precedence
+	// for the name in the state: its RRsets must stay.
 	Awaited, Given bool
-	// Leaving names the classes from which the zone is still to be removed.
+	// LeavingClasses still have the zone, and must lose it.
 	Leaving []string
-	// Replaced is true if every class in force has the zone, or the zone leaves this class at once (Zone.Expelled).
-	// HandedOver is true if a class in force has the zone at the same target.
+	// Replaced is true if every class in force has the zone, or Zone.ExpelledClasses this class; HandedOver if a class
+	// in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
@@ -72,16 +72,17 @@ type Facts struct {
 	Class    delivery.Class
 	Revision int
 	Woken    bool
-	Changed  time.Time
-	Removed  bool
-	// Lost is the time at which a server was found to have lost a zone. Zones confirmed before are compared.
+	// ChangedAt is of the oldest undelivered change. Removed is true if the class has nothing of the zone.
+	Changed time.Time
+	Removed bool
+	// LostAt is when a server was found to have lost a zone. Zones confirmed before are compared.
 	Lost   time.Time
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
 
 	// Results of this attempt:
 	//   - Inherited: the states of other classes were searched
-	//   - LookedUp: the RRsets of a zone without a view were looked up, in Left; nil if unknown
+	//   - LookedUp: the RRsets of a zone without a view were looked up, in EndedRRsets; nil if unknown
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
@@ -92,11 +93,13 @@ type Facts struct {
 	//   - Worked: the provider made a change or comparison
 	//   - Again: another attempt follows at once
 	//   - Pause: the error that pauses the whole class
+	//   - Missing, Differing, Foreign: the numbers of newly drifted RRsets
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int
 }
 
+// ShouldDeliver is false if the zone leaves the class.
 func (f *Facts) Wanted() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
@@ -105,7 +108,7 @@ func (f *Facts) retains() bool { return f.Zone.Retain && f.Class.AllowRetain }
 
 func (f *Facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.Random) }
 
-// Serial returns the zone's serial, or the last confirmed serial if the zone leaves the class.
+// TargetSerial returns the view's serial, or the last confirmed serial if the zone leaves the class.
 func (f *Facts) Serial(m *Memory) serial.Serial {
 	if f.Wanted() {
 		return f.View.Serial
@@ -113,6 +116,7 @@ func (f *Facts) Serial(m *Memory) serial.Serial {
 	return m.State.Serial
 }
 
+// HasNewRequest reports whether a comparison has yet to answer Zone.Request.
 func (m *Memory) Requested(f *Facts) bool {
 	return f.Zone.Request != "" && f.Zone.Request != m.State.Request
 }

@@ -12,22 +12,22 @@ import (
 
 // Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded is true if Stored equals the state in the Store. State is Stored with the changes of this process. Known
-	// is true after the first load.
+	// Loaded is true if Stored equals the state in the Store. State is Stored with the changes of this process.
 	Loaded, Known bool
 	Stored, State delivery.State
 	Leaving       bool
 	Why           string
-	// unsaved has RRsets possibly half written that are in no store (BeginUnrecorded).
+	// unsavedIntent has RRsets possibly half written that are in no store (BeginUnrecorded).
 	unsaved  *delivery.Intent
 	revision int
 	viewed   bool
 	due      times
 	failures int
 	// blocked is true if the delivery waits for another serial than blockedAt.
-	blocked    bool
-	blockedAt  serial.Serial
-	refused    refused
+	blocked   bool
+	blockedAt serial.Serial
+	refused   refused
+	// pending is written, and not confirmed by all servers in polls attempts.
 	pending    serial.Serial
 	polls      int
 	cannotList bool
@@ -36,12 +36,12 @@ type Memory struct {
 	lost       time.Time
 	request    string
 	takeover   takeover
-	absent     int
+	absent     int // of a zone under removal, in a row
 }
 
 type refused struct {
 	times int
-	// unlisted has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
+	// byRRset has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
 	// remaining are still to be retried in this round.
 	unlisted  map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
@@ -54,12 +54,12 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// taken stays in the Store until the first write.
+	// intent is another worker's, and stays in the Store until the first write.
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
-	// whole is true if the takeover wrote the whole zone; the repeat then does, too. oneSerial is true if all calls of
-	// the other worker had the content of a single serial.
+	// If wroteWhole is true, the repeat writes the whole zone, too. oneSerial is true if all calls of the other worker
+	// had the content of a single serial.
 	whole, oneSerial bool
 }
 
@@ -103,7 +103,7 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
 		m.State.Intent = m.freeIntent(unsaved, me)
 	} else {
-		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsaved
+		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsavedIntent
 	}
 }
 
@@ -112,6 +112,8 @@ func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved
 // BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
+// withoutHolder returns a copy of intent, which may be nil, that any worker may continue. Until a repeat is done, me
+// stays the holder.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -123,8 +125,8 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// Wake returns the time of the next attempt without a change; zero means none. Causes other than a retry count only if
-// due after began.
+// NextWake returns the time of the next attempt without a change; zero means none. Causes other than a retry count only
+// if due after began.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

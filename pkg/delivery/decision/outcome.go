@@ -19,7 +19,7 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved results are not stored, Untold results neither stored nor reported, IfNew results only if State changed.
+	// SkipStore prevents the write of State, SkipAll the Event, too. OnlyIfChanged does both if State is as stored.
 	Unsaved, Untold, IfNew bool
 }
 
@@ -33,6 +33,7 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
+// BeginState returns s for the write before the first call: with the intent's time, and Ready Unknown if s is new.
 func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
@@ -50,6 +51,7 @@ const (
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
+// RecordAnswer fails the attempt if the provider refuses all RRsets for lack of the zone.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -71,6 +73,7 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
+// RecordFailure schedules the retry, and sets f.Pause if e is of the whole class.
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
@@ -144,7 +147,8 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 
 const maxRefusedOctets = 32 << 10
 
-// The order is stable across attempts, so that a retry writes nothing.
+// limitRefusals returns the first refusals within the bounds of a State, and digests of the next. The order is stable
+// across attempts, so that a retry writes nothing.
 func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
@@ -353,6 +357,7 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
+// recordComparisonError fails the delivery only for a lost zone, or servers that left.
 func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
@@ -382,7 +387,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	return m.reportComparison(f)
 }
 
-// Only after a request or a finding is the end of a comparison stored.
+// reportComparison returns the result of a comparison without a repair, stored only after a request or a finding.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
@@ -402,7 +407,7 @@ const (
 	absentAttempts = 10
 )
 
-// IsAbsent reports whether the zone counts as removed, after its removal failed with e.
+// CountAbsence counts the failure e of a removal, and reports whether the zone counts as removed.
 func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
@@ -435,8 +440,8 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateStopped returns the state after the Loop stopped an attempt without a call in flight: the next worker need not
-// wait. store is false while a repeat is due.
+// StateAfterStop returns the state after the Loop stopped an attempt without a call in flight: no holder makes the next
+// worker wait. store is false while a repeat is due.
 func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
 	next = m.State
 	next.Intent = m.freeIntent(next.Intent, f.Identity)

@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
-// nevertheless. If the provider may have earlier data in place of each unlisted RRset, those RRsets are among the
-// changes since From (Unlisted). Otherwise From is 0, and a worker that loads the state writes the whole zone once. A
-// worker with all refused RRsets in memory retries few in an attempt: a change of the zone need not wait for all.
+// A provider may refuse more RRsets than an Intent lists (attack 8); the rest of the zone is confirmed. If the provider
+// may have earlier data in place of each unlisted RRset, the changes since From include them (Unlisted). Otherwise From
+// is 0, and a worker that loads the state writes the whole zone once. With all refused RRsets in memory, an attempt
+// retries few: a change of the zone need not wait for all.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
@@ -64,8 +64,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// addUnlisted returns failed with the refused RRsets that the attempt did not retry. carriedOut is true if the provider
-// answered for the planned RRsets.
+// appendUnretried returns failed with the refused RRsets that the attempt did not retry. With carriedOut, the provider
+// has answered for all planned RRsets, which leave the round.
 func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed

@@ -9,6 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
+// nextForeign returns mine if no other worker's intent is left to take over, else the action to do so.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -46,17 +47,16 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 }
 
 // TakeOver adopts another worker's intent, and schedules a repeat to overwrite late calls. It returns the intent; nil
-// if taken over before, or if no call is in flight (quiet). touched and once are results of plan.FindTouched, nil and
-// false for a recorded intent.
+// if taken over before, or if no call is in flight (quiet). touched and once are the results of FindChangedRRsets.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 	if touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {
-		// The other worker may still be calling the server. If its delivery began and ends at the same serial, late
-		// calls write that serial's content, and only later changes need a repeat. Frequent failures would postpone a
-		// repeat forever, so it is scheduled only once.
+		// The other worker may still call the server. If its delivery begins and ends at a single serial, late calls
+		// write that content, and only later changes need a repeat. The repeat is scheduled once: frequent failures
+		// would postpone it forever.
 		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

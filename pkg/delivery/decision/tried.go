@@ -13,12 +13,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
+// PlannedWrite is the plans of a DoDeliver, with the intent to store before.
 type Tried struct {
-	Plans       []delivery.Plan
-	Intent      delivery.Intent
-	Repeat      bool
-	before      delivery.State
-	unconfirmed map[delivery.RRsetKey]bool // refused before
+	Plans  []delivery.Plan
+	Intent delivery.Intent
+	Repeat bool
+	before delivery.State
+	// unconfirmedBefore are the RRsets already refused or half written.
+	unconfirmed map[delivery.RRsetKey]bool
 }
 
 func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (Tried, error) {
@@ -54,7 +56,7 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDelivering returns the state during the delivery. A covered state need not be stored (State.Holder).
+// StateDuringDelivery returns the state from the first call on. A covered state need not be stored (State.Holder).
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -63,8 +65,8 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// keepUnlisted stores the refused RRsets in m, and returns their intent. From stays if the provider may have earlier
-// data in place of a refused RRset.
+// recordRefusals stores failed, the refused RRsets, in m, and returns their intent. From stays if the provider may have
+// earlier data in place of a refused RRset.
 func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.unlisted = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -115,7 +117,7 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 	return earlier, fresh
 }
 
-// splitZoneless returns the error of a provider that refuses every RRset because it lacks the zone; nil if only RRsets
+// findMissingZone returns the error of a provider that refuses every RRset for lack of the zone; nil if only RRsets
 // refused before were sent.
 func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
@@ -140,8 +142,8 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// halfWritten returns the RRsets of the intent, which may be nil, and of all changes; unlisted means that there are
-// more.
+// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes; with unlisted, which are too
+// many or unknown, the intent's alone.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -158,6 +160,7 @@ func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []deli
 	return addRRsets(rrsets, false, changed)
 }
 
+// addRRsets merges both lists; beyond maxListed, it returns rrsets and true.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)

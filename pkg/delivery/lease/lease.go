@@ -25,8 +25,7 @@ type Store interface {
 	// Load must not read from a cache, because the fence depends on it. A missing delivery is the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
 	// Save writes a state and returns the new version; an empty Version creates the delivery. A delivery with data at
-	// the provider keeps the Zone from being deleted (S8.4). If the stored version is not state.Version, the error is
-	// ErrConflict.
+	// the provider keeps the Zone from deletion (S8.4). ErrConflict means that the stored version is not state.Version.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
 	// Delete follows the removal or retention of the data (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
@@ -37,11 +36,12 @@ type Lease struct {
 	Store  Store
 	Memory *decision.Memory
 	Grace  time.Duration
-	// Current returns an error if the attempt's class or zone is outdated.
+	// CheckCurrent returns an error if the attempt's class or zone is outdated.
 	Current func() error
 	Limiter *rate.Limiter
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// nextState is stored by the fence's first call, unless covered.
 	next     delivery.State
 	recorded bool
 	// covered is true if the stored state permits only this worker to begin, begun after a check by the fence.
@@ -56,8 +56,8 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call records the intent, and further calls check it; a
-// covered worker checks its confirmation (State.Holder). The check directly precedes the provider's call.
+// PassFence is the delivery.Fence of an attempt. The first call records the intent, further calls check it; a covered
+// worker checks its confirmation (State.Holder) instead.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.err
 }
 
-// RunWatched calls stop if f does not call the fence for five minutes.
+// RunWithWatchdog runs f, and calls stop once f has not passed the fence for five minutes.
 func (l *Lease) RunWatched(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stall, stop)
@@ -101,7 +101,7 @@ func (l *Lease) RunWatched(stop func(), f func() error) error {
 	return f()
 }
 
-// FenceError returns began if the provider may have been called before.
+// FenceError returns the fence's last error, and began if the provider may have been called before.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,6 +117,7 @@ func (l *Lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
+// checkConfirmation returns ErrFenced if another worker confirmed or began since the load.
 func (l *Lease) checkConfirmation(ctx context.Context) error {
 	m := l.Memory
 	now, err := l.ReadState(ctx, l.Key)
@@ -134,6 +135,7 @@ func (l *Lease) checkConfirmation(ctx context.Context) error {
 	return nil
 }
 
+// checkIntent returns ErrFenced if the stored intent or holder is another worker's.
 func (l *Lease) checkIntent(ctx context.Context) error {
 	now, err := l.ReadState(ctx, l.Key)
 	if err != nil {

@@ -22,11 +22,11 @@ type Source struct {
 	// History returns the changes after since up to until, for serials too old for Views. For trimmed changes the error
 	// wraps zoneview.ErrTrimmed. May be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left returns the RRsets of an ended zone at the serial since or later (S3.7); nil if unknown.
+	// EndedRRsets returns the RRsets of an ended zone at the serial since or later (S3.7); nil if unknown. May be nil.
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the zone's content, settled or at zone.Frozen; nil if unknown.
+// FindDeliverable returns the zone's content, settled or at zone.FrozenSerial; nil if unknown.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -133,6 +133,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	return []delivery.Plan{plan, second}, nil
 }
 
+// readDifference returns the changed RRsets, empty but not nil without any.
 func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
 	if net, err := s.Views.Difference(snapshot, since); err == nil {
@@ -146,6 +147,7 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 	}), nil
 }
 
+// undoChanges returns the changed RRsets as before, without the SOA and names outside the zone.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
 	at := func(entry dns.Entry) (delivery.RRsetKey, bool) {
@@ -173,9 +175,8 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil if there is an intent,
-// or the changes are unknown. once is true if no RRset changed more than once: late writes of the worker then have the
-// present content.
+// FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil with an intent, or
+// if unknown. once is true if no RRset changed more than once: late writes of the worker then have the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -219,8 +220,8 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only the RRsets in
-// left and in the intent; the provider adds the RRsets known to be ours.
+// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only left and the
+// intent's RRsets; the provider adds its RRsets known to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
@@ -275,6 +276,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	return plan, nil
 }
 
+// ReadEndedRRsets returns nil if unknown, or after an error.
 func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
 	since := of.Earliest()
 	if s.Left == nil || since == 0 {

@@ -174,7 +174,7 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts sets aside changes that still conflict with the foreign data of the last comparison. A message of
+// failKnownConflicts drops changes that still conflict with the foreign data of the last comparison. A message of
 // prerequisites checks the data without a transfer.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
@@ -232,9 +232,8 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
 }
 
-// subtractWritten returns the server's RRset without our records: empty if the RRset is a version that we sent, or if
-// we replaced it and no version is known; whole if our write is unconfirmed. Else clients may have added records, and
-// only ours go.
+// subtractWritten returns the server's RRset without our records: empty if the RRset is a version that we sent, or was
+// replaced with no version known; whole if our write is unconfirmed. Else clients may have added records, which stay.
 func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -303,8 +302,7 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts sets aside changes that servers ignore silently (RFC 2136 §3.4.2.2): a CNAME beside other data, or
-// the reverse.
+// dropAliasConflicts drops changes that servers ignore (RFC 2136 §3.4.2.2): a CNAME beside other data, or the reverse.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {

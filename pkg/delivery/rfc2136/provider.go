@@ -42,8 +42,7 @@ type Provider struct {
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// foreign has, by UID, the foreign data in the place of a zone's RRsets at the last comparison. No decision depends
-	// on it.
+	// foreign has, by UID, the foreign data in the place of a zone's RRsets at the last comparison: a hint only.
 	foreign map[string]map[delivery.RRsetKey][]delivery.RRset
 	last    name.Name
 }
@@ -171,9 +170,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks the server for the last delivered zone's SOA; a signed answer proves that the server accepts the TSIG
-// key. Before the first delivery, it asks for the root's SOA. The server's refusal may precede the check of the key,
-// and is ErrNotProven.
+// Health asks the server for the last delivered zone's SOA, before the first delivery for the root's. A signed answer
+// proves that the server accepts the TSIG key. A refusal may precede the check of the key, and is ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last

@@ -23,8 +23,7 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews bounds the transfers of a zone that another client keeps changing.
 	maxReviews = 3
-	// maxIsolating bounds the updates in search of refused records: once for newly refused records, and once for the
-	// others.
+	// maxIsolating bounds the updates in search of newly refused records, and of other refused records.
 	maxIsolating = 64
 	soon         = 5 * time.Second
 )
@@ -33,7 +32,7 @@ type written struct {
 	delivery.Change
 	// blind is true if Before is not checked, and any data counts as ours.
 	blind bool
-	// asks is true if only a query shows whether the server accepted the CNAME.
+	// needsQuery is true if only a query shows whether the server accepted the CNAME.
 	asks                               bool
 	prerequisites, removals, additions []mdns.RR
 }
@@ -56,7 +55,7 @@ type write struct {
 	held     *contents
 }
 
-// seen is true if Before of the changes is the server's content, not our last delivery.
+// seen is true if Before of the changes is the server's content, not our last delivery; reviews counts transfers.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -197,8 +196,8 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 		return err
 	}
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
-	// A server that cannot parse the message answers FORMERR unsigned. Knot rejects a name forbidden to the key like an
-	// unknown key. Any host on the path can forge both, so they only split the batch; an update without records
+	// A server that cannot parse the message answers FORMERR unsigned; Knot rejects a name forbidden to the key like an
+	// unknown key. Any host on the path can forge both, so they only split the batch: an update without records
 	// decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
@@ -279,6 +278,7 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 	return missed, nil
 }
 
+// isolateRefused halves a refused batch until an RRset is refused alone, or after maxIsolating updates.
 func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
 	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
@@ -316,7 +316,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation sets the batch aside, so that a tenant's refused records do not block another's. If the server has
+// endIsolation fails the batch's RRsets, so that no tenant's refused records block another's. If the server has
 // accepted nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {

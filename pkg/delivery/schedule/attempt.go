@@ -29,7 +29,7 @@ type attempt struct {
 	others   othersOf
 	memory   *decision.Memory
 	provider delivery.Provider
-	// snapshot is the content to deliver or remove; nil if unknown. last is as in knownZone.
+	// snapshot is the content to deliver or remove; nil if unknown. lastContent is as in knownZone.
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
@@ -166,7 +166,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// storeFailed reports no event, because the provider is not at fault.
+// handleStoreError schedules a retry, without an event, because the provider is not at fault.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -180,6 +180,7 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
+// checkStopped reports whether the fence or the Loop ended the attempt: the provider's answer then does not count.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -244,6 +245,7 @@ func (a *attempt) completePlan(plan *delivery.Plan) {
 	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.Servers
 }
 
+// compareProvider returns true if a delivery must repair the provider's data.
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	if err := a.lease.Limiter.Wait(ctx); err != nil {
 		return false

@@ -59,9 +59,9 @@ type Observer interface {
 // Metrics must be safe for concurrent use.
 type Metrics interface {
 	Called(call Call)
-	// Delivered counts a confirmed serial. lag is the time since the Loop saw the oldest change.
+	// CountDelivery counts a confirmed serial. lag is the time since the Loop saw the oldest change.
 	Delivered(class string, lag time.Duration)
-	// Drifted counts each missing and differing RRset once until the repair, and new foreign RRsets.
+	// CountDrift counts each missing and differing RRset once until the repair, and new foreign RRsets.
 	Drifted(class string, missing, differing, foreign int)
 	Fenced(class string)
 }

@@ -37,7 +37,7 @@ type Loop struct {
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item // by class
-	// last is the last content of an ended zone (S3.7) whose object still exists.
+	// lastContent is of an ended zone (S3.7) whose object still exists.
 	last *zoneview.Snapshot
 }
 
@@ -51,16 +51,17 @@ type knownClass struct {
 	lost     time.Time
 }
 
+// item is a delivery: a zone in a class.
 type item struct {
 	key   delivery.Key
 	class *knownClass
 	zone  *knownZone
 
-	// The fields up to behind are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone, delivered
-	// if it has confirmed a serial.
+	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone,
+	// delivered if it has confirmed a serial.
 	job
 	withdrawn, delivered bool
-	// changed and since are the times of the oldest undelivered and the oldest unconfirmed change.
+	// changedAt is of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.
 	changed, since time.Time
 	failing        bool
 	confirmed      serial.Serial
@@ -237,7 +238,7 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health, unless it finds a fault, retries the deliveries that failed because of the class.
+// Health returns the provider's Health. Without a fault it retries the deliveries that failed because of the class.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -300,8 +301,8 @@ type ClassStatus struct {
 	Name string
 	// Waiting counts the zones without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
-	Oldest                  time.Time
-	// Behind names servers that failed, or lacked a zone's settled serial when last asked.
+	Oldest                  time.Time // zero without an unconfirmed change
+	// LaggingServers failed, or lacked a zone's settled serial when last asked.
 	Behind      []string
 	PausedUntil time.Time
 }

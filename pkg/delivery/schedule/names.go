@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names records the deliveries with a right to a zone name in a class: the name in their state, or claimed. Two zones
-// with the same name, of different views, would mix their records at the provider. Guarded by Loop.mu.
+// names has the deliveries with a right to a zone name in a class: the name in their state, or claimed. Two zones of a
+// name, in different views, would mix their records at the provider. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
 	// holders are in order of precedence. Only the first may deliver; the others had the name before this process
@@ -31,8 +31,9 @@ type className struct {
 }
 
 type right struct {
-	key       delivery.Key
-	rank      precedence.Rank
+	key  delivery.Key
+	rank precedence.Rank
+	// zoneNames are the names in the state, with claimedName.
 	has       []name.Name
 	claimed   name.Name
 	confirmed serial.Serial
@@ -65,6 +66,7 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
+// setNames returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -107,8 +109,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name; if
-// over is true, it has none.
+// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name;
+// with over, it has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold reserves the zone name of a stored delivery in its class, or with a zero State frees the name. Call Hold before
-// Run for each stored delivery, and later after each write of another worker. It has no effect while the Loop itself
-// works on the delivery. The earlier delivery has precedence for a name; id decides between equal times.
+// Hold reserves the zone name of a stored delivery in its class; a zero State frees the name. Call Hold before Run for
+// each stored delivery, and after each write of another worker. Hold has no effect while the Loop itself works on the
+// delivery. The earlier delivery has precedence for a name; id decides between equal times.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,6 +54,7 @@ func (l *Loop) updateNames(i *item) {
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
+// siblings is an attempt's access to other deliveries of its class and zone.
 type othersOf struct {
 	loop *Loop
 	item *item
@@ -111,9 +112,8 @@ func (o othersOf) atWork(class string) bool {
 	return other != nil && other.running
 }
 
-// replaced reports whether a former class may drop the zone. To leave no gap, former classes keep it until every class
-// in force has it. An expelled class loses it at once, so that a tenant cannot keep it there by naming a class that
-// never works. mu is held.
+// isReplaced reports whether a former class may drop the zone: once every class in force has the zone. An expelled
+// class loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true
@@ -133,7 +133,7 @@ func (l *Loop) handedOver(i *item) bool {
 	})
 }
 
-// mu is held.
+// listLeaving is sorted. mu is held.
 func (l *Loop) leaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

@@ -17,7 +17,7 @@ type job struct {
 	tenant string
 	// start begins a run with the mutex held; endRun ends it.
 	start func()
-	// again is true if enqueued during the run, gone if the job never runs again, woken if it retries at once.
+	// runAgain is true if enqueued during the run, dropped if the job never runs again, woken if it retries at once.
 	queued, running, again, gone, woken bool
 	timer                               *time.Timer
 }
@@ -41,7 +41,7 @@ type queue struct {
 	until     time.Time
 	failures  int
 	timer     *time.Timer
-	// down is true if a job failed because of the class, and none succeeded since; failed has those jobs.
+	// down is true if a job failed because of the class, and none succeeded since; failedJobs has those jobs.
 	down    bool
 	failed  map[*job]bool
 	health  health
@@ -58,7 +58,7 @@ const (
 	healthIgnored
 )
 
-// A running job runs once more afterwards.
+// enqueueJob lets a running job run once more afterwards.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.gone || j.queued:
@@ -94,7 +94,8 @@ func (q *queue) startNext() {
 	}
 }
 
-// Tenants take turns, each with at most as many workers as stay free for others.
+// dequeueJob returns the next job, or nil. Tenants take turns, each with at most as many workers as stay free for
+// others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -209,6 +210,7 @@ func (q *queue) retryFailed() {
 	}
 }
 
+// The caller of restartJobs enqueues the jobs.
 func (q *queue) restartJobs() {
 	q.revision++
 	q.until, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked

@@ -24,7 +24,7 @@ const (
 	// A zone with more than maxTransferred entries is compared by its SOA and askedRRsets questions.
 	maxTransferred, askedRRsets = 100_000, 100
 	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may
-	// send and sign each record by itself.
+	// send and sign each record alone.
 	recordOctets, spareOctets = 512, 64 << 10
 	messageTimeout            = 5 * time.Second
 	maxFound                  = 1000
@@ -53,8 +53,7 @@ func (d *difference) String() string {
 type measured struct {
 	entries, octets int
 	digest          digest
-	// some is a random sample of the RRsets.
-	some []delivery.RRset
+	some            []delivery.RRset
 }
 
 func measureZone(plan delivery.Plan) (m measured) {
@@ -77,13 +76,12 @@ func measureZone(plan delivery.Plan) (m measured) {
 // naming limits the comparisons that collect names of differing RRsets, in memory for every RRset of the zone.
 var naming = make(chan struct{}, 4)
 
-// comparison has the digest of the zone minus the digests of the server's records; zero means equal. Records made by
-// signers do not count.
+// comparison has the digest of the zone minus the server's records, without signers' records; zero means equal.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	soa    bool // true if the server's SOA differs
-	// sets has the RRsets that differ so far, bounded by most; nil if names are not collected.
+	// sets has RRsets that differ so far, at most maxNames; nil if not collected.
 	sets map[delivery.RRsetKey]digest
 	most int
 }
@@ -118,6 +116,7 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	}
 }
 
+// endComparison returns nil if the data are equal.
 func (c *comparison) endComparison() *difference {
 	if c.digest == (digest{}) && !c.soa {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// digest is the sum of the hashes of a zone's records in any order, without the SOA and signers' records. Collisions of
-// unkeyed sums can be constructed, so a random key of this process is used, and digests are never stored.
+// digest is the sum of the hashes of a zone's records, without the SOA and signers' records. Collisions of unkeyed sums
+// can be constructed, so the key is random, of this process, and digests are never stored.
 type digest [4]uint64
 
 var digestKey = func() []byte {

@@ -29,8 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept is how long a secondary is asked beyond the due time of a comparison that would confirm again.
-// Later, it may have left the class.
+// A confirmation is kept for confirmationKept after the next comparison is due. Later, the secondary may have left the
+// class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {

@@ -29,6 +29,7 @@ const (
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
 
+// probe is the answer of a secondary about a zone.
 type seen struct {
 	serial serial.Serial
 	err    *delivery.Error

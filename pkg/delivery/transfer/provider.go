@@ -36,15 +36,14 @@ type Config struct {
 	Catalog name.Name
 	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
 	Claims map[string]string
-	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the
-	// stored serial, since a secondary may learn of a change before this process.
+	// ServedSerial returns the zone's serial in this process, 0 for none, possibly later than a plan's. LatestSerial
+	// reads the stored serial, since a secondary may learn of a change before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
-	// if they are trimmed. May be nil.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error if
+	// trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Raised reports whether a server must transfer the zone whole to get from since to until (zoneview.Set). Nil means
-	// always.
+	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	Raised func(uid string, since, until serial.Serial) bool
 	// SampleInterval of 0 means a day.
 	SampleInterval time.Duration
@@ -110,8 +109,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class and waits for the secondaries, briefly because the wait occupies a
-// worker.
+// Deliver makes the zone a member of the class and waits briefly for the secondaries: the wait occupies a worker.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -224,8 +222,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// askSecondaries asks each secondary for its serial, with wait until the secondary has the plan's serial or
-// followTimeout is over. A transfer from a signer may take longer.
+// askSecondaries asks each secondary for its serial, with wait until it has the plan's or followTimeout is over. A
+// transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {

@@ -48,8 +48,8 @@ type sample struct {
 	failed bool
 }
 
-// isDue reports whether to compare now: routinely after the interval, and a server that had other data (differs) before
-// it confirms another serial.
+// isDue reports whether to compare: with routine after the interval, with differs (the server had other data) before it
+// confirms another serial.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.at)
 	switch {
@@ -107,8 +107,8 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// compareContent adds to rows the comparison of servers' data at the plan's serial; without routine, only of servers
-// that had other data. Zones signed by the server are compared by S6.14 instead.
+// compareContent adds to rows the comparison of data at the plan's serial; without routine, only of servers that had
+// other data. Signers are compared by S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	of := sync.OnceValue(func() measured { return measureZone(plan) })

@@ -27,12 +27,12 @@ const (
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
 	// firstShare is the lag of the class's pace that a zone's first transfer ignores. After a start every zone needs
-	// such a transfer, and a silent signer would occupy all workers.
+	// one, and a silent signer would occupy all workers.
 	firstShare = 5 * time.Minute
 )
 
-// A zone has zonePace octets per second and a fifth of the time, a class classPace octets per second and two workers.
-// So a tenant's writes into a large zone cost no more, even without IXFR.
+// A zone has zonePace octets per second and a fifth of the time, a class classPace octets per second and two workers: a
+// tenant's writes into a large zone cost no more, even without IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
@@ -99,6 +99,8 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
+// askSigner transfers the zone if the signer's serial is new. While the pace forbids a transfer, it returns the last
+// match.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()

@@ -36,8 +36,8 @@ type Config struct {
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool
-	// VerifyAtMost bounds the RRsets in a Verify, since each is a request and delays the zone's delivery; 0 means 500.
-	// The next Verify continues after them.
+	// VerifyAtMost bounds the RRsets in a Verify, since each request delays the zone's delivery; 0 means 500. The next
+	// Verify continues after them.
 	VerifyAtMost int
 }
 

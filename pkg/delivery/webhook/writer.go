@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. If the server is healthy, the
-	// rest of the zone is written: a tenant's refused records do not block other tenants.
+	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. At a healthy server it writes
+	// the rest of the zone: a tenant's refused records do not block others.
 	maxStreak = 3
 	// After maxSilent timeouts at a healthy server, the remaining RRsets get half the timeout; those that failed
 	// earlier are skipped. maxFailed bounds an attempt's failures.
@@ -28,8 +28,8 @@ const (
 	soon = 5 * time.Second
 )
 
-// least is the shortest timeout after halving. A timeout is also at least slack times the slowest answer, so that slow
-// RRsets do not count as timeouts.
+// minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer, so that slow RRsets do not count
+// as timeouts.
 var least = time.Second
 
 const slack = 4
@@ -44,17 +44,15 @@ type writer struct {
 
 	waiting []item
 	size    int // octets of waiting in a batch
-	// streak counts failures in a row since a success or a good GET /health.
+	// streak counts failures since a success or a good GET /health.
 	streak, failed, silent int
 	timeout, slowest       time.Duration
 	full                   *delivery.Error // the quota is used up: new RRsets are not written
-	// last is true if only RRsets that failed earlier are left, spent if too many of them failed again, and the rest is
-	// skipped.
+	// lastPass is true if only RRsets that failed earlier are left, skipRest if too many of them failed again.
 	last, spent bool
-	// helped is true if a write succeeded after a refusal.
-	refused []item
-	helped  bool
-	mayStay map[delivery.RRsetKey]bool
+	refused     []item
+	helped      bool                       // a write succeeded after a refusal
+	mayStay     map[delivery.RRsetKey]bool // RRsets that a server may refuse to remove
 }
 
 type item struct {
@@ -204,7 +202,7 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before its host's
+// finishWriting retries refused RRsets if writes succeeded since: the server may refuse an MX before its host's
 // address, and an address's removal before the RRset naming it.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
@@ -226,6 +224,7 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
+// writeBatch returns false if the items must be written singly.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -381,6 +380,7 @@ func (w *writer) callServer(ctx context.Context, method, path string, body []byt
 	return got, err
 }
 
+// concernsClass excludes failures by a proxy before the server.
 func concernsClass(failure *delivery.Error) bool {
 	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }

@@ -89,8 +89,7 @@ const (
 	FeaturePresentation  = "presentation"
 )
 
-// Batch is the body of POST /records/batch. A failed item does not stop the others. The record of a Delete has no
-// values.
+// Batch is the body of POST /records/batch. A failed item stops no other. The record of a Delete has no values.
 type Batch struct {
 	Operations []Request `json:"operations"`
 }

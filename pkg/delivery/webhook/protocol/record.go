@@ -42,8 +42,8 @@ type Record struct {
 	Format   string       `json:"format,omitempty"`
 }
 
-// Presentation is the Format, without metadata, for RRsets that the plain format cannot represent exactly: texts that
-// are not UTF-8, or whose strings before the last are shorter than 255 octets.
+// Presentation is the Format, without metadata, for RRsets without an exact plain form: texts that are not UTF-8, or
+// whose strings before the last are shorter than 255 octets.
 const Presentation = "presentation"
 
 // Metadata has Priority for an MX or SRV value, and for SRV Weight and Port.

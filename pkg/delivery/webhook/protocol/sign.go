@@ -87,7 +87,7 @@ const (
 	BatchPath   = "/records/batch"
 )
 
-// RecordPath returns the escaped path /records/{type}/{domain}/{subdomain}. It fails for the root zone, whose name
+// RecordPath returns the escaped path /records/{type}/{domain}/{subdomain}; an error for the root zone, whose name
 // without its dot is empty.
 func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
 	domain, subdomain, err := split(zone, owner)
