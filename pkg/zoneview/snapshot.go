@@ -36,7 +36,7 @@ type Snapshot struct {
 	serial serial.Serial
 	n      uint64
 	state  sethash.State
-	// made is header.NameServerRRsets(), shared by the header's snapshots.
+	// nsRRsets is header.NameServerRRsets(), shared by the header's snapshots.
 	made []content.RRset
 	rows int
 
@@ -86,6 +86,7 @@ func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
+// N returns the number of the zone's last step, 1 for a new zone's.
 func (s *Snapshot) N() uint64 { return s.n }
 
 // State returns the claimed content state (S6.7), checked by every step and Prove.
@@ -93,6 +94,7 @@ func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
+// Len counts the rows: values of RRsets, without SOA and name servers of the header.
 func (s *Snapshot) Len() int { return s.rows }
 
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
@@ -134,7 +136,7 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields read-only RRsets in canonical order, without those of nameServers.
+// RRsets yields the RRsets of Records in canonical order, without the header's name servers. Do not modify them.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
 const ahead = 32
@@ -195,6 +197,7 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
+// mergedRRset returns an RRset with the header's name servers, false if absent.
 func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, made := range s.made {
@@ -212,7 +215,7 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after n, to continue a listing; all if n is zero.
+// EntriesFrom yields the entries at and after the name n, to continue a listing; all if n is zero.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
@@ -225,14 +228,14 @@ func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
 }
 
-// Packed yields Entries in wire format, RRset by RRset. See content.Pack for their lifetime.
+// PackedRRsets yields Entries in wire format, the SOA first. See content.Pack for their lifetime.
 func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
 
 func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer()) }
 
-// PackedSOA returns the first of Packed. The caller owns its Rdata.
+// PackedSOA returns the first of PackedRRsets. The caller owns its Rdata.
 func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }

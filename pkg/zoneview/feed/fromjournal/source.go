@@ -59,7 +59,8 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass lists all zones and follows the journal, until a step does not fit or frozen zones are to be read again.
+// runPass lists all zones and follows the journal. It returns the misfit of a step, errRetry when frozen zones are to be
+// read again, or the end of the journal.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
