@@ -81,13 +81,12 @@ func (r Rule) covers(from netip.Addr) bool {
 type trust int
 
 const (
-	outsider trust = iota
-	// A signed message makes an unproven source a peer.
-	unproven
+	outsider trust = iota // no rule can admit the source
+	unproven              // a signed message makes the source a peer
 	peer
 )
 
-// key is nil for an unsigned message.
+// allow reports whether a rule admits a message, and one with Signs. key is nil if unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

@@ -172,7 +172,7 @@ func (c *Class) Close() {
 	s.changes.note(classUID{class: c}, false)
 }
 
-// Set replaces the members. The catalog follows shortly.
+// SetMembers replaces the members, and announces changes. The catalog follows within catalogInterval.
 func (c *Class) Set(to Membership) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -320,7 +320,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes due changes, or returns the time until it may; 0 if nothing is due.
+// publishCatalog publishes pending changes, or returns the time until it may; 0 if none are left.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

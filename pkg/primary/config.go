@@ -25,8 +25,10 @@ import (
 
 // Zones provides the zones to serve, as immutable, settled snapshots (S7.2).
 type Zones interface {
+	// Find and Settled return false for none.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
 	Settled(uid string) (*zoneview.Snapshot, bool)
+	// Difference and Changes fail if the steps are gone.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	All() iter.Seq[*zoneview.Snapshot]

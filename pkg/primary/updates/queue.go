@@ -30,10 +30,10 @@ type Message struct {
 	Key  *Key
 	From netip.Addr
 	Zone name.Name
-	// MAC and Signed (unix seconds) are the signature's.
+	// MAC and SignedAt (unix seconds) are the signature's.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, nil for a question, for which the Handler checks the key's rights by Asks.
+	// Octets is an UPDATE as received. For a question it is nil, and the Handler checks the key's rights by Probe.
 	Octets []byte
 	Asks   *update.Message
 
@@ -75,7 +75,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 	return q.handler.Share(ctx, key, zone)
 }
 
-// Opens returns the first second whose signatures are accepted. Earlier messages may be replays.
+// AcceptsFrom returns the first second whose signatures are accepted. Earlier messages may be replays.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
 // Enter copies the message's octets. It returns false if the queue is full; after true the caller must call Apply.
