@@ -91,8 +91,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put adds or replaces a zone by a snapshot read as a whole. The steps stay only if the snapshot equals the zone's
-// newest. If settled is false, the former settled snapshot stays.
+// Put replaces a zone by a snapshot read as a whole. The steps stay if the snapshot equals the newest, the settled
+// snapshot stays if settled is false.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()

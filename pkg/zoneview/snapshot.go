@@ -86,7 +86,7 @@ func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
-// N returns the number of the zone's last step, 1 for a new zone's.
+// N is the number of the zone's last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
 // State returns the claimed content state (S6.7), checked by every step and Prove.
@@ -94,7 +94,7 @@ func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
-// Len counts the rows: values of RRsets, without SOA and name servers of the header.
+// Len counts the rows.
 func (s *Snapshot) Len() int { return s.rows }
 
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
@@ -136,7 +136,7 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields the RRsets of Records in canonical order, without the header's name servers. Do not modify them.
+// RRsets yields read-only RRsets in canonical order, without those of nameServers.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
 const ahead = 32
@@ -197,7 +197,6 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
-// mergedRRset returns an RRset with the header's name servers, false if absent.
 func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, made := range s.made {
@@ -215,7 +214,7 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after the name n, to continue a listing; all if n is zero.
+// EntriesFrom yields the entries at and after n, to continue a listing; all if n is zero.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()

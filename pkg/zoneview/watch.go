@@ -24,8 +24,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait returns a zone's newest snapshot once its N is at least atLeast, even if the zone is still unknown. The error is
-// ctx's, or ErrGone after a removal.
+// Wait returns a zone's newest snapshot once its N is at least atLeast, also of a zone yet missing. The error is ctx's,
+// or ErrGone after a removal.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()
@@ -58,7 +58,7 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event reports a changed or gone zone. LastSettled is set for a gone zone only, nil if the zone never settled.
+// Event reports a changed or gone zone. LastSettled is a gone zone's, nil if never settled.
 type Event struct {
 	Zone Zone
 	Gone bool

@@ -101,7 +101,7 @@ type loading struct {
 	boot   string
 	done   bool
 	loaded map[name.Name]bool
-	// came is when the last zone was found loaded, at first the first check.
+	// lastLoadedAt is at first the first check.
 	came time.Time
 }
 

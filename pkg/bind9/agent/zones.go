@@ -116,6 +116,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
+// readModifiable returns 409 for a zone of named.conf or a catalog.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {

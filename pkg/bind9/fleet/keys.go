@@ -50,7 +50,7 @@ type keyFacts struct {
 	heldBy    *v1alpha1.DNSClass
 }
 
-// S11.11.
+// keyStep is a step of the rotation (S11.11).
 type keyStep string
 
 const (
@@ -132,7 +132,7 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// takenKeys records, by group, the keys last accepted by each instance's pods. A signer accepts its own group's and the
+// acceptedKeys has, by group, the keys last accepted by each instance's pods. A signer accepts its own group's and the
 // cluster's.
 type takenKeys struct {
 	mu sync.Mutex
@@ -144,7 +144,7 @@ type taker struct {
 	group    string
 }
 
-// note records the keys, "" for none, and reports a change.
+// record records the keys, "" for none, and reports a change.
 func (t *takenKeys) note(at taker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

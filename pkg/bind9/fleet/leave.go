@@ -56,10 +56,10 @@ type leavingFacts struct {
 	// After timeout the finalizer is removed even if objects are left: they must not block the namespace's deletion
 	// forever.
 	age, timeout time.Duration
-	// children counts the objects of our API that must go first; asked is true if their deletion was requested.
+	// childCount is of objects of our API that must go first. Their deletion was requested if childrenDeleted.
 	children int
 	asked    bool
-	// removed is true if the Kubernetes objects were deleted, or there are none. left is the number found.
+	// removed is true if the Kubernetes objects were deleted, or there are none. leftCount is the number found.
 	removed bool
 	left    int
 	err     error

@@ -118,6 +118,8 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	return err
 }
 
+// followSource waits briefly until a secondary has its primary's serial and content. It asks the agent for a transfer
+// once, if needed.
 func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
@@ -176,7 +178,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// has is a secondary's serial, wants its primary's. err is the secondary's error, else the primary's.
+// serials are a secondary's and its primary's. err is the secondary's error, else the primary's.
 type serials struct {
 	has, wants serial.Serial
 	err        error

@@ -36,7 +36,8 @@ type Updater struct {
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// configured has, by primary, the secondaries to notify; following, by secondary, the primary of its content.
+	// notifyLists has, by primary, the secondaries to notify; provenPrimaries, by secondary, the primary of its
+	// content; behindSince, by secondary, when its lag began.
 	configured map[zoneAt]string
 	following  map[zoneAt]string
 	behind     map[zoneAt]time.Time

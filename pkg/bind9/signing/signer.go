@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
+// site has the signer and the other servers of a zone.
 type site struct {
 	of      *v1alpha1.DNSClass
 	signer  apiclass.Server
@@ -97,7 +98,7 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
-// chooseSite leaves out the agent, and writes times, blocked and lacking into f.
+// chooseSite leaves out the agent, and writes times, blocked and unsigned into f.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	at.of, f.times = among.of, defaultTimes
 	switch {
@@ -150,7 +151,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
-// takeServers separates the signer from the servers. stranger names a server of another cluster, which has no key for
+// splitServers sets the signer and the other servers. stranger names a server of another cluster, which has no key for
 // transfers from the signer.
 func (at *site) takeServers(selected transferclass.Selected) (stranger string) {
 	ref := at.of.Spec.Bind9.ClusterRef
@@ -195,8 +196,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there,
-// otherwise the Zone that the cluster's classes deliver first.
+// hasOtherOwner reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed
+// there, else the Zone that the cluster's classes deliver first.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {

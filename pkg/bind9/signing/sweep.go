@@ -22,7 +22,7 @@ const (
 	sweepInterval = 10 * time.Minute
 	// Signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
-	// maxLeft bounds the zones recorded per signer, since an agent can list any names.
+	// maxOrphans bounds the zones recorded per signer: an agent can list any names.
 	maxLeft = 1000
 )
 

@@ -52,8 +52,8 @@ type Feed struct {
 type zone struct {
 	// identity has a UID once the zone was read, until then only the name.
 	identity zoneview.Zone
-	listing  int // the last with the zone
-	// pendingReason is nil once the zone is in the Set or frozen, frozenReason unless a proof failed.
+	listing  int
+	// pendingReason is nil once the zone is in the Set or frozen.
 	pending, frozen error
 	proof           *Proof
 	misfits         int
@@ -165,8 +165,8 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a read of a zone. Without an error, the Set now has the source's content, or no zone if the source has
-// none. With an error, the zone is frozen if freeze is true; otherwise a pending zone stays pending.
+// Report ends a read of a zone. Without an error, the Set has the source's content, or rightly lacks the zone. An error
+// freezes the zone if freeze is true; otherwise a pending zone stays pending.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -181,7 +181,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone records err as frozenReason, and drops a proof in flight, which would unfreeze the zone.
+// freezeZone drops a proof in flight, which would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -248,7 +248,7 @@ func (f *Feed) setSynced(synced bool) {
 	f.changed = make(chan struct{})
 }
 
-// Fail records that the source failed and will list all zones again. It returns the number of failures in a row.
+// Fail records a failure of the source, which then lists all zones again, and returns the number in a row.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

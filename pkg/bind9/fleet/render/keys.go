@@ -32,11 +32,11 @@ type Key struct {
 type TransferKeys struct {
 	Key
 	Next, Former *Key
-	// Made is the time of the newest key, Stepped of the last rotation step.
+	// CreatedAt is the time of the newest key, SteppedAt of the last rotation step.
 	Made, Stepped time.Time
 }
 
-// Other returns the key accepted beside Key; nil without a rotation.
+// SecondKey returns the key accepted beside Key; nil without a rotation.
 func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
 
 func (k *TransferKeys) Both() string {

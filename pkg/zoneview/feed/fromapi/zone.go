@@ -100,8 +100,7 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone proves a whole zone, and puts it into the Set at its settled serial. It reads steps settled meanwhile at
-// catchUpInterval.
+// readZone puts a whole proven zone into the Set, at its settled serial. During the proof it reads further steps.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
