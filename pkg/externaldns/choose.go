@@ -261,7 +261,7 @@ func (s Existing) NeedsVerdict(c *Candidate) bool {
 	return c.Asker != "" || !matches(current, c.Record)
 }
 
-// Replaced returns the existing Records that a candidate excludes and its namespace does not want.
+// Replaced returns existing Records that a candidate excludes and its namespace does not want.
 func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
 		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
@@ -276,7 +276,7 @@ func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer   []*contract.Endpoint
 	reported []Candidate
-	// open has the name and namespace of each candidate not admitted: a candidate hides none of another namespace.
+	// unadmitted is by namespace too: a candidate hides none of another namespace.
 	open map[place]bool
 	left []*v1alpha1.Record
 }

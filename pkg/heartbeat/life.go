@@ -85,7 +85,7 @@ func (w *Watcher) Replicas() ([]Replica, error) {
 	return w.replicas, w.err
 }
 
-// NewWatcher returns a Watcher. Run calls changed after a change of a Life.
+// NewWatcher returns a Watcher, whose Run calls changed after a change of a Life.
 func NewWatcher(leases coordinationclient.LeaseInterface, changed func()) *Watcher {
 	return &Watcher{leases: leases, changed: changed, sights: map[string]sight{}}
 }

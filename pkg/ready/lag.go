@@ -20,9 +20,9 @@ const (
 
 // Lag is a class's arrears, from Zones and Deliveries alone.
 type Lag struct {
-	// Oldest is when the oldest unconfirmed zone became not Ready, or zero.
+	// NotReadySince is of the oldest unconfirmed zone, or zero.
 	Oldest time.Time
-	// Behind names servers that failed, or lack a zone's settled serial.
+	// Lagging names servers that failed, or lack a zone's settled serial.
 	Behind []string
 }
 

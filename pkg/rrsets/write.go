@@ -102,8 +102,7 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none in a single request. made is the Record of a change with Alone, except a
-// deletion.
+// WriteAll writes all changes or none in a single request. made is the Record of a Separate change, except a deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isAlone() {
 		return w.sendAlone(ctx, &changes[0])

@@ -41,8 +41,8 @@ const memberFile = "member"
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster has all members with peer URLs, as NAME=https://HOST:PORT, separated by commas. It counts at the
-	// first start only.
+	// InitialCluster has all members, as NAME=https://HOST:PORT, separated by commas. It counts at the first start
+	// only.
 	InitialCluster string
 	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string

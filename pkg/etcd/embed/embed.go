@@ -194,8 +194,7 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// Running returns the endpoint of another process's etcd in a data directory. ok is false without a socket, or if the
-// path is too long.
+// RunningEndpoint is of another process's etcd in a data directory; ok is false without a socket.
 func Running(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is the least gain in octets: small stores are not interrupted.
 	minReclaim = 64 << 20
-	// againAfter is the least time between a member's defragmentations, in seconds: etcd reuses free space.
+	// Between a member's defragmentations etcd reuses free space.
 	againAfter = 6 * 3600
 	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
 	usualQuota = 2 << 30
@@ -53,8 +53,7 @@ type Keeper struct {
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// seen has the revisions of the last checks, oldest first. compacted is the least size in use since the last
-	// compactHistory.
+	// recentRevisions are of the last checks, oldest first; leastInUse is in octets since the last compaction.
 	seen      []sight
 	compacted int64
 
@@ -67,10 +66,10 @@ type Keeper struct {
 
 // State is the result of a Keeper's last check.
 type State struct {
-	// Checked is zero before the first check.
+	// CheckedAt is zero before the first check.
 	Checked time.Time
 	Members []Member
-	// Backup is the time of the last backup; zero if unknown.
+	// LastBackup is zero if unknown.
 	Backup time.Time
 }
 
@@ -82,7 +81,7 @@ type Member struct {
 	Err                error // of a member that did not answer
 }
 
-// State also returns the present alarms.
+// State returns the last check's result, and whether the alarms NOSPACE and CORRUPT are set.
 func (k *Keeper) State() (state State, full, corrupt bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -180,7 +179,7 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// fits reports whether a twentieth of the quota is free, so that the alarm does not flap.
+// isBelowQuota reports whether a twentieth of the quota is free, so that the alarm does not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
 // checkMembers updates metrics and health, compacts history if needed, and does at most one defragmentation, or frees
@@ -256,7 +255,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// The leader is last.
+// listMembers asks each member, and returns the members that answer, the leader last. It fails if none does.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -413,8 +412,7 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4). A
-// lock would be a write, so the clock selects the member.
+// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -426,6 +424,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		!errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
+	// A lock would be a write, so the clock selects the member to defragment.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err
@@ -445,6 +444,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}
+	// Disarm the alarm of members that are below the quota now.
 	var wrong []error
 	for _, m := range members {
 		switch {

@@ -43,8 +43,8 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// Began is the key of the distance of etcd's revision from its log at a server's first start. Package backup deletes it
-// in a restored store, and the next server writes it again.
+// BeganKey has the distance of etcd's revision from its log at a server's first start. Package backup deletes it in a
+// restored store, and the next server writes it again.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
 // refuseRestored implements M6. Each revision has its own log entry, so a grown store has no more revisions than
