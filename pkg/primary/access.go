@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits requests from one of Prefixes, signed by Key. Without Prefixes any source may ask; without Key a request
-// may be unsigned. A Rule without both is an error.
+// Rule admits requests from Prefixes (if none, from any source) signed by Key (if "", unsigned too). A Rule without
+// both is an error.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
@@ -39,8 +39,8 @@ type Target struct {
 	NoCatalog bool
 	// NoZones suppresses NOTIFY of zones: the target transfers them from another server.
 	NoZones bool
-	// Signs is set for a target that signs zones (DNSSEC). It gets NOTIFYs of the zones in Membership.Signed and
-	// Signing; other targets, of all zones not in Signed.
+	// Signs is set for a target that signs zones (DNSSEC). Such a target gets NOTIFYs of the zones in Membership.Signed
+	// and Signing, others of all zones not in Signed.
 	Signs bool
 }
 

@@ -139,8 +139,8 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR. Over UDP, a lone SOA makes the peer retry over TCP (RFC 1995 §2, §4). Over TCP, the
-// transfer reads the difference in its slot.
+// answerDifference answers an IXFR. Over UDP, a lone SOA makes the peer retry over TCP (RFC 1995 §2, §4). Over TCP the
+// difference is read in the transfer's slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

@@ -22,8 +22,8 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog maintains a class's catalog zone (RFC 9432), guarded by the class's mutex. Primaries may skip different
-// serials of the Membership, so an IXFR from an unpublished serial gets the whole zone.
+// catalog is a class's catalog zone (RFC 9432), guarded by the class's mutex. Primaries may skip different serials of
+// the Membership; an IXFR from a skipped serial gets the whole zone.
 type catalog struct {
 	class string
 	fqdn  name.Name

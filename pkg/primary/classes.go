@@ -55,8 +55,7 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey has the classes with a key, byAddress the classes with source prefixes, sorted by name: a question does not
-	// visit all classes.
+	// byKey has the classes with a key, byAddress the classes with source prefixes, sorted by name.
 	byKey      map[string][]*Class
 	byAddress  []*Class
 	updaters   map[string]*updater
@@ -288,9 +287,8 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 // adviseInterval bounds log lines, which any source can cause.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most clients default
-// to HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval of the last
-// advice.
+// adviseAlgorithm returns advice for a client that signs with another algorithm than its update key's: most default to
+// HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

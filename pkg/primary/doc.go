@@ -10,7 +10,7 @@
 //  1. A transfer has the content of a single serial, or is visibly incomplete: the final SOA (RFC 5936 §2.2) is sent
 //     only after every record. Memory does not grow with the zone.
 //  2. A forbidden request is REFUSED, with the same octets whether or not the zone exists. A peer sees only zones of
-//     DNSClasses that admit it. Bad signatures are answered as in RFC 8945 §5.2, before a search for the zone.
+//     DNSClasses that admit it. Bad signatures are answered first (RFC 8945 §5.2).
 //  3. A source without access gets no answer longer than its question. UDP answers are bounded (message.go, reply.go).
 //  4. Every message of an answer to a signed request is signed.
 //  5. Each target gets a NOTIFY of a new serial at once, repeated until confirmed or NotifyAttempts. At most one NOTIFY

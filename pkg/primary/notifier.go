@@ -67,8 +67,7 @@ type pendingKey struct {
 	target Target
 }
 
-// limitGroup has NOTIFYs with a common limit. A catalog must not wait behind its zones, which the target learns from
-// it.
+// limitGroup has NOTIFYs with a common limit. A catalog must not wait behind its zones.
 type limited struct {
 	Target
 	catalog bool

@@ -142,7 +142,7 @@ type record struct {
 	ttl                 uint32
 }
 
-// parseRecord reads OPT, TSIG and an IXFR's SOA; false if malformed.
+// parseRecord reads OPT, TSIG and SOA; false if malformed.
 func (r *request) takeRecord(msg []byte, rr record, section int) bool {
 	switch {
 	case rr.rtype == typeOPT:

@@ -38,8 +38,8 @@ type result struct {
 // qname is the name of a question or, without isQuestion, a target of CNAME or DNAME.
 type qname struct {
 	wire []byte // as asked; a target in lower case
-	// zoneSuffix is the longest suffix that a zone can have, extraLabels the number of labels before it. With extra
-	// labels a name does not exist: no Record can have such a label.
+	// zoneSuffix is the longest suffix that a zone can have. With extraLabels before it, a name does not exist: no
+	// Record can have such a label.
 	known  name.Name
 	beyond int
 	first  bool

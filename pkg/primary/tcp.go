@@ -32,8 +32,8 @@ type tcpServer struct {
 	peers, outsiders *slots.Slots
 	// A tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers are connections of unproven sources (attack 78). For a new one the oldest is closed: peers sign their
-	// first message at once, so it is no peer's.
+	// newcomers are of unproven sources (attack 78). For a new one the oldest is closed: peers sign their first message
+	// at once.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots
@@ -56,8 +56,8 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets a connection without a slot wait briefly, unread: BIND treats a primary that closes a
-// connection as down for minutes. Further connections are closed at once, so a flood costs only accepts.
+// acceptConnections lets a connection without a slot wait briefly, unread: BIND takes a primary that closes a
+// connection for down for minutes. Further connections are closed at once.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {

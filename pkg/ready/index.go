@@ -141,8 +141,8 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
-// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged all the same.
+// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced is of
+// the first lists, except of Bind9Clusters: without their APIService other zones are judged.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	all := func(*v1alpha1.Zone) bool { return true }
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {

@@ -61,8 +61,8 @@ func (f ClassFacts) At(target string) ClassFacts {
 	return f
 }
 
-// findFault returns why the class does not confirm the zone, for tenants. Zero means that the delivery is under way, or
-// that the provider refuses single RRsets.
+// findFault returns, for tenants, why the class does not confirm the zone: zero if the delivery is under way, or the
+// provider refuses single RRsets.
 func (f ClassFacts) findFault() Judgement {
 	if f.State.Ready.Status == delivery.False {
 		if f.State.Failed > 0 && !f.State.FailedWhole {

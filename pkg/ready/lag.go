@@ -18,7 +18,7 @@ const (
 	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."
 )
 
-// Lag is a class's arrears, from Zones and Deliveries alone.
+// Lag is a class's arrears.
 type Lag struct {
 	// NotReadySince is of the oldest unconfirmed zone, or zero.
 	Oldest time.Time

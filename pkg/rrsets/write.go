@@ -136,7 +136,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 		}
 		// If all refused items wait, Retry has already repeated the request.
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
-		// The server writes these statuses singly: read all again after a pause.
+		// The server writes the statuses singly: read all again after a pause.
 		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
 		if stale && attempt < maxAttempts {
 			select {

@@ -80,7 +80,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	return slot, nil
 }
 
-// Release gives the slot back; false if it was cut.
+// Release returns false if the slot was cut.
 func (slot *Slot) GiveBack() bool {
 	slot.of.mu.Lock()
 	defer slot.of.mu.Unlock()
@@ -121,7 +121,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder waits for a slot after earlier callers of the client. It returns nil when ctx ends.
+// TakeInOrder waits for a slot after earlier callers of the client; nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

@@ -69,7 +69,7 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// Result describes a finished or failed transfer.
+// Fetched describes a finished or failed transfer.
 type Fetched struct {
 	Serial serial.Serial
 	// Whole is true for the whole zone, not differences.
@@ -80,8 +80,8 @@ type Fetched struct {
 
 // Fetch transfers the zone, or if since is not nil, the changes after the serial since (IXFR, RFC 1995). If the
 // server's serial is equal, there is no change; an older serial is an error. take is called for each record on arrival:
-// first the server's SOA, no other SOA, and in changes also removed records. After an error, these records may be
-// incomplete or forged.
+// the server's SOA, no other SOA, and in changes also removed records. After an error, the records may be incomplete or
+// forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &received{source: source, since: since, take: take}
 	err := z.receiveZone(ctx)
@@ -173,7 +173,7 @@ type received struct {
 	take    func(rr mdns.RR, removed bool)
 	begun   bool
 	records int
-	// step is the position in a transfer of differences, reachedSerial the serial after those received.
+	// step is the position in a transfer of differences, reachedSerial the serial after the received part.
 	step    step
 	reached serial.Serial
 }

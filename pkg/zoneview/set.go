@@ -63,7 +63,7 @@ type Set struct {
 	subs    map[*subscriber]struct{}
 }
 
-// zoneState is a zone in the Set, never modified, only replaced. settled is nil until the zone settles (S7.2).
+// zoneState is never modified, only replaced. settled is nil until the zone settles (S7.2).
 type held struct {
 	newest  *Snapshot
 	settled *Snapshot
@@ -118,8 +118,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a journal transaction: it removes the zone, or applies the steps that the zone lacks. first identifies
-// a zone created by the first step. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
+// Apply removes the zone, or applies the steps of a journal transaction that the zone lacks. first identifies a created
+// zone. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -219,7 +219,6 @@ func (v *Set) boundSteps(now int64) {
 		return
 	}
 	v.swept = now
-	// Count each zone's steps beyond MaxAge.
 	var zones byOldest
 	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {
@@ -232,7 +231,7 @@ func (v *Set) boundSteps(now int64) {
 			zones = append(zones, oldest{h.steps[n].Time, uid})
 		}
 	}
-	// Above MaxTotal, drop the oldest steps of any zone, and an eighth more, so that few steps search all zones.
+	// Above MaxTotal, drop the oldest steps of any zone, and an eighth more, to search rarely.
 	if full {
 		heap.Init(&zones)
 	}
@@ -359,7 +358,7 @@ func (v *Set) publishZone(zone Zone, next *held) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// Of two zones under a name the last to settle gets it: the other loses the name in an unsettled step.
+			// The last zone to settle under a name gets it: the other gives it up in an unsettled step.
 			at := inView{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.hidden[at] = append(v.hidden[at], before)
@@ -422,7 +421,7 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal counts all zones' steps. oldest is the time of the first step in Unix seconds, 0 if unknown.
+// Journal counts all zones' steps. oldest is the oldest step's time in Unix seconds, 0 if unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

@@ -378,8 +378,8 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		}
 	}
 	if asked.DNSSECPolicy != nil {
-		// modzone stores the policy, and only reconfig applies it. A repeated request runs reconfig again, because the
-		// first may have ended between the commands.
+		// modzone stores the policy, and only reconfig applies it, also in a repeated request: the first may have ended
+		// between.
 		if _, err := a.runCommand(ctx, "reconfig"); err != nil {
 			return 0, nil, asConflict(err)
 		}

@@ -32,8 +32,7 @@ const (
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods has the last results of resting servers: a tenant's slow pod with a server's labels must not block all
-// workers.
+// slowPods has the last results of resting servers: a tenant's slow pod must not block all workers.
 type slowPods struct {
 	clock clock.Clock
 	mu    sync.Mutex

@@ -23,8 +23,8 @@ import (
 
 const (
 	askAgain = 5 * time.Second
-	// stepTime is the minimum between two steps of a TSIG key rotation. Meanwhile the hidden primary and the controller
-	// poll the Secret, and named retries a refused transfer.
+	// Within stepTime, the minimum between two steps of a TSIG key rotation, the hidden primary and the controller poll
+	// the Secret, and named retries a refused transfer.
 	stepTime                         = time.Minute
 	heldInterval                     = time.Minute
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
@@ -175,8 +175,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// The authority's key is dropped after one signature. Until the new certificate arrives, the agent shows the
-	// former, kept in Authority.
+	// The authority's key is dropped after one signature. Until the new certificate arrives, Authority keeps the
+	// former.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

@@ -25,8 +25,8 @@ const (
 	leaveAfter = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet has reconciled an object. Outside our namespaces that is another installation's
-// fleet, which also writes the status and removes the finalizer.
+// hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces another installation's, which
+// also writes the status and removes the finalizer.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
 }
@@ -53,8 +53,7 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 
 type leavingFacts struct {
 	held, covered bool
-	// After timeout the finalizer is removed even if objects are left: they must not block the namespace's deletion
-	// forever.
+	// After timeout the finalizer is removed even if objects are left, not to block the namespace's deletion.
 	age, timeout time.Duration
 	// childCount is of objects of our API that must go first. Their deletion was requested if childrenDeleted.
 	children int

@@ -33,7 +33,7 @@ type Instance struct {
 	// Agent is nil in mode Catalog.
 	Agent   *client.Client
 	Primary bool
-	// Leaving is true if the instance left the class, but may have the zone.
+	// Leaving is true if the instance left the class, and may have the zone.
 	Leaving bool
 	// Signer is true if the instance signs the zones in Config.Signed, its only zones, for the others.
 	Signer bool
@@ -81,7 +81,7 @@ var _ delivery.Provider = (*Provider)(nil)
 // maxInstances is the API's limit of rows in a Delivery's status.
 const maxInstances = 1000
 
-// agentTime bounds a Deliver's wait for agents, because other zones wait for the worker.
+// agentTime bounds a Deliver's wait for agents: other zones wait for the worker.
 const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.
@@ -211,8 +211,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing makes agents create the zone at instances without it, named in made, and remove it from leaving
-// instances. failed has the agents' errors by row; err is of fence or ctx.
+// makeMissing makes agents create a missing zone, at the instances in made, and remove the zone from leaving instances.
+// failed has agents' errors; err is of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)

@@ -102,8 +102,8 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere queries the servers of a parent that is no Zone (S12.6). Each server needs an answer from one of its
-// addresses: many machines have no IPv6, so a silent address does not count. dsAtAll has the DS in all answers.
+// askElsewhere queries the servers of a parent that is no Zone (S12.6). One address of each server must answer: many
+// machines have no IPv6. dsAtAll has the DS in all answers.
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()

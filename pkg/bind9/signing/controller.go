@@ -271,12 +271,12 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is added to the servers' serials, since the signer's serial rises meanwhile: a server still ahead would
-// wait for a day.
+// serialMargin is added to the servers' serials, as the signer's rises meanwhile: a server still ahead would wait a
+// day.
 const serialMargin = 100
 
-// raiseSerial patches the Zone's status: a serial beyond those of its servers, from which the zone goes on (S6.11), and
-// Ready=False. A Zone that has changed since the read, or is gone, is left to the next reconcile, without an error.
+// raiseSerial patches the Zone's status: a serial beyond those of its servers (S6.11), and Ready=False. A Zone that has
+// changed since the read, or is gone, is left to the next reconcile, without an error.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {
@@ -330,7 +330,7 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type remembered struct {
-	// A repeated report would restart the signer's timer.
+	// A repetition would restart the signer's timer.
 	reported map[dsReport]bool
 	targets  string
 	reminded time.Time

@@ -34,7 +34,7 @@ type facts struct {
 	otherKeys       bool
 	// current is true if the signed zone has the settled serial or a later serial.
 	current bool
-	// unsigned names a server that lacks a key of the signer, signed a server with any; both have the reason.
+	// unsigned names a server that lacks a key of the signer, signed a server with any.
 	lacking, keeping string
 	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
@@ -55,7 +55,7 @@ type parent struct {
 // maxDSTTL bounds the TTL of a DS to wait for, unless the policy's is longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets readFailure for a DS whose long TTL would hardly let the phase Expiring end.
+// With a long TTL of the DS the phase Expiring would hardly end, so refuseLongTTL sets readFailure.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -85,8 +85,8 @@ const (
 	ensure             // create the zone at the signer, or change its policy
 	remove             // remove the zone and its keys
 	passServers        // raise the zone's serial past its servers'
-	// repeat the NOTIFY: a server that lacked the zone, or was transferring the unsigned zone, would query the signer
-	// only after the SOA's refresh, a day
+	// repeat the NOTIFY: a server that lacked the signed zone would query the signer only after the SOA's refresh, a
+	// day
 	remind
 )
 

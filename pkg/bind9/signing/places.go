@@ -14,8 +14,8 @@ import (
 
 const placesOfZones, placesOfSigners = 1, 4
 
-// places has semaphores per namespace of zones, and of signers (S12.11): a tenant's slow agents and servers block no
-// more workers than its namespaces have places. A zone without a place waits here.
+// places has semaphores per namespace of zones, and of signers (S12.11): a tenant's slow agents and servers block few
+// workers. A zone without a place waits here.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)

@@ -26,8 +26,8 @@ const (
 	maxLeft = 1000
 )
 
-// sweepSigners removes zones without a Zone from the signers: a Zone with another name or signer leaves the old zone
-// behind (S12.9). Keys stay. Without any signed Zone nothing is removed: the store may be lost.
+// sweepSigners removes zones without a Zone from the signers: a renamed Zone leaves the old zone behind (S12.9). Keys
+// stay. Without any signed Zone nothing is removed: the store may be lost.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return

@@ -29,7 +29,7 @@ import (
 const (
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// defragmentTimeout is long: the member answers no request for about ten seconds per gigabyte.
+	// defragmentTimeout is long: about ten seconds per gigabyte, without answers of the member.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is the least gain in octets: small stores are not interrupted.
@@ -118,8 +118,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Checks returns the results of the last checkMembers, for /healthz only: a failing /readyz would remove the server
-// from its Service, and end reads too (M2).
+// Checks returns the results of the last check, for /healthz only: a failing /readyz would end reads, too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -182,7 +181,7 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // isBelowQuota reports whether a twentieth of the quota is free, so that the alarm does not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health, compacts history if needed, and does at most one defragmentation, or frees
+// checkMembers updates metrics and health. It compacts history if needed, and defragments a member at most, or frees
 // space if etcd is full.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
@@ -255,7 +254,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// listMembers asks each member, and returns the members that answer, the leader last. It fails if none does.
+// listMembers returns the members that answer, the leader last, or an error for none.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -300,8 +299,8 @@ func leads(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log like a write, so a status must
-// report an alarm first.
+// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log, so a status must report an
+// alarm first.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -321,7 +320,7 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
-// defragmentOne implements M1, unless another server is defragmenting or the last defragmentation was a few hours ago.
+// defragmentOne implements M1, unless another server is defragmenting. A member has a pause of hours.
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := -1
 	for i, m := range members {
@@ -366,7 +365,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver moves the leadership away from m: every write waits while a leader stops.
+// handOver moves the leadership away from m: writes wait while a leader stops.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leads(m) == 0 {
 		return nil

@@ -18,11 +18,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A leader that hands over or ends drops a forwarded write without telling the forwarding member. So an answer may be
-// lost though etcd is healthy.
+// A leader that hands over or ends drops a forwarded write silently, so an answer may be lost though etcd is healthy.
 //
-// A write is sent again if it compares the revision of a key that it also writes. The first copy changes that revision,
-// so the second is rejected, however late. The keys then show whether the first was carried out.
+// A write that compares the revision of a key it writes is sent again. The first copy changes that revision, so the
+// second is rejected, however late, and the keys show whether the first was carried out.
 
 const (
 	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd gets at most two
@@ -74,7 +73,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite returns the first answer to a write, or after a second copy was rejected, the outcome of the first.
+// sendWrite returns the first answer, or after the rejection of a second copy the outcome of the first.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.mayBeSentAgain()
 	var doubt error
@@ -132,8 +131,8 @@ func (t *explainedTxn) mayBeSentAgain() bool {
 	})
 }
 
-// findOutcome finds the outcome of a first copy after refusal of the second: it returns refusal if the first was not
-// carried out, the lost answer if it was, or the error doubt if the keys show neither.
+// findOutcome finds the outcome of a first copy, given the refusal of the second: refusal if the first was not carried
+// out, otherwise the lost answer, or the error doubt if the keys show neither.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	compared, last := map[string]int64{}, int64(0)
 	for _, c := range t.cmps {

@@ -31,7 +31,6 @@ type Memory struct {
 }
 
 type tenant struct {
-	// By second of the signature, and ID.
 	seconds map[int64]map[string]*Answer
 	size    int
 	// floor is the latest evicted second. Messages signed until then may be replays.

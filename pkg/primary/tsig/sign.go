@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Fudge is the clock difference allowed by signatures, and the largest accepted (RFC 8945 §10).
+// Fudge is the clock difference of signatures, and the largest accepted (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
 const (

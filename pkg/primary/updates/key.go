@@ -15,8 +15,8 @@ import (
 
 // Handler must be safe for concurrent use.
 type Handler interface {
-	// Update returns a message's RCODE, 0 if all changes are stored in the zone. A message without updates probes: the
-	// RCODE is REFUSED or NOTAUTH unless the zone has rules for the key's tenant, and for a prerequisite's name.
+	// Update returns a message's RCODE, 0 if all changes are stored. A message without updates probes: REFUSED or
+	// NOTAUTH unless the zone has rules for the key's tenant, and for a prerequisite's name.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
 	// Share returns the RRsets that updates made for the key's tenant, at names covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)

@@ -33,7 +33,7 @@ type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{}
 
-	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
+	// mutex guards the fields below. Writes to the Set hold mutex, proofs do not.
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing numbers the source's listings; listed is true after EndListing.
@@ -64,7 +64,7 @@ func New(set *zoneview.Set, proofs int) *Feed {
 }
 
 // BeginListing begins a listing: the source calls BeginProof for each zone, then EndListing. If stay is true, a feed in
-// sync with frozen zones stays in sync, since only their proofs are retried.
+// sync stays so, since only proofs of frozen zones are retried.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -99,8 +99,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a journal transaction to the Set, or queues it until the zone's proof ends. first identifies a created
-// zone. A frozen zone takes only its removal. After an error the zone is frozen, or must be read again.
+// Apply applies a journal transaction, or queues the transaction until the zone's proof ends. first identifies a
+// created zone. A frozen zone takes only a removal. After an error the zone is frozen, or must be read again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -165,7 +165,7 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a read of a zone. Without an error, the Set has the source's content, or rightly lacks the zone. An error
+// Report ends a read of a zone. err is nil if the Set has the source's content, or rightly lacks the zone. An error
 // freezes the zone if freeze is true; otherwise a pending zone stays pending.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()

@@ -26,7 +26,6 @@ type Base struct {
 	Final bool
 }
 
-// Proof is the check of a zone's rows against the claimed hash.
 type Proof struct {
 	feed *Feed
 	key  string
@@ -88,7 +87,7 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again. Run then skips the check, to free the slot.
+// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new proofs.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()

@@ -31,8 +31,8 @@ const (
 	// firstPause is before the first retry of a zone. It doubles up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// From quietFailures in a row on, a zone's failures are logged, and a failed proof freezes the zone. A restarting
-	// server causes fewer.
+	// After quietFailures in a row, more than a restart causes, a zone's failures are logged, and a failed proof
+	// freezes the zone.
 	quietFailures = 3
 )
 
@@ -58,7 +58,7 @@ type Source struct {
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
 	traced       atomic.Bool
-	// During a proof steps are read at this interval: the server keeps a busy zone's steps only for seconds.
+	// During a proof: the server keeps a busy zone's steps only for seconds.
 	keepUp time.Duration
 }
 
