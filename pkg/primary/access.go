@@ -21,7 +21,7 @@ type Rule struct {
 	Signs bool
 }
 
-// Rules returns rules that require an address in prefixes and, if keys is not empty, one of the keys.
+// Rules returns rules that require an address in prefixes and, if there are keys, one of them.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}

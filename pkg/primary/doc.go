@@ -17,8 +17,8 @@
 //     is in flight for a zone and target; later serials are coalesced.
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //  7. The catalog zone of a class (RFC 9432) lists exactly the class's zones, its members, from the first serial on.
-//  8. Only UPDATEs (RFC 2136) signed by an update key are handed to a Handler, each once, by package updates, and none
-//     signed before this primary began. The client of an update key can read the key's names, the SOA above them, and
+//  8. Only UPDATEs (RFC 2136) signed by an update key reach a Handler, each once, by package updates, and none signed
+//     before this primary began. The client of an update key can read the key's names, the SOA above them, and
 //     by AXFR the zones that the UpdateKey allows.
 //  9. Before an UPDATE has a slot of its tenant (the key's namespace), its work is linear in the octets, so updates
 //     delay neither questions nor other tenants.

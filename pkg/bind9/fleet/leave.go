@@ -73,7 +73,7 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving returns the next step of a deletion (S11.12), and the delay until the next reconcile; 0 means none.
+// nextDeletionStep returns the next step (S11.12), and the delay until the next reconcile; 0 means none.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
