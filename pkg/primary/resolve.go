@@ -45,7 +45,7 @@ type qname struct {
 	first  bool
 }
 
-// readName returns false if no suffix of the name can be in a zone.
+// readName returns false for a malformed name.
 func readName(wire []byte, first bool) (qname, bool) {
 	q := qname{wire: wire, first: first}
 	for at := 0; at < len(wire); at += 1 + int(wire[at]) {

@@ -25,7 +25,7 @@ const (
 type memberWatch struct {
 	state  zonesState
 	looked time.Time
-	// lost members had no zone at the last check. A new member has none for a moment, so two checks count.
+	// lost members had no zone at the last check. A new member has none for a moment, so a second check follows.
 	lost    map[name.Name]bool
 	next    time.Time
 	backoff time.Duration

@@ -54,7 +54,7 @@ type children struct {
 	cluster      kubernetes.Interface
 	installation string
 	isOwner      func(namespace, owner string) bool
-	// By namespace, "" for all; superseded is of ReplicaSets with labelSuperseded.
+	// By namespace, "" for all; superseded has ReplicaSets with labelSuperseded.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
 	applied               map[childKey]applied

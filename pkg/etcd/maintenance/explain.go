@@ -25,7 +25,7 @@ const unanswered = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + unanswered.String())
 
-// isUnanswered reports an error after which the write may be carried out.
+// isUnanswered reports an error after which the write may have been carried out.
 func lost(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
