@@ -41,7 +41,7 @@ const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
 	// maxList replaces maxAnswer for the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for slot and rate; it exceeds the interval of the slowest dialect.
+	// maxWait bounds the waits for slot and rate, and exceeds the interval of the slowest dialect.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime follows a 429 without Retry-After.
 	pauseTime = 2 * time.Second
