@@ -59,8 +59,8 @@ func (c Clock) advance(from, most, step uint64) uint64 {
 }
 
 // serial returns the first serial of a restored zone; last is 0 for a zone without serial. A long advance could make
-// last, or today's serial, count as ahead again (RFC 1982). So the advance takes at most half of the way there; limited
-// is true if it is therefore shorter than the age.
+// last, or today's serial, count as ahead again (RFC 1982): the advance takes at most half of the way, and limited is
+// true if that is shorter than the age.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)

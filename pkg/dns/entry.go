@@ -46,6 +46,6 @@ type Change struct {
 	Removed, Added []Entry
 }
 
-// UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have loaded the zone once: a
-// server's agent does not delay readiness for such zones. Consumers of catalogs ignore TTLs (RFC 9432 §4).
+// UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have loaded the zone once:
+// agents do not delay readiness for such zones. Consumers of catalogs ignore TTLs (RFC 9432 §4).
 const UnconfirmedTTL = 1

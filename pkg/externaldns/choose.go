@@ -84,8 +84,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ at, host name.Name }
 
-// findSources returns the object of each address of a host: that of the host's adopted Record if the Record has the
-// address, else that of the endpoint, or zero if the endpoint has several targets.
+// findSources returns the object of each address of a host: of the host's adopted Record if the Record has the address,
+// else of the endpoint, or zero if the endpoint has several targets.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -162,9 +162,8 @@ func reverseName(address netip.Addr) name.Name {
 	return fqdn
 }
 
-// KeepTargets drops values of other objects (X5). texts are all texts of the object; if they have none of the values,
-// all are kept. With an Asker, Record becomes nil if the texts lack the name, and Err errUnknown if they lack all
-// values.
+// KeepTargets drops values of other objects (X5). texts are all texts of the object; if none has a value, all values
+// are kept. With an Asker, Record becomes nil if the texts lack the name, and Err errUnknown if they lack all values.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -224,8 +223,8 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 }
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
-// external-dns names a single object for joined endpoints, and drops all DNSEndpoints of a name for an invalid target.
-// So a DNSEndpoint gets a candidate even without an endpoint.
+// external-dns names one object for joined endpoints. It drops all DNSEndpoints of a name for an invalid target, so a
+// DNSEndpoint gets a candidate even without an endpoint.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]
@@ -261,7 +260,7 @@ func (s Existing) NeedsVerdict(c *Candidate) bool {
 	return c.Asker != "" || !matches(current, c.Record)
 }
 
-// Replaced returns the existing Records that a candidate excludes and its namespace does not want.
+// Replaced returns existing Records that a candidate excludes and its namespace does not want.
 func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
 		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
@@ -276,7 +275,7 @@ func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer   []*contract.Endpoint
 	reported []Candidate
-	// open has the name and namespace of each candidate not admitted: a candidate hides none of another namespace.
+	// unadmitted is by namespace too: a candidate hides none of another namespace.
 	open map[place]bool
 	left []*v1alpha1.Record
 }
@@ -296,9 +295,8 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused candidates,
-// and Admitted candidates whose Record stays although external-dns names another object. judged adds the server's
-// verdict.
+// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused, or Admitted
+// although external-dns names another object. judged adds the server's verdict.
 func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {

@@ -167,8 +167,7 @@ func (s Existing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// readTexts returns registry texts only: a tenant's edit must not make external-dns take another tenant's endpoint for
-// its own.
+// readTexts returns registry texts only: a tenant's edit must not give external-dns another tenant's endpoint.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
@@ -178,8 +177,8 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds new registry texts to those at the name. Each Record keeps the texts of all types: external-dns does
-// not write known texts again.
+// KeepTexts adds new registry texts to the name's. Each Record keeps the texts of all types: external-dns does not
+// write known texts again.
 func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {

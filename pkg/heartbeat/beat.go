@@ -18,8 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Places is the number of Leases of a process: RBAC names each, so that no process writes another's. Further replicas
-// have none.
+// Places is the number of Leases of a process, each named by RBAC. Further replicas have none.
 const Places = 8
 
 const renewTimeout = 5 * time.Second

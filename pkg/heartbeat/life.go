@@ -21,8 +21,7 @@ import (
 // LabelProcess of a Lease has the name of the process.
 const LabelProcess = "kubi.zone/process"
 
-// Processes with Leases. A signer's pod has no token for a Lease; the reason AgentSilent reports a silent signer
-// (S11.32).
+// Processes with Leases. A signer's pod has no token for one; AgentSilent reports a silent signer (S11.32).
 const (
 	Controller  = "controller"
 	Primary     = "primary"
@@ -31,7 +30,7 @@ const (
 )
 
 const (
-	// Interval is between renewals. A process has ended EndAfter after the last renewal seen by a watcher.
+	// Interval is between renewals. A process has ended EndAfter after the last that a watcher saw.
 	Interval = 10 * time.Second
 	EndAfter = 30 * time.Second
 	// lookInterval is between lists of all Leases, lookTimeout bounds a list.
@@ -77,15 +76,15 @@ type Replica struct {
 	Ended bool
 }
 
-// Replicas returns the working replicas and, of each ended process, the replica that renewed last, sorted by process
-// and identity. If the last look failed, it returns the error, and the replicas of an earlier look.
+// Replicas returns the working replicas and, of each ended process, the last to renew, sorted by process and identity.
+// After a failed look, it returns the error, and the replicas of an earlier look.
 func (w *Watcher) Replicas() ([]Replica, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.replicas, w.err
 }
 
-// NewWatcher returns a Watcher. Run calls changed after a change of a Life.
+// NewWatcher returns a Watcher, whose Run calls changed after a change of a Life.
 func NewWatcher(leases coordinationclient.LeaseInterface, changed func()) *Watcher {
 	return &Watcher{leases: leases, changed: changed, sights: map[string]sight{}}
 }

@@ -43,8 +43,8 @@ func readTotal(root fs.FS) uint64 {
 	return least
 }
 
-// Bounds of the garbage at which collection starts, in octets. Objects that live on between much garbage keep their
-// pages from the system: with a gigabyte, a burst of 3,500 Records would leave 120 MB for 40 MB of objects.
+// Bounds of the garbage at which collection starts, in octets. Live objects between much garbage keep their pages: with
+// a gigabyte, a burst of 3,500 Records would leave 120 MB for 40 MB of objects.
 const (
 	leastSpare = 64 << 20
 	mostSpare  = 256 << 20
@@ -55,8 +55,8 @@ const quietTime = 100 * time.Second
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory or GOMEMLIMIT, between
 // leastSpare and mostSpare, or the live heap's size if larger. A write leaves some 100 KiB of garbage, and a collection
-// scans the history of watch caches: a server with few zones would spend a fifth of its CPU time. Call SpareHeap once,
-// after the start, whose garbage would lie between objects that stay. GOGC overrides.
+// scans the watch caches: a server with few zones would spend a fifth of its CPU time. Call SpareHeap once, after the
+// start, whose garbage would lie between objects. GOGC overrides.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits requests from one of Prefixes, signed by Key. Without Prefixes any source may ask; without Key a request
-// may be unsigned. A Rule without both is an error.
+// Rule admits requests from Prefixes (if none, from any source) signed by Key (if "", unsigned too). A Rule without
+// both is an error.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
@@ -21,7 +21,7 @@ type Rule struct {
 	Signs bool
 }
 
-// Rules returns rules that require an address in prefixes and, if keys is not empty, one of the keys.
+// Rules returns rules that require an address in prefixes and, if there are keys, one of them.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -39,8 +39,8 @@ type Target struct {
 	NoCatalog bool
 	// NoZones suppresses NOTIFY of zones: the target transfers them from another server.
 	NoZones bool
-	// Signs is set for a target that signs zones (DNSSEC). It gets NOTIFYs of the zones in Membership.Signed and
-	// Signing; other targets, of all zones not in Signed.
+	// Signs is set for a target that signs zones (DNSSEC). Such a target gets NOTIFYs of the zones in Membership.Signed
+	// and Signing, others of all zones not in Signed.
 	Signs bool
 }
 
@@ -81,13 +81,12 @@ func (r Rule) covers(from netip.Addr) bool {
 type trust int
 
 const (
-	outsider trust = iota
-	// A signed message makes an unproven source a peer.
-	unproven
+	outsider trust = iota // no rule can admit the source
+	unproven              // a signed message makes the source a peer
 	peer
 )
 
-// key is nil for an unsigned message.
+// allow reports whether a rule admits a message, and one with Signs. key is nil if unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

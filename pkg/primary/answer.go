@@ -90,7 +90,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
-	// A serial 2^31 away, of no order in RFC 1982, counts as older.
+	// A serial 2^31 away has no order in RFC 1982, and counts as older.
 	return r.answerDifference(req, key, zone, overTCP)
 }
 
@@ -139,8 +139,8 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 	return own, own != nil
 }
 
-// Over UDP, a lone SOA makes the peer retry over TCP (RFC 1995 §2, §4). Over TCP, the difference is read after the
-// transfer has a slot.
+// answerDifference answers an IXFR. Over UDP, a lone SOA makes the peer retry over TCP (RFC 1995 §2, §4). Over TCP the
+// difference is read in the transfer's slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

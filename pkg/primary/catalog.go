@@ -22,12 +22,12 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog maintains a class's catalog zone (RFC 9432), guarded by the class's mutex. Primaries may skip different
-// serials of the Membership, so an IXFR from an unpublished serial gets the whole zone.
+// catalog is a class's catalog zone (RFC 9432), guarded by the class's mutex. Primaries may skip different serials of
+// the Membership; an IXFR from a skipped serial gets the whole zone.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// due has the new listing of each changed member; zero means removed.
+	// pending has the new listing of each changed member; zero means removed.
 	due            map[name.Rel]listing
 	published      map[name.Rel]listing
 	serial, wanted serial.Serial
@@ -58,7 +58,7 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// A member's label changes with UID and name, so that consumers reset its state (RFC 9432 §5.3, §5.4).
+// A member's label changes with UID and name, so that consumers reset the member's state (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")

@@ -20,11 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures a Class. Config's Views, Keys, Allow and Notify form a nameless class without a catalog.
+// ClassConfig configures a Class. Config itself has a nameless class without a catalog.
 type ClassConfig struct {
 	Name string
-	// Tenant is the namespace that owns the class and can read its keys; "" for a class of the platform. Update does
-	// not change Tenant.
+	// Tenant is the namespace that owns the class and can read its keys; "" for the platform. Update does not change
+	// it.
 	Tenant string
 	// Catalog is the name of the catalog zone (RFC 9432); zero means none.
 	Catalog name.Name
@@ -50,8 +50,7 @@ type Membership struct {
 	Paused map[string]bool
 	// Unconfirmed members (by UID) have dns.UnconfirmedTTL in the catalog.
 	Unconfirmed map[string]bool
-	// Signed members (by UID) are served only to peers that sign. A secondary that could transfer both versions would
-	// answer without signatures.
+	// Signed members (by UID) are served only to peers that sign: others would answer without signatures.
 	Signed map[string]bool
 	// Signing members (by UID) are also announced to peers that sign, to begin signing.
 	Signing map[string]bool
@@ -172,7 +171,7 @@ func (c *Class) Close() {
 	s.changes.note(classUID{class: c}, false)
 }
 
-// Set replaces the members. The catalog follows shortly.
+// SetMembers replaces the members, and announces changes. The catalog follows within catalogInterval.
 func (c *Class) Set(to Membership) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -320,7 +319,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes due changes, or returns the time until it may; 0 if nothing is due.
+// publishCatalog publishes pending changes, or returns the time until it may; 0 if none are left.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

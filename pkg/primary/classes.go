@@ -36,9 +36,10 @@ type classes struct {
 	changing sync.Mutex // guards the replacement of registry
 }
 
+// peerIndex finds the classes that may admit a source, without their rules.
 type openingBy struct {
 	keys tsig.Keyring
-	// address is true if a rule names source prefixes, anyAddress if a rule admits a key from every source.
+	// byAddress is true if a rule names source prefixes, anyAddress if a rule admits a key from every source.
 	address, anyAddress bool
 }
 
@@ -54,8 +55,7 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey has the classes with a key, byAddress those with source prefixes, sorted by name: a question's cost does
-	// not grow with the number of classes.
+	// byKey has the classes with a key, byAddress the classes with source prefixes, sorted by name.
 	byKey      map[string][]*Class
 	byAddress  []*Class
 	updaters   map[string]*updater
@@ -106,6 +106,7 @@ func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, err
 	return after, nil
 }
 
+// admittingClass admits a message. signs is true for a peer that signs zones.
 type opening struct {
 	*Class
 	signs bool
@@ -208,10 +209,10 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	}
 }
 
+// changeQueue has the zones to announce: a nil class means every class, the uid "" every zone.
 type changes struct {
 	mu sync.Mutex
-	// noted has the changes to announce: a nil class means every class, the uid "" every zone. The value true repeats a
-	// confirmed NOTIFY.
+	// True repeats a confirmed NOTIFY.
 	noted    map[classUID]bool
 	wake     chan struct{}
 	catalogs chan struct{}
@@ -252,7 +253,7 @@ type updater struct {
 	*updates.Key
 	signing *tsig.SigningKey
 	advised atomic.Int64 // unix seconds
-	// open has a single class, with the zones of the key's view.
+	// classes has one class, with the zones of the key's view.
 	open []opening
 }
 
@@ -286,9 +287,8 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 // adviseInterval bounds log lines, which any source can cause.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most clients default
-// to HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval of the last
-// advice.
+// adviseAlgorithm returns advice for a client that signs with another algorithm than its update key's: most default to
+// HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

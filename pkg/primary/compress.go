@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names (RFC 1035 §4.1.4). Names are canonical (lower case). A name not remembered is written in
-// full, which is safe; a wrong pointer is not.
+// compressor compresses names (RFC 1035 §4.1.4), in lower case. A name not remembered is written in full, which is
+// safe; a wrong pointer is not.
 type compressor struct {
 	zone []byte // wire form of the zone's name, or empty
 	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without it, others down to the root.
@@ -194,7 +194,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// At most half of the table is filled, to keep probing short.
+// rememberName fills at most half of the table, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

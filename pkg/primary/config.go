@@ -25,14 +25,16 @@ import (
 
 // Zones provides the zones to serve, as immutable, settled snapshots (S7.2).
 type Zones interface {
+	// Find and Settled return false for none.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
 	Settled(uid string) (*zoneview.Snapshot, bool)
+	// Difference and Changes fail if the steps are gone.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	All() iter.Seq[*zoneview.Snapshot]
 	// Traces returns the traceparents of the sampled steps between serials.
 	Traces(uid string, since, until serial.Serial) []string
-	// Subscribe returns coalesced events, and a function to unsubscribe.
+	// Subscribe returns coalesced events, and a function to end them.
 	Subscribe() (<-chan zoneview.Event, func())
 }
 
@@ -42,8 +44,8 @@ var _ Zones = (*zoneview.Set)(nil)
 type Config struct {
 	Zones Zones
 
-	// Views are served to the peers of Allow. If several have a zone of the same name, the first view's is served.
-	// Without Views, only classes have zones and peers (AddClass).
+	// Views are served to the peers of Allow; of zones of the same name the first view's. Without Views, only classes
+	// have zones and peers (AddClass).
 	Views []string
 	// Listen is for UDP and TCP. Port 0 selects a free port for both (Addr).
 	Listen netip.AddrPort
@@ -65,15 +67,14 @@ type Config struct {
 	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant. 0: a quarter of MaxConns.
 	// BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
 	MaxConnsPerClient int
-	// MaxTransfers bounds concurrent transfers; others wait. Peers of tenants have as many separate slots, each tenant
-	// at most a quarter. 0: 16.
+	// MaxTransfers bounds concurrent transfers; others wait. Tenants' peers have as many separate slots, each tenant a
+	// quarter. 0: 16.
 	MaxTransfers int
 	// MaxTransfersPerClient of 0 means half of MaxTransfers.
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot; then the answer is SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is in octets a second: transfers slower on average are cut after WriteTimeout. 0: 16 KiB, so that 16
-	// fit a line of 2 Mbit/s.
+	// LeastRate is in octets a second: slower transfers are cut after WriteTimeout. 0: 16 KiB.
 	LeastRate int
 	// IdleTimeout is between messages. 0: 30 s.
 	IdleTimeout time.Duration

@@ -10,15 +10,15 @@
 //  1. A transfer has the content of a single serial, or is visibly incomplete: the final SOA (RFC 5936 §2.2) is sent
 //     only after every record. Memory does not grow with the zone.
 //  2. A forbidden request is REFUSED, with the same octets whether or not the zone exists. A peer sees only zones of
-//     DNSClasses that admit it. Bad signatures are answered as in RFC 8945 §5.2, before a search for the zone.
+//     DNSClasses that admit it. Bad signatures are answered first (RFC 8945 §5.2).
 //  3. A source without access gets no answer longer than its question. UDP answers are bounded (message.go, reply.go).
 //  4. Every message of an answer to a signed request is signed.
 //  5. Each target gets a NOTIFY of a new serial at once, repeated until confirmed or NotifyAttempts. At most one NOTIFY
 //     is in flight for a zone and target; later serials are coalesced.
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //  7. The catalog zone of a class (RFC 9432) lists exactly the class's zones, its members, from the first serial on.
-//  8. Only UPDATEs (RFC 2136) signed by an update key are handed to a Handler, each once, by package updates, and none
-//     signed before this primary began. The client of an update key can read the key's names, the SOA above them, and
+//  8. Only UPDATEs (RFC 2136) signed by an update key reach a Handler, each once, by package updates, and none signed
+//     before this primary began. The client of an update key can read the key's names, the SOA above them, and
 //     by AXFR the zones that the UpdateKey allows.
 //  9. Before an UPDATE has a slot of its tenant (the key's namespace), its work is linear in the octets, so updates
 //     delay neither questions nor other tenants.

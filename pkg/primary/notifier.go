@@ -33,7 +33,7 @@ type notifier struct {
 	log      klog.Logger
 	done     sync.WaitGroup
 
-	// Only runNotifier uses announced and names.
+	// Only runNotifier uses announcements and names.
 	announced map[servedName]map[Target]announcement
 	names     map[classUID]name.Name
 
@@ -67,19 +67,18 @@ type pendingKey struct {
 	target Target
 }
 
-// limited is a group of NOTIFYs with a common limit. A catalog must not wait behind its thousands of zones, which the
-// target knows only by the catalog.
+// limitGroup has NOTIFYs with a common limit. A catalog must not wait behind its zones.
 type limited struct {
 	Target
 	catalog bool
 }
 
 type pendingNotify struct {
-	wanted *notification // nil when done
+	wanted *notification // the newest, nil when done
 	wake   chan struct{}
 }
 
-// At startup every zone is announced: a secondary may have missed changes.
+// runNotifier first announces every zone: a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
@@ -164,6 +163,7 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 	}
 }
 
+// announceName notifies the targets without the present serial.
 func (n *notifier) announceName(ctx context.Context, at servedName) {
 	s, served := at.class.findZone(at.fqdn, true)
 	var targets []Target
@@ -240,6 +240,7 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	}
 }
 
+// sendPending sends and retries the newest notification, until none is left.
 func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
 	c := n.config
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())

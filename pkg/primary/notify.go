@@ -66,7 +66,7 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 }
 
-// Secondaries compare a NOTIFY's source with their primaries, so it is the served address, if possible.
+// Secondaries compare a NOTIFY's source with their primaries, so it is the listener's address, if possible.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {

@@ -52,8 +52,8 @@ func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
 }
 
-// SetUpdateKeys replaces the update keys, whose names must differ. The first call sleeps up to a second: signatures
-// have whole seconds, so a message signed in the second of startup may be a replay.
+// SetUpdateKeys replaces the update keys, whose names must differ. The first call sleeps up to a second: a message
+// signed in the second of startup may be a replay.
 func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 	time.Sleep(min(time.Second, p.tcp.updates.Opens().Sub(p.config.Clock())))
 	return p.classes.setUpdaters(keys)

@@ -142,6 +142,7 @@ type record struct {
 	ttl                 uint32
 }
 
+// parseRecord reads OPT, TSIG and SOA; false if malformed.
 func (r *request) takeRecord(msg []byte, rr record, section int) bool {
 	switch {
 	case rr.rtype == typeOPT:

@@ -25,7 +25,7 @@ type answer struct {
 	update   *pendingUpdate
 	// admitted is true if a class admits the source, or an update key signed the message.
 	admitted bool
-	// tenant gives the slots for the request; "" if a class of the platform admits the source.
+	// tenant is "" if a class of the platform admits the source.
 	tenant string
 
 	// For logs and statistics:

@@ -18,12 +18,12 @@ import (
 
 const maxChain = 16
 
+// sectionRRset is an RRset of an answer, with the form of its owner.
 type owned struct {
 	content.Packed
-	// asked is true to write the owner by a pointer to the question, in its spelling.
+	// The owner is then a pointer to the question, in its spelling.
 	asked bool
-	// at is the wire form of an owner that neither the zone nor the question has, such as the target of a CNAME that a
-	// wildcard answers.
+	// ownerWire is an owner in neither zone nor question, such as a CNAME's target that a wildcard answers.
 	at []byte
 }
 
@@ -35,15 +35,17 @@ type result struct {
 	glue int
 }
 
+// qname is the name of a question or, without isQuestion, a target of CNAME or DNAME.
 type qname struct {
-	wire []byte // as asked; lower case after CNAME or DNAME
-	// known is the longest suffix of the name that a zone can have, beyond the number of labels before known. A name
-	// with beyond > 0 does not exist: no Record can have such a label.
+	wire []byte // as asked; a target in lower case
+	// zoneSuffix is the longest suffix that a zone can have. With extraLabels before it, a name does not exist: no
+	// Record can have such a label.
 	known  name.Name
 	beyond int
 	first  bool
 }
 
+// readName returns false for a malformed name.
 func readName(wire []byte, first bool) (qname, bool) {
 	q := qname{wire: wire, first: first}
 	for at := 0; at < len(wire); at += 1 + int(wire[at]) {
@@ -74,8 +76,7 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveHere answers from RRsets at exactly the name. CNAME, DNAME, delegation and wildcard lead to other names, and
-// do not count.
+// resolveExact answers from RRsets at the name alone, and ignores CNAME, DNAME, delegation and wildcard.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())
@@ -94,12 +95,13 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt returns the next name after a CNAME or DNAME, or nil.
+// resolveAt adds the answer for a name, and returns the target of a CNAME or DNAME, else nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.known.Rel(s.zone.FQDN())
 	if !ok {
 		return nil, nil // the chain leaves the zone
 	}
+	// Walk down from the apex: a delegation or DNAME on the way decides.
 	var owners []name.Rel
 	for owner, ok := rel, true; ok; owner, ok = owner.Parent() {
 		owners = append(owners, owner)
@@ -198,7 +200,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-// The type with the shortest text is the least useful for amplification.
+// findSmallest returns the type with the shortest text, the least useful for amplification.
 func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
 	return slices.MinFunc(types, func(one, other rdata.Type) int {
 		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
@@ -250,6 +252,7 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	return &next, nil
 }
 
+// referTo adds a delegation's NS, and addresses, glue first.
 func (s *resolution) referTo(servers content.Packed) error {
 	cut := servers.Owner
 	s.authority = append(s.authority, owned{Packed: servers})
@@ -285,6 +288,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
+// addSets adds whole RRsets, until one does not fit.
 func (m *message) addSets(sets []owned, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]

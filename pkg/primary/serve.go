@@ -178,7 +178,7 @@ func listenPair(at netip.AddrPort) (pair, error) {
 	}
 }
 
-// Peers accept an answer only from the address that they asked, so a socket on all addresses must choose it.
+// setReplySource makes a socket on all addresses answer from the queried address, as peers accept no other.
 func answerFromWhereAsked(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil

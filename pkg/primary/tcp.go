@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// placeWait bounds the wait for a connection slot. It is shorter than the timeouts of peers.
+	// slotWait bounds the wait for a connection slot. It is shorter than the timeouts of peers.
 	placeWait    = 4 * time.Second
 	unprovenIdle = 2 * time.Second
 )
@@ -32,8 +32,8 @@ type tcpServer struct {
 	peers, outsiders *slots.Slots
 	// A tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest is closed: peers
-	// sign their first message at once, so it is no peer's.
+	// newcomers are of unproven sources (attack 78). For a new one the oldest is closed: peers sign their first message
+	// at once.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots
@@ -56,8 +56,8 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets a connection without a slot wait briefly, unread: BIND treats a primary that closes a
-// connection as down for minutes. Further connections are closed at once, so a flood costs only accepts.
+// acceptConnections lets a connection without a slot wait briefly, unread: BIND takes a primary that closes a
+// connection for down for minutes. Further connections are closed at once.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -124,7 +124,7 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takePlace takes a slot, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
+// takeSlot takes a slot for c, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
 func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
@@ -144,7 +144,8 @@ func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-c
 	return c.place, freed
 }
 
-// promoteNewcomer closes the connection and returns false if no slot of peers or tenants is free within placeWait.
+// promoteNewcomer moves a connection to a slot of peers or tenants. If none is free within slotWait, it closes the
+// connection and returns false.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.GiveBack() {
 		return false

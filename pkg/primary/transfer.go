@@ -25,7 +25,7 @@ type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
 	key     *tsig.SigningKey // nil means unsigned
-	// share, if not nil, sends only the records of this update key's tenant.
+	// shareKey, if not nil, limits the transfer to the records that updates made for its tenant.
 	share       *updates.Key
 	incremental bool
 	records     []content.Packed
@@ -157,8 +157,8 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference sets the records, or clears incremental to send the whole zone. After a step that changes the serial
-// alone, every server transfers the zone whole (S6.11).
+// readDifference sets the records, or clears incremental to send the whole zone: without the steps, if it is shorter,
+// or if a step changes the serial alone (S6.11).
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
 	if t.incremental {

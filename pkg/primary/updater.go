@@ -49,6 +49,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	return answer{zone: req.qname, update: pending}
 }
 
+// answerProbe answers a question; rcode is the Handler's for the Probe.
 func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
@@ -105,8 +106,8 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
 }
 
-// replySOABelow answers a question for an SOA below the apex with the zone's SOA in the authority section, whether or
-// not the name exists: clients find the zone by it, and must learn nothing else.
+// replySOABelow answers an SOA question below the apex with the zone's SOA in the authority section, whether or not the
+// name exists: clients find the zone by it, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))

@@ -49,7 +49,7 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 const AwaitAfter = 40 * time.Second
 
 // awaitClass returns AwaitsClass if, for AwaitAfter, the Ready was Unknown and no class changed anything; otherwise
-// zero. since is the last change by a class, zero if not known.
+// zero. since is the last such change, or zero.
 func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
 	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
@@ -59,7 +59,7 @@ func awaitClass(class string, before *metav1.Condition, since time.Time) Judgeme
 		findsServers)
 }
 
-// findsServers is the next step for a faulty server, without its name (S6.17).
+// stepFindServer leaves out the faulty server's name (S6.17).
 const findsServers = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
 
 func (f *Facts) findDeadController() Judgement {
@@ -76,8 +76,7 @@ func newCause(reason, what, role, step string) Judgement {
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// stays reports whether a Ready that names a dead process stays, since the Lease does not show yet whether the process
-// works.
+// keepsReady reports whether a Ready that names a dead process stays, as the Lease does not show yet whether it works.
 func (p *Processes) stays(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)

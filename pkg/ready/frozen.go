@@ -11,6 +11,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
+// FrozenZones are the zones that List returned last.
 type FrozenZones struct {
 	Find func() []cache.ObjectName
 
@@ -18,7 +19,7 @@ type FrozenZones struct {
 	known map[cache.ObjectName]bool
 }
 
-// FindChanges lists the zones again, and returns those new or missing.
+// FindChanges calls List, and returns new and missing zones.
 func (f *FrozenZones) FindChanges() []cache.ObjectName {
 	f.mu.Lock()
 	defer f.mu.Unlock()

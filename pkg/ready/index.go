@@ -83,7 +83,7 @@ func (x *Index) Close() {
 	}
 }
 
-// Prepare precedes the start of the informers.
+// Prepare adds indexes. Call it before the start of the informers.
 func (x *Index) Prepare() error {
 	return errors.Join(
 		x.Zones.SetTransform(trimZone), x.Deliveries.SetTransform(trimObject), x.Classes.SetTransform(trimObject),
@@ -141,8 +141,8 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
-// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged all the same.
+// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced is of
+// the first lists, except of Bind9Clusters: without their APIService other zones are judged.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	all := func(*v1alpha1.Zone) bool { return true }
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {
@@ -183,8 +183,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls the function for a zone and, in the default view, for zones of that name in other views: their
-// classes depend on the zone (S1.9).
+// withViews calls do for a zone and, in the default view, for zones of its name in other views: their classes depend on
+// the zone (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -296,7 +296,7 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes in force for a zone, and those that deliver the zone of the same name in the default
+// InForce returns the classes in force for a zone, and as taken the classes of the zone of its name in the default
 // view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)

@@ -27,10 +27,10 @@ type Facts struct {
 	Frozen bool
 	// Classes are those of Force.Classes, in that order.
 	Classes []ClassFacts
-	// Remains are begun deliveries, of classes in force or not.
+	// BegunDeliveries are of classes in force or not.
 	Remains   []ClassFacts
 	Processes Processes
-	// Since is when a class last changed anything of the zone; zero if not known.
+	// LastChange is when a class last changed anything of the zone; zero if unknown.
 	Since time.Time
 }
 
@@ -41,14 +41,15 @@ type ClassFacts struct {
 	Known bool
 	// Observed is true if State is from the Loop of this process, not from a Delivery.
 	Observed bool
-	// Message is why the class delivers nothing; "" for none.
+	// FaultReason is "" if the class works.
 	Message string
-	// NameServers is true if the class has its own name servers, Fetched if its servers transfer zones from a primary.
+	// NameServers is true if the class has its own name servers, NeedsPrimary if its servers transfer zones from a
+	// primary.
 	NameServers, Paused, Fetched bool
 }
 
-// At returns f, without the confirmation if another target gave the confirmation, or if the zone is being removed. An
-// empty target matches any.
+// ForTarget returns f, without the confirmation of another target or of a zone under removal. An empty target matches
+// any.
 func (f ClassFacts) At(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -60,8 +61,8 @@ func (f ClassFacts) At(target string) ClassFacts {
 	return f
 }
 
-// findFault returns why the class does not confirm the zone, for tenants. Zero means that the delivery is under way, or
-// that the provider refuses single RRsets.
+// findFault returns, for tenants, why the class does not confirm the zone: zero if the delivery is under way, or the
+// provider refuses single RRsets.
 func (f ClassFacts) findFault() Judgement {
 	if f.State.Ready.Status == delivery.False {
 		if f.State.Failed > 0 && !f.State.FailedWhole {
@@ -92,12 +93,12 @@ var (
 	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// held, for Records of any namespace, names no Zone (S1.8).
+	// onHold, for Records of any namespace, names no Zone (S1.8).
 	held = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
 		"the Zone says"}
 	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "a change of many records or zones is still in progress"}
-	// frozen precedes all other faults. Only log and fsck name the damage, which may be in another namespace's Record
+	// readyFrozen precedes all other faults. Only log and fsck name the damage, which may be in another namespace
 	// (S1.8).
 	frozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 		"the stored content of the zone does not match its hash: its last proven content is served, or none, and no change is " +
@@ -177,7 +178,7 @@ func JudgeZone(f *Facts) Judgement {
 	return settling
 }
 
-// unlessStays returns j, or zero while the cause in the Zone's Ready may still hold.
+// unlessKept returns j, or zero while the cause in the Zone's Ready may still hold.
 func (f *Facts) unlessStays(j Judgement) Judgement {
 	if f.Processes.stays(ReadyOf(f.Zone.Status.Conditions)) {
 		return Judgement{}

@@ -18,11 +18,11 @@ const (
 	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."
 )
 
-// Lag is a class's arrears, from Zones and Deliveries alone.
+// Lag is a class's arrears.
 type Lag struct {
-	// Oldest is when the oldest unconfirmed zone became not Ready, or zero.
+	// NotReadySince is of the oldest unconfirmed zone, or zero.
 	Oldest time.Time
-	// Behind names servers that failed, or lack a zone's settled serial.
+	// Lagging names servers that failed, or lack a zone's settled serial.
 	Behind []string
 }
 

@@ -32,7 +32,7 @@ type Progress struct {
 	// digests are of further missing RRsets, each class's in ascending order.
 	digests  [][]uint64
 	unlisted bool
-	// held is the Ready of a Record changed after settled; zero unless the zone is held (S7.5).
+	// hold is the Ready of a Record changed after the serial settledAt; zero unless the zone is held (S7.5).
 	held      Judgement
 	settled   serial.Serial
 	processes Processes
@@ -50,7 +50,7 @@ type classProgress struct {
 	cause Judgement
 }
 
-// has reports whether the class has confirmed a serial. known is false for incomparable serials (RFC 1982 §3.2).
+// hasConfirmed reports whether the class has a serial. known is false for incomparable serials (RFC 1982 §3.2).
 func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -61,8 +61,8 @@ func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// RevokesReady reports whether a Record that was Ready may now be not Ready, or for another reason. If false, only
-// Records not Ready need another judgement.
+// RevokesReady reports whether a Ready Record may now be not Ready, or for another reason. If false, only Records not
+// Ready need another judgement.
 func (s *Progress) RevokesReady(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
@@ -81,8 +81,8 @@ func (s *Progress) RevokesReady(before *Progress) bool {
 	return false
 }
 
-// NewlyMissing returns the names of RRsets missing now and not before. Their Records may not be Ready even if
-// RevokesReady returns false.
+// NewlyMissing returns the names of newly missing RRsets. Their Records may not be Ready even if RevokesReady returns
+// false.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {
@@ -201,8 +201,8 @@ func (s *Progress) IsHeldByPlatform() bool {
 	})
 }
 
-// Knows reports whether a Record's serial is not ahead of the zone's. If ahead, a later content write has set Ready,
-// which stays until this process sees the later zone.
+// HasSerialOf reports whether a Record's serial is not ahead of the zone's. Otherwise a later content write has set
+// Ready, which stays until this process sees the zone.
 func (s *Progress) Knows(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }

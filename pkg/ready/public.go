@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// faults are the texts for tenants, by reason, of a class that does not deliver. Words of provider and client may have
-// addresses and names of the operators' network: only a failed DNSClass's status and the controller's log have them.
+// faults are texts for tenants, by reason, of a class that does not deliver. Words of provider and client may have
+// addresses of the operators' network: only a failed DNSClass's status and the controller's log have them.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server failed",

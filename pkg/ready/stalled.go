@@ -45,13 +45,14 @@ func HasEvent(reason string) bool {
 	return false
 }
 
+// stallStart is the start of an object's wait for a reason at a generation.
 type since struct {
 	reason     string
 	generation int64
 	at         time.Time
 }
 
-// Stalls has the times, by UID, since which objects wait for a person. The zero value is ready.
+// Stalls has the starts by UID. The zero value is ready.
 type Stalls struct {
 	mu     sync.Mutex
 	begins map[types.UID]since

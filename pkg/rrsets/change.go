@@ -15,11 +15,11 @@ import (
 type Change struct {
 	// Before is the Record as read, nil to create. After is the wanted Record, nil to delete.
 	Before, After *v1alpha1.Record
-	// Applied is the author's JSON of After, nil to encode After.
+	// AppliedJSON is the author's form of After, nil to encode After.
 	Applied []byte
-	// Others are other field managers of Before.
+	// OtherManagers are field managers of Before.
 	Others []string
-	// Alone requires a separate request: change sets have no Records without zone.
+	// Separate requires its own request: change sets have no Records without zone.
 	Alone bool
 }
 

@@ -102,8 +102,7 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none in a single request. made is the Record of a change with Alone, except a
-// deletion.
+// WriteAll writes all changes or none in a single request. made is the Record of a Separate change, except a deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isAlone() {
 		return w.sendAlone(ctx, &changes[0])
@@ -137,7 +136,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 		}
 		// If all refused items wait, Retry has already repeated the request.
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
-		// The server writes these statuses singly: read all again after a pause.
+		// The server writes the statuses singly: read all again after a pause.
 		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
 		if stale && attempt < maxAttempts {
 			select {

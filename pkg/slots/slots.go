@@ -17,7 +17,7 @@ type Slots struct {
 	mu     sync.Mutex
 	order  *list.List // oldest first
 	client map[Client]int
-	beyond int
+	beyond int           // taken by clients with a full share
 	freed  chan struct{} // closed and replaced when a slot is given back
 	queues map[Client]*queue
 }
@@ -39,7 +39,7 @@ type Slot struct {
 	client Client
 	// cut ends the work in the slot, and must not block. A slot without cut is kept.
 	cut func()
-	at  *list.Element // nil after GiveBack or cut
+	at  *list.Element // nil after Release or cut
 }
 
 // New returns slots with a maximum in total and per client.
@@ -80,7 +80,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	return slot, nil
 }
 
-// GiveBack returns false if the slot was cut.
+// Release returns false if the slot was cut.
 func (slot *Slot) GiveBack() bool {
 	slot.of.mu.Lock()
 	defer slot.of.mu.Unlock()
@@ -121,7 +121,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder waits for a slot after earlier callers of the client. It returns nil when ctx ends.
+// TakeInOrder waits for a slot after earlier callers of the client; nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

@@ -90,7 +90,7 @@ func NewWriter(to io.Writer) io.Writer { return &writer{to: to} }
 type writer struct {
 	mu sync.Mutex
 	to io.Writer
-	// begun has a character's first octets, continued in the next Write.
+	// partial has a character's first octets, continued in the next Write.
 	begun []byte
 }
 

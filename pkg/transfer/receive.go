@@ -36,7 +36,7 @@ type Source struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Wait bounds the connection and each message; 0 means 30 s.
 	Wait time.Duration
-	// Most bounds the octets on the wire; 0 means 1 GiB.
+	// Limit is in octets on the wire; 0 means 1 GiB.
 	Most int
 }
 
@@ -69,6 +69,7 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
+// Fetched describes a finished or failed transfer.
 type Fetched struct {
 	Serial serial.Serial
 	// Whole is true for the whole zone, not differences.
@@ -79,8 +80,8 @@ type Fetched struct {
 
 // Fetch transfers the zone, or if since is not nil, the changes after the serial since (IXFR, RFC 1995). If the
 // server's serial is equal, there is no change; an older serial is an error. take is called for each record on arrival:
-// first the server's SOA, no other SOA, and in changes also removed records. After an error, these records may be
-// incomplete or forged.
+// the server's SOA, no other SOA, and in changes also removed records. After an error, the records may be incomplete or
+// forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &received{source: source, since: since, take: take}
 	err := z.receiveZone(ctx)
@@ -172,7 +173,7 @@ type received struct {
 	take    func(rr mdns.RR, removed bool)
 	begun   bool
 	records int
-	// step is the position in a transfer of differences, reached the serial after the differences so far.
+	// step is the position in a transfer of differences, reachedSerial the serial after the received part.
 	step    step
 	reached serial.Serial
 }
@@ -186,7 +187,7 @@ const (
 	stepAdding
 )
 
-// takeMessage returns true after the SOA that ends the transfer.
+// handleMessage returns true after the SOA that ends the transfer.
 func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {

@@ -14,7 +14,7 @@ type Present struct {
 	// Share has the RRsets made by updates, Records those of its other Records.
 	Share   []RRset
 	Records []RRset
-	// Made has the RRsets of spec.nameServers, if the namespace owns the zone.
+	// Derived has the RRsets of spec.nameServers, if the namespace owns the zone.
 	Made []RRset
 	// ForeignNS is true if another namespace has NS at the apex.
 	ForeignNS bool
@@ -56,7 +56,7 @@ type folding struct {
 	order []name.Name
 }
 
-// before and now are a name's dynamic share by type, "order" the types.
+// foldedName has a name's dynamic share by type, before and after the updates so far.
 type foldedName struct {
 	before, now map[rdata.Type]RRset
 	order       []rdata.Type
@@ -98,7 +98,7 @@ func (n *foldedName) put(set RRset) {
 	}
 }
 
-// findFixed returns why updates may not change a value (any value for ""); "" if they may.
+// findFixedReason returns why updates may not change a value (any value for ""); "" if they may.
 func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixed {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {

@@ -40,7 +40,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return b.makeDifference(since), nil
 }
 
-// backwards needs no hashes, since the last snapshot and each step are proven.
+// undoState collects the RRsets changed by undone steps, without hashes: the last snapshot and each step are proven.
 type backwards struct {
 	after  *Snapshot
 	header content.Header

@@ -27,17 +27,17 @@ var (
 
 // Config bounds a Set. Zero fields have the defaults below.
 type Config struct {
-	// Retain bounds a zone's steps, by default 1000.
+	// MaxSteps is for a zone, by default 1000.
 	Retain int
-	// Octets bounds the names and data of a zone's steps, by default 8 MiB.
+	// MaxOctets is for a zone's steps, by default 8 MiB.
 	Octets int
-	// Total bounds the octets of all zones' steps, by default 256 MiB. The oldest go first.
+	// MaxTotal is in octets for all zones, by default 256 MiB.
 	Total int
-	// Age bounds a step's age before the newest, in seconds, by default seven days.
+	// MaxAge is in seconds before the newest step, by default seven days.
 	Age int64
 }
 
-// Within returns a Config for steps of an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
+// ConfigForMemory bounds the steps by an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -49,21 +49,21 @@ func Within(memory uint64) Config {
 type Set struct {
 	config Config
 
-	// changing is held during Put, Apply and Remove. mu guards the fields below, briefly. Lock changing first.
+	// updateMu is held during Put, Apply and Remove. mu guards the fields below, briefly. Lock updateMu first.
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
-	// sum counts the octets of all zones' steps; swept is the newest step's time at the last search for old ones.
+	// sum is in octets; swept is the newest step's time at the last check of ages.
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has the UIDs of further zones settled under a name. The last gets the name when its zone leaves.
+	// shadowedUIDs has further zones settled under a name of names. The last gets the name when its zone leaves.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
 }
 
-// held is never modified, only replaced.
+// zoneState is never modified, only replaced. settled is nil until the zone settles (S7.2).
 type held struct {
 	newest  *Snapshot
 	settled *Snapshot
@@ -91,8 +91,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a snapshot read as a whole. Steps that lead to the snapshot stay, and the settled snapshot if
-// the new one is unsettled.
+// Put replaces a zone by a snapshot read as a whole. The steps stay if the snapshot equals the newest, the settled
+// snapshot stays if settled is false.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -118,8 +118,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal, without known steps. first identifies a created zone. After an error,
-// ErrMisfit or ErrUnknown, read the whole zone again (Put).
+// Apply removes the zone, or applies the steps of a journal transaction that the zone lacks. first identifies a created
+// zone. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -145,7 +145,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if last > next.newest.n {
 		return next.newest.misfitError(last, "the zone is at step %d, those between are missing", next.newest.n)
 	}
-	// A mark from before the newest step does not settle it (S7.2).
+	// A transaction that settles an earlier step does not settle the newest (S7.2).
 	settles := tx.Settled && (last == 0 || last == next.newest.n)
 	if settles {
 		next.settled = next.newest
@@ -184,8 +184,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps drops the oldest steps beyond the bounds, an eighth more above Octets, to copy rarely. Readers' slices stay
-// valid.
+// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. Above MaxOctets it drops an
+// eighth more, to copy rarely. Readers' slices stay valid.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -209,11 +209,11 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 
 const ageEvery = 3600
 
-// boundSteps drops steps older than Age at now, the newest step's time. Above Total it drops the oldest of all zones,
-// and an eighth more, so that few steps search all zones.
+// boundSteps drops steps of all zones beyond MaxAge and MaxTotal. now is the newest step's time.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	// Ages are checked once an hour.
 	full := v.sum > v.config.Total
 	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
 		return
@@ -231,6 +231,7 @@ func (v *Set) boundSteps(now int64) {
 			zones = append(zones, oldest{h.steps[n].Time, uid})
 		}
 	}
+	// Above MaxTotal, drop the oldest steps of any zone, and an eighth more, to search rarely.
 	if full {
 		heap.Init(&zones)
 	}
@@ -391,6 +392,7 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	}
 }
 
+// ByUID returns a zone's newest snapshot, settled or not; false if unknown.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil {
@@ -408,7 +410,7 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the settled zone of a name. A zone that returns renamed keeps the former name until it settles.
+// Find returns the zone settled under a name, false for none. A renamed zone keeps the former name until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -419,7 +421,7 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal counts all zones' steps. oldest is the first commit in Unix seconds, 0 if unknown.
+// Journal counts all zones' steps. oldest is the oldest step's time in Unix seconds, 0 if unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -433,6 +435,7 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
+// All yields the settled snapshots as of its start, without a lock.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()
@@ -451,13 +454,14 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps from since to until (0 for the newest), oldest first, or ErrTrimmed.
+// Changes returns the steps after the serial since, up to until (0 for the newest), oldest first, or ErrTrimmed or
+// ErrUnknown.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
 }
 
-// Raised reports whether a step after since, up to until, raises the serial without a change (S6.11), or is missing. A
+// RaisesSerial reports whether a step after since, up to until, changes the serial alone (S6.11), or is missing. A
 // server at since must then transfer the whole zone, as its content may differ.
 func (v *Set) Raised(uid string, since, until serial.Serial) bool {
 	steps, err := v.Changes(uid, since, until)

@@ -36,7 +36,7 @@ type Snapshot struct {
 	serial serial.Serial
 	n      uint64
 	state  sethash.State
-	// made is header.NameServerRRsets(), shared by the header's snapshots.
+	// nsRRsets is header.NameServerRRsets(), shared by the header's snapshots.
 	made []content.RRset
 	rows int
 
@@ -86,6 +86,7 @@ func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
+// N is the number of the zone's last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
 // State returns the claimed content state (S6.7), checked by every step and Prove.
@@ -93,6 +94,7 @@ func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
+// Len counts the rows.
 func (s *Snapshot) Len() int { return s.rows }
 
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
@@ -225,14 +227,14 @@ func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
 }
 
-// Packed yields Entries in wire format, RRset by RRset. See content.Pack for their lifetime.
+// PackedRRsets yields Entries in wire format, the SOA first. See content.Pack for their lifetime.
 func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
 
 func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer()) }
 
-// PackedSOA returns the first of Packed. The caller owns its Rdata.
+// PackedSOA returns the first of PackedRRsets. The caller owns its Rdata.
 func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }

@@ -58,7 +58,7 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event reports a changed or gone zone. Last is a gone zone's last settled snapshot.
+// Event reports a changed or gone zone. LastSettled is a gone zone's, nil if never settled.
 type Event struct {
 	Zone Zone
 	Gone bool

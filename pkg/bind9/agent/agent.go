@@ -59,8 +59,7 @@ type Agent struct {
 	mux     *http.ServeMux
 	slots   chan struct{}
 	waiting time.Duration
-	// openLimiter is for routes without authentication: clients with a token must not use up the rate of probers at the
-	// same address.
+	// openLimiter is for routes without authentication: clients with a token must not use up the probers' rate.
 	limiter, openLimiter *limiter
 	ready                readiness
 	loaded               loadedConfig

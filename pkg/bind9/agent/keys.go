@@ -69,7 +69,7 @@ func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listLeftKeys lists the removed zones with keys, the last removed first.
+// listOrphanedKeys lists the removed zones with keys, the last removed first.
 func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -126,7 +126,8 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// Keys of removed zones are kept for keyTime, of maxLeftKeys zones per owner, so that they do not fill the disk.
+	// Keys of removed zones are kept for keyTime, of maxOrphanedKeys zones per owner, so that they do not fill the
+	// disk.
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 

@@ -104,7 +104,7 @@ func (f *fixture) sweepKeys() {
 }
 
 // Keys of a removed zone stay for keyTime, keys of an existing zone forever. Each owner keeps the keys of the last
-// maxLeftKeys removed zones.
+// maxOrphanedKeys removed zones.
 func TestSweepKeys_S12_10(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -31,8 +31,7 @@ type memberWatch struct {
 	backoff time.Duration
 }
 
-// zonesState is named's zone count and catalog serials; "" if unknown. A lost zone changes the count, or a serial if a
-// new zone replaces it.
+// zonesState is named's zone count and catalog serials; "" if unknown. A lost zone changes either.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {

@@ -83,8 +83,8 @@ const (
 	// For loadTime after its start, named is ready only with every expected zone, then with loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
-	// not keep a server with others' zones unready.
+	// After waitTime, named is ready without zones withheld by the primary, such as paused zones: a tenant must not
+	// keep a server with others' zones unready.
 	waitTime                = 5 * time.Minute
 	askers                  = 16
 	answerTime              = time.Second
@@ -95,13 +95,13 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks the expected zones since named's start, until all were loaded once. A zone lost later does not count,
-// since an unready server answers for no zone.
+// loading tracks the expected zones since named's start, until all were loaded once. A zone lost later does not count:
+// an unready server answers for no zone.
 type loading struct {
 	boot   string
 	done   bool
 	loaded map[name.Name]bool
-	// came is when the last zone was found loaded, at first the first check.
+	// lastLoadedAt is at first the first check.
 	came time.Time
 }
 
@@ -129,8 +129,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
 	// If a primary confirms a catalog although no zone was loaded for loadTime, it withholds the missing zones. A
-	// server without any zone keeps waiting: it must not replace a full server while the primary has no free transfer
-	// slots.
+	// server without any zone keeps waiting, not to replace a full server.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
@@ -213,8 +212,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members that not
-// all servers have confirmed (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members not
+// confirmed by all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {

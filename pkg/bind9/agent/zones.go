@@ -116,6 +116,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
+// readModifiable returns 409 for a zone of named.conf or a catalog.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -377,8 +378,8 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		}
 	}
 	if asked.DNSSECPolicy != nil {
-		// modzone stores the policy, and only reconfig applies it. A repeated request runs reconfig again, because the
-		// first may have ended between the commands.
+		// modzone stores the policy, and only reconfig applies it, also in a repeated request: the first may have ended
+		// between.
 		if _, err := a.runCommand(ctx, "reconfig"); err != nil {
 			return 0, nil, asConflict(err)
 		}

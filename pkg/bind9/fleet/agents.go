@@ -50,6 +50,7 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	return before+1 == maxSilences
 }
 
+// find returns nil before maxSilences.
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,8 +32,7 @@ const (
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods has the last results of resting servers: a tenant's slow pod with a server's labels must not block all
-// workers.
+// slowPods has the last results of resting servers: a tenant's slow pod must not block all workers.
 type slowPods struct {
 	clock clock.Clock
 	mu    sync.Mutex
@@ -60,6 +59,7 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
+// askPods stops at the first error. A slow server rests from then on.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Sorted, so that each reconcile finds the same class first.
+// listClasses sorts, so that each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
 	all, _ := f.classes.List(labels.Everything()) // a lister cannot fail
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })

@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// made is in the order of removal.
+// childResources are in the order of removal.
 var made = []schema.GroupVersionResource{
 	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps,
 	render.RoleBindings, render.Roles,
@@ -297,7 +297,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll returns the number of live objects, including pods, which it does not delete.
+// removeAll deletes an owner's objects, except pods, and returns the number found, pods included.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()

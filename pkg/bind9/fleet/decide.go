@@ -54,7 +54,7 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// The observed state. finished is true after a complete rollout. former are the ReplicaSets left by a take-over.
+	// The observed state. finished is true after a complete rollout. formerSets are left by a take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -90,6 +90,7 @@ func (f *facts) rotates() bool {
 	return f.server.Transfer.Other() != nil || f.server.Peers != nil && f.server.Peers.Other() != nil
 }
 
+// takeOverError returns the error of a waiting take-over, else nil.
 func (f *facts) waits() *takingOver {
 	var waits *takingOver
 	errors.As(f.err, &waits)

@@ -15,8 +15,7 @@
 //	 former key until every pod has it.
 //	F4. If a configuration cannot be rendered, servers keep their last configuration.
 //	F5. A deleted instance leaves no objects. Objects whose owner is gone for another reason are removed slowly: after
-//	 two live 404s ten minutes apart, at most a share of the servers per hour, and never objects of another
-//	 installation.
+//	 two live 404s ten minutes apart, at most a share of the servers per hour.
 //
 // Out of scope: the zones of the servers.
 //

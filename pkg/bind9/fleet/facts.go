@@ -243,8 +243,8 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	})
 }
 
-// noteKeys records whether a server's pods and primaries accept both keys of a rotation. A signer also records the
-// cluster's keys: otherwise followers could sign with a key unknown to it.
+// noteKeys records whether a server's pods and primaries accept both keys of a rotation. A signer records the cluster's
+// keys, too: followers must not sign with an unknown key.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {

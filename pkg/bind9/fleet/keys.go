@@ -23,8 +23,8 @@ import (
 
 const (
 	askAgain = 5 * time.Second
-	// stepTime is the minimum between two steps of a TSIG key rotation. Meanwhile the hidden primary and the controller
-	// poll the Secret, and named retries a refused transfer.
+	// Within stepTime, the minimum between two steps of a TSIG key rotation, the hidden primary and the controller poll
+	// the Secret, and named retries a refused transfer.
 	stepTime                         = time.Minute
 	heldInterval                     = time.Minute
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
@@ -50,7 +50,7 @@ type keyFacts struct {
 	heldBy    *v1alpha1.DNSClass
 }
 
-// S11.11.
+// keyStep is a step of the rotation (S11.11).
 type keyStep string
 
 const (
@@ -132,7 +132,7 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// takenKeys records, by group, the keys last accepted by each instance's pods. A signer accepts its own group's and the
+// acceptedKeys has, by group, the keys last accepted by each instance's pods. A signer accepts its own group's and the
 // cluster's.
 type takenKeys struct {
 	mu sync.Mutex
@@ -144,7 +144,7 @@ type taker struct {
 	group    string
 }
 
-// note records the keys, "" for none, and reports a change.
+// record records the keys, "" for none, and reports a change.
 func (t *takenKeys) note(at taker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,8 +175,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// The authority's key is dropped after one signature. Until the new certificate arrives, the agent shows the
-	// former, kept in Authority.
+	// The authority's key is dropped after one signature. Until the new certificate arrives, Authority keeps the
+	// former.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

@@ -25,8 +25,8 @@ const (
 	leaveAfter = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet has reconciled an object. Outside our namespaces that is another installation's
-// fleet, which also writes the status and removes the finalizer.
+// hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces another installation's, which
+// also writes the status and removes the finalizer.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
 }
@@ -53,13 +53,12 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 
 type leavingFacts struct {
 	held, covered bool
-	// After timeout the finalizer is removed even if objects are left: they must not block the namespace's deletion
-	// forever.
+	// After timeout the finalizer is removed even if objects are left, not to block the namespace's deletion.
 	age, timeout time.Duration
-	// children counts the objects of our API that must go first; asked is true if their deletion was requested.
+	// childCount is of objects of our API that must go first. Their deletion was requested if childrenDeleted.
 	children int
 	asked    bool
-	// removed is true if the Kubernetes objects were deleted, or there are none. left is the number found.
+	// removed is true if the Kubernetes objects were deleted, or there are none. leftCount is the number found.
 	removed bool
 	left    int
 	err     error
@@ -74,7 +73,7 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving returns the next step of a deletion (S11.12), and the delay until the next reconcile; 0 means none.
+// nextDeletionStep returns the next step (S11.12), and the delay until the next reconcile; 0 means none.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {

@@ -11,10 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. So that a change of
-// the cluster does not stop all servers at once, a server reserves the cluster's turn until its new pod is ready.
-
-// replacements records, in memory, the server of each cluster that has the turn to replace its pod.
+// replacements has the server of each cluster that may replace its pod, in memory. A pod with a volume claim, or with
+// required spread over nodes, stops before the new pod starts: a change of the cluster must not stop all at once.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string
@@ -31,8 +29,7 @@ type otherServer struct {
 	late bool
 }
 
-// nextHolder returns the next holder of the turn, "" for none, and why this server waits; "" if its pod may be
-// replaced.
+// nextHolder returns the server that may replace its pod, "" for none, and why this server waits; "" if it need not.
 func nextHolder(holder string, f *reservation) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })

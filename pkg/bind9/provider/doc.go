@@ -10,7 +10,7 @@
 //     is no proof.
 //  3. In mode Catalog instances follow the class's catalog zone, without agents. In mode Transfer agents create missing
 //     secondaries. In mode Update each primary has its own zone, created by the agent and written by dynamic updates.
-//  4. A slow instance delays no other instance, and its row has an error.
+//  4. A slow instance delays no other instance; the row has an error.
 //  5. In modes Transfer and Update a zone leaves every instance before the class.
 //
 // Out of scope: Kubernetes, the HTTP calls of agents, and the transfer and query of zones by DNS.

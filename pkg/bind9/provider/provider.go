@@ -33,7 +33,7 @@ type Instance struct {
 	// Agent is nil in mode Catalog.
 	Agent   *client.Client
 	Primary bool
-	// Leaving is true if the instance left the class, but may have the zone.
+	// Leaving is true if the instance left the class, and may have the zone.
 	Leaving bool
 	// Signer is true if the instance signs the zones in Config.Signed, its only zones, for the others.
 	Signer bool
@@ -72,7 +72,7 @@ type Provider struct {
 	shown  *transfer.Provider
 
 	mu sync.Mutex
-	// ensured are the zones, by UID and instance, set up by an agent since the class last changed.
+	// ensuredZones, by UID and instance, were set up by an agent since the class last changed.
 	ensured map[[2]string]bool
 }
 
@@ -81,7 +81,7 @@ var _ delivery.Provider = (*Provider)(nil)
 // maxInstances is the API's limit of rows in a Delivery's status.
 const maxInstances = 1000
 
-// agentTime bounds a Deliver's wait for agents, because other zones wait for the worker.
+// agentTime bounds a Deliver's wait for agents: other zones wait for the worker.
 const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.
@@ -201,8 +201,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// goesOver returns the error of a call during which the servers change between the signed and the unsigned zone. The
-// signer's serial must not count as ahead.
+// newSwitchError is for a call during which the servers change between the signed and the unsigned zone: the signer's
+// serial must not count as ahead.
 func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
@@ -211,8 +211,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing also removes the zone from leaving instances. made names the instances with a new zone. err is of fence
-// or ctx.
+// makeMissing makes agents create a missing zone, at the instances in made, and remove the zone from leaving instances.
+// failed has agents' errors; err is of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -258,8 +258,8 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	return failed, made, err
 }
 
-// mayDiffer reports whether an instance's zone may have former primaries. A change of the class creates a new Provider
-// and clears plan.Delivered, so the agent is asked once.
+// mayDiffer reports whether an instance's zone may have former primaries. A changed class creates a new Provider and
+// clears plan.Delivered, so the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

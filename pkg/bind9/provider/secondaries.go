@@ -19,9 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Primaries in mode Update count their own serials, so a secondary of several primaries might follow incomplete
-// content. Therefore a secondary has a single primary, and is current if the serials are equal. After a change of the
-// primary the contents are compared once, since equal serials may be a coincidence.
+// Primaries in mode Update count their own serials, so a secondary has a single primary, and is current if the serials
+// are equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
@@ -118,6 +117,7 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	return err
 }
 
+// followSource waits briefly until a secondary has its primary's content. If needed, the agent starts one transfer.
 func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
@@ -176,7 +176,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// has is a secondary's serial, wants its primary's. err is the secondary's error, else the primary's.
+// serials are a secondary's and its primary's. err is the secondary's error, else the primary's.
 type serials struct {
 	has, wants serial.Serial
 	err        error

@@ -36,7 +36,7 @@ type Updater struct {
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// configured has, by primary, the secondaries to notify; following, by secondary, the primary of its content.
+	// notifyLists has, by primary, the secondaries to notify; provenPrimaries, by secondary, the source of the content.
 	configured map[zoneAt]string
 	following  map[zoneAt]string
 	behind     map[zoneAt]time.Time
@@ -276,8 +276,8 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 	return err
 }
 
-// Remove removes our RRsets from every primary, and the zone unless foreign RRsets are left there. Agents remove the
-// zone from other instances.
+// Remove removes our RRsets from every primary, and the zone unless foreign RRsets are left. Agents remove the zone
+// from other instances.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
 	targets, err := u.readTargets(plan.ServerNames())

@@ -102,9 +102,8 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere queries the servers of a parent that is no Zone. At least one address of each server must answer, and
-// all answers must have the DS. A silent address counts like the server's other addresses, since many machines have no
-// IPv6 (S12.6).
+// askElsewhere queries the servers of a parent that is no Zone (S12.6). One address of each server must answer: many
+// machines have no IPv6. dsAtAll has the DS in all answers.
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()
@@ -202,7 +201,6 @@ func askEach[T any](all []*T, ask func(one *T)) {
 	asked.Wait()
 }
 
-// IPv6 often has no route.
 func isUnrouted(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT},
 		func(cause error) bool { return errors.Is(err, cause) })

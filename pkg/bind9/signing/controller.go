@@ -45,7 +45,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if it has no NS: the server serves a name further up.
+	// Missing is the name directly above the zone if that has no NS, so that the server serves a name further up.
 	Missing name.Name
 }
 
@@ -212,7 +212,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// refuseOlder, the fence of requests to the signer, fails if the Zone has changed.
+// checkUnchanged, the fence of requests to the signer, fails if the Zone has changed.
 func (w *work) refuseOlder(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -259,8 +259,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem keeps the phase. For the log, it also returns refusals of the API: a zone's owner cannot give rights to
-// this process.
+// writeProblem writes a message, and keeps the phase. It returns a refusal of the API, for the log: a zone's owner
+// cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -271,12 +271,12 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is added to the servers' serials, since the signer's serial rises meanwhile: a server still ahead would
-// wait for a day.
+// serialMargin is added to the servers' serials, as the signer's rises meanwhile: a server still ahead would wait a
+// day.
 const serialMargin = 100
 
-// raiseSerial patches the Zone's status: a serial beyond those of its servers, from which the zone goes on (S6.11), and
-// Ready=False. A Zone that has changed since the read, or is gone, is left to the next reconcile, without an error.
+// raiseSerial patches the Zone's status: a serial beyond those of its servers (S6.11), and Ready=False. A Zone that has
+// changed since the read, or is gone, is left to the next reconcile, without an error.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {
@@ -330,7 +330,7 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type remembered struct {
-	// reported has the reports sent to the signer: a repeated report would restart the signer's timer.
+	// A repetition would restart the signer's timer.
 	reported map[dsReport]bool
 	targets  string
 	reminded time.Time

@@ -34,17 +34,17 @@ type facts struct {
 	otherKeys       bool
 	// current is true if the signed zone has the settled serial or a later serial.
 	current bool
-	// lacking names a server without the signer's keys, keeping a server that still has some of them.
+	// unsigned names a server that lacks a key of the signer, signed a server with any.
 	lacking, keeping string
 	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
 	parent
 }
 
-// parent has the DS at the parent's servers. unknown is why they cannot be read.
+// parent has the DS at the parent's servers: at every server, or at any. readFailure is why they are unknown.
 type parent struct {
 	unknown string
-	// elsewhere is true without a parent Zone: the DS is entered by hand.
+	// external is true without a parent Zone: the DS is entered by hand.
 	elsewhere            bool
 	everywhere, anywhere []v1alpha1.DelegationSigner
 	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
@@ -55,8 +55,7 @@ type parent struct {
 // maxDSTTL bounds the TTL of a DS to wait for, unless the policy's is longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// A parent's servers may send any TTL: with a long one the phase Expiring would hardly end, so refuseLongTTL sets
-// unknown.
+// With a long TTL of the DS the phase Expiring would hardly end, so refuseLongTTL sets readFailure.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -82,12 +81,12 @@ type times struct {
 type action int
 
 const (
-	nothing action = iota
-	ensure
-	remove
-	passServers
-	// repeat the NOTIFY: a server that lacked the zone, or was transferring the unsigned zone, would query the signer
-	// only after the SOA's refresh, a day
+	nothing     action = iota
+	ensure             // create the zone at the signer, or change its policy
+	remove             // remove the zone and its keys
+	passServers        // raise the zone's serial past its servers'
+	// repeat the NOTIFY: a server that lacked the signed zone would query the signer only after the SOA's refresh, a
+	// day
 	remind
 )
 
@@ -163,7 +162,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	}
 }
 
-// The caller of end ensures that no cache has a DS.
+// The caller ensures that no cache has a DS.
 func (d *decision) end(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
@@ -185,6 +184,7 @@ func (d *decision) decideSigning(f *facts) {
 	}
 }
 
+// reportLostKeys returns true, with a message, if the signer lacks the zone (G4).
 func (d *decision) lost(f *facts) bool {
 	if f.signing.Present {
 		return false

@@ -23,8 +23,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// expires is the first end of a served signature, zero if unknown. dsSince is when servers of the parent began to lack
-// a change of the DS, zero if none do.
+// expires is the first end of a served signature, or zero. dsSince is when servers of the parent began to lack a change
+// of the DS, or zero.
 type measured struct {
 	expires, dsSince time.Time
 }

@@ -14,15 +14,15 @@ import (
 
 const placesOfZones, placesOfSigners = 1, 4
 
-// places has semaphores per namespace of zones, and of signers (S12.11): a tenant's slow agents and servers block no
-// more workers than its namespaces have places. A zone without a place waits here.
+// places has semaphores per namespace of zones, and of signers (S12.11): a tenant's slow agents and servers block few
+// workers. A zone without a place waits here.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
 
 	mu    sync.Mutex
 	taken map[place]int
-	// held has the places of zones in a sync, or woken for a sync. waiting is in order of arrival.
+	// byZone has the places of zones in a sync, or woken for a sync. waiting is in order of arrival.
 	held    map[cache.ObjectName][]place
 	waiting []waitingZone
 }
@@ -51,6 +51,7 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
+// takePlaces returns false if the zone has to wait for wake.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +89,7 @@ func (p *places) returnPlaces(zone cache.ObjectName) {
 	})
 }
 
-// mu is held.
+// tryTake takes all places or none. mu is held.
 func (p *places) take(zone cache.ObjectName, needed []place) bool {
 	for _, one := range needed {
 		if p.taken[one] >= one.most() {

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
+// site has the signer and the other servers of a zone.
 type site struct {
 	of      *v1alpha1.DNSClass
 	signer  apiclass.Server
@@ -97,7 +98,7 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
-// chooseSite leaves out the agent, and writes times, blocked and lacking into f.
+// chooseSite leaves out the agent, and writes times, blocked and unsigned into f.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	at.of, f.times = among.of, defaultTimes
 	switch {
@@ -150,7 +151,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
-// takeServers separates the signer from the servers. stranger names a server of another cluster, which has no key for
+// splitServers sets the signer and the other servers. stranger names a server of another cluster, which has no key for
 // transfers from the signer.
 func (at *site) takeServers(selected transferclass.Selected) (stranger string) {
 	ref := at.of.Spec.Bind9.ClusterRef
@@ -183,8 +184,8 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// listSignedAt returns the Zones of a name whose status names the signer. It misses no zone that this process sent to
-// the signer: a zone is sent only after its status was read back.
+// listSignedAt returns the Zones of a name whose status names the signer, all that this process sent to the signer: a
+// zone is sent only after its status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -195,8 +196,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there,
-// otherwise the Zone that the cluster's classes deliver first.
+// hasOtherOwner reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed
+// there, else the Zone that the cluster's classes deliver first.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {

@@ -22,12 +22,12 @@ const (
 	sweepInterval = 10 * time.Minute
 	// Signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
-	// maxLeft bounds the zones recorded per signer, since an agent can list any names.
+	// maxOrphans bounds the zones recorded per signer: an agent can list any names.
 	maxLeft = 1000
 )
 
-// sweepSigners removes zones without a Zone from the signers: a Zone with another name or signer leaves the old zone
-// behind (S12.9). Keys stay. Without any signed Zone nothing is removed: the store may be lost.
+// sweepSigners removes zones without a Zone from the signers: a renamed Zone leaves the old zone behind (S12.9). Keys
+// stay. Without any signed Zone nothing is removed: the store may be lost.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return

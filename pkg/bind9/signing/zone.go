@@ -26,7 +26,7 @@ type work struct {
 	zone *v1alpha1.Zone
 	fqdn name.Name
 	site
-	behind uint32
+	behind uint32 // serial of the zone's servers
 }
 
 // syncZone takes a zone's next step, and returns the delay until the next sync; 0 means none.

@@ -34,8 +34,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored parses a stored value without CheckLoadable: an earlier version may have admitted the value, and its
-// removal must find the entries.
+// ParseStored parses a stored value without CheckLoadable: the removal of a value that an earlier version admitted must
+// find the entries.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {

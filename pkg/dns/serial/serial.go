@@ -14,8 +14,8 @@ const KeptSeconds = 60 * 24 * 60 * 60
 // RestoreStep is the unit of differences between zones' first serials in a restored store (S6.8). It divides 2^32.
 const RestoreStep = 1 << 28
 
-// MaxRepair is the largest distance over which a zone's serial follows a secondary without annotation (S6.11): a wrong
-// repair costs a year of serials at most.
+// MaxRepair is the largest distance for a zone's serial to follow a secondary without annotation (S6.11): a wrong
+// repair costs a year of serials.
 const MaxRepair = 1 << 24
 
 // Ahead reports whether s comes after the serial "of" (RFC 1982 §3.2, SERIAL_BITS = 32; S6.8). Never sort by Ahead: the

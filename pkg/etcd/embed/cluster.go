@@ -41,13 +41,13 @@ const memberFile = "member"
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster has all members with peer URLs, as NAME=https://HOST:PORT, separated by commas. It counts at the
-	// first start only.
+	// InitialCluster has all members, as NAME=https://HOST:PORT, separated by commas. It counts at the first start
+	// only.
 	InitialCluster string
 	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string
-	// CertFile and KeyFile (PEM) identify this member to peers, and are read at each handshake. The CA in CAFile must
-	// sign nothing else: every client with its certificate is a peer.
+	// CertFile and KeyFile (PEM) identify this member, and are read at each handshake. The CA in CAFile must sign
+	// nothing else: every client with its certificate is a peer.
 	CertFile, KeyFile, CAFile string
 }
 
@@ -158,7 +158,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 }
 
 // joinFormed configures an empty member for an existing cluster (E6): a fresh start would make a second member with the
-// first's name and vote, without a record of its earlier votes.
+// first's name and vote.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 // Format is the layout's version. It changes only if older binaries cannot use the new layout.
 const Format = 1
 
-// DefaultMinFreeBytes is the free space to start: etcd preallocates two write-ahead segments of 64 MiB, and ends the
-// process if that fails.
+// DefaultMinFreeBytes is the free space to start: etcd preallocates two segments of 64 MiB, or ends the process.
 const DefaultMinFreeBytes = 144 << 20
 
 const (

@@ -27,7 +27,7 @@ import (
 // DefaultQuotaBytes is larger than etcd's 2 GiB: every write of a Record also writes its Zone.
 const DefaultQuotaBytes = 8 << 30
 
-// maxSocketPath is below sun_path on every system (104 on the BSDs, 108 on Linux).
+// maxSocketPath is below sun_path: 104 on the BSDs, 108 on Linux.
 const maxSocketPath = 100
 
 const (
@@ -194,8 +194,7 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// Running returns the endpoint of another process's etcd in a data directory. ok is false without a socket, or if the
-// path is too long.
+// RunningEndpoint is of another process's etcd in a data directory; ok is false without a socket.
 func Running(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -208,8 +207,8 @@ func Running(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of the etcd that uses a data directory. If none runs, Reach starts a sole member, which
-// release stops. log is as in Config.
+// Reach returns the endpoints of a data directory's etcd. If none runs, Reach starts a sole member until release. log
+// is as in Config.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -242,7 +241,7 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is in log entries. A start reads all entries after the last snapshot into memory: etcd's default of
+// snapshotEvery is in log entries. A start reads the entries after the last snapshot into memory: etcd's default of
 // 10,000, at 0.3 MiB each, would be 3 GB.
 const snapshotEvery = 1000
 
@@ -259,7 +258,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
-	// The ledger's watches resume from the last progress, which must be more frequent than compaction.
+	// The ledger's watches resume from the last progress: more often than compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}

@@ -18,10 +18,10 @@ import (
 )
 
 // Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
-// vote. dataDir is a running member's; initialCluster is as in Cluster. Replace calls report when the new member may
-// start. An interrupted Replace can be repeated.
+// vote. dataDir is a running member's; initialCluster is as in Cluster. report is called when the new member may start.
+// An interrupted Replace can be repeated.
 //
-// The new member is a learner until all data have arrived, so it blocks no write if it never starts.
+// The new member is a learner until all data have arrived, and so blocks no write.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := Running(dataDir)
 	if !running {

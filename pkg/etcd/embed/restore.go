@@ -22,8 +22,8 @@ const (
 type Snapshot struct {
 	// Path is the file of an etcd snapshot with its hash.
 	Path string
-	// Bump is added to the revision, and all earlier revisions are compacted: clients that saw a later revision list
-	// again, and never see a revision with two contents. 0 keeps the revision.
+	// Bump is added to the revision, and earlier revisions are compacted: clients list again, and never see a revision
+	// with two contents. 0 keeps the revision.
 	Bump int64
 	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
 	// Replace. Both are "" for a sole member.

@@ -11,11 +11,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lastBackup is the key of the last backup's time, in RFC 3339, written when all files are complete. So a backup has
-// the time of the previous backup.
+// lastBackupKey has the last backup's time, in RFC 3339, written when all files are complete. So a backup has the time
+// of the previous backup.
 func lastBackup(prefix string) string { return prefix + "/maintenance/last-backup" }
 
-// NoteBackup writes the time of a complete backup.
+// WriteBackupTime writes the time of a complete backup.
 func NoteBackup(ctx context.Context, client *clientv3.Client, prefix string, at time.Time) error {
 	_, err := client.Put(ctx, lastBackup(prefix), at.UTC().Format(time.RFC3339))
 	return err

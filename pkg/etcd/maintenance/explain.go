@@ -20,11 +20,12 @@ import (
 // ReasonInsufficientStorage goes with status 507.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
-// unanswered bounds a transaction, within the five seconds of M5.
+// txnTimeout is within the five seconds of M5.
 const unanswered = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + unanswered.String())
 
+// isUnanswered reports an error after which the write may have been carried out.
 func lost(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
@@ -38,7 +39,8 @@ func lost(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// Without Retry-After: Kubernetes clients would repeat the write up to ten times before they show an error.
+// newStatusError has no Retry-After: Kubernetes clients would repeat the write up to ten times before they show an
+// error.
 func failure(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
@@ -53,7 +55,7 @@ func noSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// unknown returns an API error if the outcome is unknown, otherwise err.
+// explainUnknown returns a 504 if the outcome is unknown, otherwise err.
 func unknown(ctx context.Context, err error) error {
 	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err

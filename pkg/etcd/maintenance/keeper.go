@@ -29,12 +29,12 @@ import (
 const (
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// defragmentTimeout is long: the member answers no request for about ten seconds per gigabyte.
+	// defragmentTimeout is long: about ten seconds per gigabyte, without answers of the member.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is the least gain in octets: small stores are not interrupted.
 	minReclaim = 64 << 20
-	// againAfter is the least time between a member's defragmentations, in seconds: etcd reuses free space.
+	// Between a member's defragmentations etcd reuses free space.
 	againAfter = 6 * 3600
 	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
 	usualQuota = 2 << 30
@@ -53,8 +53,7 @@ type Keeper struct {
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// seen has the revisions of the last checks, oldest first. compacted is the least size in use since the last
-	// compactHistory.
+	// recentRevisions are of the last checks, oldest first; leastInUse is in octets since the last compaction.
 	seen      []sight
 	compacted int64
 
@@ -67,10 +66,10 @@ type Keeper struct {
 
 // State is the result of a Keeper's last check.
 type State struct {
-	// Checked is zero before the first check.
+	// CheckedAt is zero before the first check.
 	Checked time.Time
 	Members []Member
-	// Backup is the time of the last backup; zero if unknown.
+	// LastBackup is zero if unknown.
 	Backup time.Time
 }
 
@@ -82,7 +81,7 @@ type Member struct {
 	Err                error // of a member that did not answer
 }
 
-// State also returns the present alarms.
+// State returns the last check's result, and whether the alarms NOSPACE and CORRUPT are set.
 func (k *Keeper) State() (state State, full, corrupt bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -119,8 +118,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Checks returns the results of the last checkMembers, for /healthz only: a failing /readyz would remove the server
-// from its Service, and end reads too (M2).
+// Checks returns the results of the last check, for /healthz only: a failing /readyz would end reads, too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -180,10 +178,10 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// fits reports whether a twentieth of the quota is free, so that the alarm does not flap.
+// isBelowQuota reports whether a twentieth of the quota is free, so that the alarm does not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health, compacts history if needed, and does at most one defragmentation, or frees
+// checkMembers updates metrics and health. It compacts history if needed, and defragments a member at most, or frees
 // space if etcd is full.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
@@ -256,7 +254,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// The leader is last.
+// listMembers returns the members that answer, the leader last, or an error for none.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -301,8 +299,8 @@ func leads(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log like a write, so a status must
-// report an alarm first.
+// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log, so a status must report an
+// alarm first.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -322,7 +320,7 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
-// defragmentOne implements M1, unless another server is defragmenting or the last defragmentation was a few hours ago.
+// defragmentOne implements M1, unless another server is defragmenting. A member has a pause of hours.
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := -1
 	for i, m := range members {
@@ -367,7 +365,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver moves the leadership away from m: every write waits while a leader stops.
+// handOver moves the leadership away from m: writes wait while a leader stops.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leads(m) == 0 {
 		return nil
@@ -413,8 +411,7 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4). A
-// lock would be a write, so the clock selects the member.
+// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -426,6 +423,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		!errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
+	// A lock would be a write, so the clock selects the member to defragment.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err
@@ -445,6 +443,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}
+	// Disarm the alarm of members that are below the quota now.
 	var wrong []error
 	for _, m := range members {
 		switch {

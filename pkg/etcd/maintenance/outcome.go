@@ -18,11 +18,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A leader that hands over or ends drops a forwarded write without telling the forwarding member. So an answer may be
-// lost though etcd is healthy.
+// A leader that hands over or ends drops a forwarded write silently, so an answer may be lost though etcd is healthy.
 //
-// A write is sent again if it compares the revision of a key that it also writes. The first copy changes that revision,
-// so the second is rejected, however late. The keys then show whether the first was carried out.
+// A write that compares the revision of a key it writes is sent again. The first copy changes that revision, so the
+// second is rejected, however late, and the keys show whether the first was carried out.
 
 const (
 	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd gets at most two
@@ -74,6 +73,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
+// sendWrite returns the first answer, or after the rejection of a second copy the outcome of the first.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.mayBeSentAgain()
 	var doubt error
@@ -109,7 +109,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns a compare's revision, 0 for another kind or an absent key.
+// revisionIn returns a compare's revision; 0 for another kind or an absent key.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
@@ -118,7 +118,7 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 	return c.GetModRevision()
 }
 
-// mayBeSentAgain reports whether the transaction writes only single keys, among them a key whose revision it compares.
+// isResendable reports whether the transaction writes only single keys, among them a key whose revision it compares.
 func (t *explainedTxn) mayBeSentAgain() bool {
 	if writes(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
@@ -131,8 +131,8 @@ func (t *explainedTxn) mayBeSentAgain() bool {
 	})
 }
 
-// findOutcome is for a transaction whose second copy was rejected. It returns refusal if the first copy was not carried
-// out, the lost answer if it was, or the error doubt if the keys do not show which.
+// findOutcome finds the outcome of a first copy, given the refusal of the second: refusal if the first was not carried
+// out, otherwise the lost answer, or the error doubt if the keys show neither.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	compared, last := map[string]int64{}, int64(0)
 	for _, c := range t.cmps {
@@ -176,7 +176,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// readWritten returns the written keys in the order of operations, at one revision; nil for an absent key.
+// readWrittenKeys returns the written keys in the order of operations, at one revision; nil for an absent key.
 func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
 	revision := int64(0)
 	for part := range slices.Chunk(t.then, maxProbes) {
@@ -216,7 +216,7 @@ func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *
 	return answer
 }
 
-// dropped reports a write rejected by a leader during a handover, without effect.
+// isProposalDropped reports a write rejected by a leader during a handover, without effect.
 func dropped(err error) bool {
 	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
 }

@@ -43,13 +43,12 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// Began is the key of the distance of etcd's revision from its log at a server's first start. Package backup deletes it
-// in a restored store, and the next server writes it again.
+// BeganKey has the distance of etcd's revision from its log at a server's first start. Package backup deletes it in a
+// restored store, and the next server writes it again.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored implements M6. Each revision has its own log entry, so a grown store has no more revisions than
-// entries; a restored store has all revisions at once, and a new log. A copied data directory, with its log, is not
-// detected.
+// refuseRestored implements M6. Each revision has a log entry, so a grown store has no more revisions than entries; a
+// restored store has a new log. A copied data directory, with its log, is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, Began(prefix))
 	if err != nil {

@@ -41,7 +41,7 @@ func New(clock func() time.Time, valid time.Duration) *Memory {
 	return &Memory{clock: clock, valid: valid, began: clock().Unix(), tenants: map[string]*tenant{}}
 }
 
-// Opens returns the first second whose signatures are accepted.
+// AcceptsFrom returns the first second whose signatures are accepted.
 func (m *Memory) Opens() time.Time { return time.Unix(m.began+1, 0) }
 
 type Answer struct {
@@ -121,6 +121,7 @@ func (a *Answer) End(rcode uint16, known bool) {
 	close(a.done)
 }
 
+// Wait returns the rcode given to End; false when ctx ends.
 func (a *Answer) Wait(ctx context.Context) (rcode uint16, ok bool) {
 	select {
 	case <-a.done:

@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Fudge is the clock difference allowed by signatures, and the largest accepted (RFC 8945 §10).
+// Fudge is the clock difference of signatures, and the largest accepted (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
 const (
@@ -51,7 +51,7 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen is in octets, with the full MAC and no other data.
+// RecordLen returns the length of a TSIG record in octets, with the full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }

@@ -15,9 +15,8 @@ import (
 
 // Handler must be safe for concurrent use.
 type Handler interface {
-	// Update returns a message's RCODE, 0 if all changes are stored in the zone. A message without updates asks whether
-	// the zone has rules for the key's tenant; with a prerequisite, for that name. If not, the RCODE is REFUSED or
-	// NOTAUTH.
+	// Update returns a message's RCODE, 0 if all changes are stored. A message without updates probes: REFUSED or
+	// NOTAUTH unless the zone has rules for the key's tenant, and for a prerequisite's name.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
 	// Share returns the RRsets that updates made for the key's tenant, at names covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
@@ -37,7 +36,8 @@ type Key struct {
 	ID string
 	// Tenant is the namespace that writes with the key, View the view of its zones.
 	Tenant, View string
-	Covers       func(fqdn name.Name) bool
-	Reaches      func(zone name.Name) bool
-	Transfer     Transfer
+	// Covers reports whether the key may write at a name, Reaches whether at any name of a zone.
+	Covers   func(fqdn name.Name) bool
+	Reaches  func(zone name.Name) bool
+	Transfer Transfer
 }

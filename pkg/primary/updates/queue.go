@@ -30,10 +30,10 @@ type Message struct {
 	Key  *Key
 	From netip.Addr
 	Zone name.Name
-	// MAC and Signed (unix seconds) are the signature's.
+	// MAC and SignedAt (unix seconds) are the signature's.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, nil for a question, for which the Handler checks the key's rights by Asks.
+	// Octets is an UPDATE as received. For a question it is nil, and the Handler checks the key's rights by Probe.
 	Octets []byte
 	Asks   *update.Message
 
@@ -46,8 +46,8 @@ func (m *Message) id() string {
 }
 
 const (
-	// maxRunning bounds messages in progress, MaxRunningOfTenant a tenant's. Spare is for tenants with a full share:
-	// concurrent messages for a zone share transactions.
+	// maxRunning bounds messages in progress. Spare is for tenants with a full share: concurrent messages for a zone
+	// share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
 	maxWaiting, MaxWaitingOfTenant        = 512, 64
 	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
@@ -75,7 +75,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 	return q.handler.Share(ctx, key, zone)
 }
 
-// Opens returns the first second whose signatures are accepted. Earlier messages may be replays.
+// AcceptsFrom is that of the replay.Memory.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
 // Enter copies the message's octets. It returns false if the queue is full; after true the caller must call Apply.

@@ -33,10 +33,10 @@ type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{}
 
-	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
+	// mutex guards the fields below. Writes to the Set hold mutex, proofs do not.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the source's listings; listed is true after the present one.
+	// listing numbers the source's listings; listed is true after EndListing.
 	listing         int
 	listed          bool
 	pending, frozen int
@@ -45,7 +45,7 @@ type Feed struct {
 	synced   bool
 	failure  error
 	failures int
-	// changed is closed and replaced when synced or failures change.
+	// syncChanged is closed and replaced when synced or failures change.
 	changed chan struct{}
 }
 
@@ -53,7 +53,7 @@ type zone struct {
 	// identity has a UID once the zone was read, until then only the name.
 	identity zoneview.Zone
 	listing  int
-	// pending is why the zone is not in the Set yet, frozen why it is unproven.
+	// pendingReason is nil once the zone is in the Set or frozen.
 	pending, frozen error
 	proof           *Proof
 	misfits         int
@@ -63,8 +63,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing begins a listing: the source calls Base for each zone, then EndListing. If stay is true, a feed in sync
-// stays so, since only proofs of frozen zones are retried.
+// BeginListing begins a listing: the source calls BeginProof for each zone, then EndListing. If stay is true, a feed in
+// sync stays so, since only proofs of frozen zones are retried.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -99,8 +99,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first identifies a created zone.
-// Frozen zones are skipped. After an error the zone is frozen, or must be read again.
+// Apply applies a journal transaction, or queues the transaction until the zone's proof ends. first identifies a
+// created zone. A frozen zone takes only a removal. After an error the zone is frozen, or must be read again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -139,7 +139,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 	return err
 }
 
-// RemoveUnless removes the key's zone unless it has this UID. A pending zone stays pending until Report.
+// RemoveUnless removes the key's zone unless its UID is uid. A pending zone stays pending until Report.
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -165,8 +165,8 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a zone's reading. Without an error, the Set has the source's content, or rightly lacks the zone. An error
-// keeps a pending zone pending. If freeze is true, the zone is frozen.
+// Report ends a read of a zone. err is nil if the Set has the source's content, or rightly lacks the zone. An error
+// freezes the zone if freeze is true; otherwise a pending zone stays pending.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -248,7 +248,7 @@ func (f *Feed) setSynced(synced bool) {
 	f.changed = make(chan struct{})
 }
 
-// Fail records a failure of the source, which then lists all zones again, and counts failures in a row.
+// Fail records a failure of the source, which then lists all zones again, and returns the number in a row.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -258,7 +258,7 @@ func (f *Feed) Fail(err error) (times int) {
 	return f.failures
 }
 
-// Check returns why the feed is not in sync, or nil. Frozen zones do not matter.
+// Check returns why the feed is not in sync, or nil. Frozen zones count as in sync.
 func (f *Feed) Check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -299,6 +299,7 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
+// FrozenReason returns the failed proof of a frozen zone, else nil.
 func (f *Feed) FrozenBy(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

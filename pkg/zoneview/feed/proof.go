@@ -13,15 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+// UnprovenZone is a zone as read from the source.
 type Base struct {
 	Snapshot *zoneview.Snapshot
 	// Hash is the claimed status.hash, "" if the source has compared it.
 	Hash string
-	// Settled means that the snapshot may be delivered. Otherwise Since leads to it from the delivered state (S7.2,
-	// S7.5), unknown without steps.
+	// Settled means that the snapshot may be delivered. Otherwise UnsettledSteps lead to it from the delivered state
+	// (S7.2, S7.5), unknown without steps.
 	Settled bool
 	Since   []content.Step
-	// Final freezes the zone if the proof fails: another read would return the same.
+	// FreezeOnFailure is set if another read would return the same.
 	Final bool
 }
 
@@ -30,12 +31,12 @@ type Proof struct {
 	key  string
 	zone *zone
 	base Base
-	// held means that the Set has this state already: no transaction waits.
+	// inSet is true if the Set has this state already, so that transactions need not queue.
 	held    bool
 	waiting []content.Transaction
 }
 
-// Base begins the proof of a zone, and replaces a proof in flight. The caller calls Run.
+// BeginProof returns the proof of a zone, which replaces a proof in flight. The caller calls Run.
 func (f *Feed) Base(key string, base Base) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -54,8 +55,8 @@ func (f *Feed) Base(key string, base Base) *Proof {
 	return z.proof
 }
 
-// Run proves the zone, which takes long, puts it into the Set and applies the transactions that arrived meanwhile. The
-// error is a failed proof or misfit, nil if the zone was removed or read again.
+// Run proves the zone, puts it into the Set and applies the queued transactions. The error is a failed proof, a misfit
+// or ctx's cause; nil if the zone was removed or read again.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -86,14 +87,15 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
+// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new proofs.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
 	return p.zone.proof != p
 }
 
-// finishProof freezes the zone if a final base failed. delivered is the settled snapshot, nil if unknown.
+// finishProof publishes a proven zone, or freezes it after err if FreezeOnFailure is set. delivered is the settled
+// snapshot, nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()

@@ -41,7 +41,7 @@ const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
 	// maxList replaces maxAnswer for the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for slot and rate; it exceeds the interval of the slowest dialect.
+	// maxWait bounds the waits for slot and rate, and exceeds the interval of the slowest dialect.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime follows a 429 without Retry-After.
 	pauseTime = 2 * time.Second
@@ -80,8 +80,7 @@ func unsupported(format string, arguments ...any) *Error {
 // Fence precedes each request with changes, and prevents it by an error.
 type Fence func(ctx context.Context) error
 
-// Ensure creates a missing zone, and updates an existing zone's addresses and policy, which a bindcar does not report
-// and so keeps.
+// Ensure creates a missing zone, or updates an existing zone's addresses and policy. A bindcar keeps an existing zone.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {

@@ -102,8 +102,7 @@ type DSRecord struct {
 	DigestType uint8  `json:"digestType"`
 	Digest     string `json:"digest"`
 	RR         string `json:"rr"`
-	// CDS is true if the key was published long enough for named to request this DS from the parent (RFC 7344). Agent
-	// only.
+	// CDS is true if named requests this DS from the parent (RFC 7344). Agent only.
 	CDS bool `json:"cds"`
 }
 
@@ -121,7 +120,7 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members answers GET /server/members: the number of zones in all catalogs, and of those not served.
+// Members answers GET /server/members: the number of zones in all catalogs, and of zones not served.
 type Members struct {
 	Zones   int    `json:"zones"`
 	Missing int    `json:"missing"`

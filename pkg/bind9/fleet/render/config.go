@@ -40,8 +40,7 @@ const (
 // maxUDP is in octets (DNS flag day 2020).
 const maxUDP = 1232
 
-// zoneRate bounds SOA queries and NOTIFYs a second. With BIND's default of 20, a server without a disk loads 10,000
-// zones in ten minutes.
+// zoneRate bounds SOA queries and NOTIFYs a second. With BIND's default of 20, 10,000 zones take ten minutes.
 const zoneRate = 1000
 
 func (s *Server) Files() (map[string]string, error) {
@@ -174,8 +173,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tserver-id none;")
 	// The primary, or the agent, notifies the servers; servers notify only servers named in a zone.
 	c.line("\tnotify explicit;")
-	// After a signer's NOTIFY delayed by BIND's default of five seconds, a server would answer with former signatures
-	// beside new keys.
+	// With BIND's default of five seconds, a server would answer with former signatures beside new keys.
 	c.line("\tnotify-delay 0;")
 	c.line("\tnotify-rate %d;", zoneRate)
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())

@@ -27,16 +27,16 @@ type Key struct {
 }
 
 // TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys at
-// different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key Former;
-// Former is removed.
+// different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key, and Key Former; Former
+// is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key
-	// Made is the time of the newest key, Stepped of the last rotation step.
+	// CreatedAt is the time of the newest key, SteppedAt of the last rotation step.
 	Made, Stepped time.Time
 }
 
-// Other returns the key accepted beside Key; nil without a rotation.
+// SecondKey returns the key accepted beside Key; nil without a rotation.
 func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
 
 func (k *TransferKeys) Both() string {

@@ -31,9 +31,9 @@ type Server struct {
 	// Peers are the TSIG keys of a signer's cluster; nil for other roles.
 	Peers  *TransferKeys
 	Access Access
-	// Hidden are the hidden primary's addresses, for a signer.
+	// HiddenPrimaries are addresses of the hidden primary, for a signer.
 	Hidden []netip.AddrPort
-	// Unkeyed are the primaries of zones whose agent cannot name a key (bindcar), each once.
+	// UnkeyedPrimaries are of zones whose agent cannot name a key (bindcar), each once.
 	Unkeyed  []netip.Addr
 	Policies []bind9.DNSSECPolicy
 	Catalogs []Catalog

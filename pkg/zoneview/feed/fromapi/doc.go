@@ -11,8 +11,8 @@
 //     server has none, the zone is frozen, and read again until a proof succeeds.
 //  3. After a 410 for a serial, the zone is read again. A Zone with a new UID is another zone; a deleted Zone leaves
 //     the Set. Without a server nothing changes.
-//  4. At most eight reads run at a time, each of another zone. The only stream is the watch. Failures are retried with
-//     growing, jittered pauses.
+//  4. At most eight zones are read at a time. The only stream is the watch. Failures are retried with growing, jittered
+//     pauses.
 //
 // The ServiceAccount needs list and watch of zones, and get of zones/entries and zones/changes.
 //

@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	// parallel reads are well below half a user's seats of API priority and fairness.
+	// parallel bounds concurrent reads, well below half a user's seats of API priority and fairness.
 	parallel = 8
-	// firstPause doubles with each failure of a zone, up to longestPause, plus up to 50 % at random.
+	// firstPause is before the first retry of a zone. It doubles up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// After quietFailures in a row, a zone's failures are logged, and a failed proof freezes the zone. A restarting
-	// server causes fewer.
+	// After quietFailures in a row, more than a restart causes, a zone's failures are logged, and a failed proof
+	// freezes the zone.
 	quietFailures = 3
 )
 
@@ -58,7 +58,7 @@ type Source struct {
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
 	traced       atomic.Bool
-	// keepUp is the interval of reads during a proof: the server keeps a busy zone's steps only for seconds.
+	// During a proof: the server keeps a busy zone's steps only for seconds.
 	keepUp time.Duration
 }
 
@@ -100,7 +100,7 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 	return wait.Jitter(j.TypedRateLimiter.When(zone), 0.5)
 }
 
-// Look checks a zone again after a change of Interest.
+// Recheck enqueues a zone after a change of Interest.
 func (s *Source) Look(zone cache.ObjectName) { s.queue.Add(zone) }
 
 func (s *Source) enqueue(object any, first bool) {
@@ -115,7 +115,7 @@ func (s *Source) enqueue(object any, first bool) {
 	s.queue.Add(zone)
 }
 
-// Run follows the zones until ctx ends, once.
+// Run reads zones and their changes until ctx ends. Call Run once.
 func (s *Source) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()

@@ -59,7 +59,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass lists all zones and follows the journal, until a step does not fit or frozen zones are to be read again.
+// runPass lists all zones and follows the journal. The error is a misfit, the journal's end, or errRetry.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
