@@ -35,8 +35,8 @@ type Provider interface {
 	// Health returns nil if the provider accepts the credentials. If the answer does not show that, the error wraps
 	// ErrNotProven.
 	Health(ctx context.Context) error
-	// AskLast asks each server for the zone that it confirmed last. A server without that serial may have lost other
-	// zones, too, and is returned, once until it confirms again. Nil if servers do not fetch zones.
+	// AskLast asks each server for its zone that changed last. A server without that serial may have lost other zones,
+	// too, and is returned, once until it confirms again. Nil if servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
 	Abilities() Abilities
 	Close() error
@@ -102,8 +102,9 @@ type Plan struct {
 	UID    string
 	Serial serial.Serial
 	Hash   string
-	// Since is the last confirmed serial; 0 for none, or for unknown Changes.
-	Since serial.Serial
+	// Since is the last confirmed serial, at the time Confirmed; 0 for none, or for unknown Changes.
+	Since     serial.Serial
+	Confirmed time.Time
 	SOA   RRset
 	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown: the whole
 	// zone is compared or written, and other RRsets at the provider stay. If empty but not nil, only the serial

@@ -241,7 +241,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 }
 
 func (a *attempt) completePlan(plan *delivery.Plan) {
-	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.Servers
+	plan.CallTimeout, plan.Servers, plan.Confirmed = a.config.CallTimeout, a.memory.State.Servers, a.memory.State.SyncTime
 }
 
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
