@@ -83,6 +83,22 @@ func TestAskLast_asksForTheLastChange(t *testing.T) {
 	}
 }
 
+// A server behind in a repair went back: nothing tells it of a change, so no worker waits for it.
+func TestDeliver_waitsForNoServerThatWentBack(t *testing.T) {
+	w := beginWorld(t)
+	w.openClass(t)
+	one := newSecondary(t, nil)
+	p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr})
+	plan := planOf("u", "example.org.", 10)
+	w.putZone(t, plan)
+	one.serial.Store(9)
+	plan.Since = plan.Serial
+	report := must.Get(p.Deliver(t.Context(), plan, passFence))(t)
+	if n := one.asked.Load(); n != 1 || report.Confirmed != 0 || report.Servers[0].Serial != 9 {
+		t.Errorf("after %d questions: %+v", n, report)
+	}
+}
+
 // A secondary confirms each zone once in driftInterval: in between it is asked for the last one.
 func TestAskLast_outlastsTheDriftInterval(t *testing.T) {
 	w := beginWorld(t)
