@@ -105,7 +105,7 @@ type Plan struct {
 	// Since is the last confirmed serial, at the time Confirmed; 0 for none, or for unknown Changes.
 	Since     serial.Serial
 	Confirmed time.Time
-	SOA   RRset
+	SOA       RRset
 	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown: the whole
 	// zone is compared or written, and other RRsets at the provider stay. If empty but not nil, only the serial
 	// differs.
