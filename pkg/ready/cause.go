@@ -4,6 +4,7 @@
 package ready
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,17 +23,26 @@ const (
 	rolePlatform = "the platform"
 )
 
-// findCause returns why a class has not confirmed a zone yet; zero if unknown.
-func (f *Facts) findCause(of *ClassFacts) Judgement {
-	switch {
-	case f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true":
+// findPause returns the pause of the zone or class, or zero. It precedes faults, which nobody looks for meanwhile.
+func (f *Facts) findPause(of *ClassFacts) Judgement {
+	if f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
 		return newCause(v1alpha1.ReasonPaused, "the zone is paused, so changes are stored and not delivered", roleOwner,
 			"removes the annotation "+v1alpha1.AnnotationPaused)
-	case of.Paused:
-		return newCause(v1alpha1.ReasonClassPaused, of.Class+": the class is paused, so changes are stored and not delivered", rolePlatform,
-			"sets spec.paused of the class to false")
 	}
-	if cause := f.findDeadController(); cause.Status != "" {
+	return of.findPause(of.Class)
+}
+
+func (f *ClassFacts) findPause(prefix string) Judgement {
+	if !f.Paused {
+		return Judgement{}
+	}
+	return newCause(v1alpha1.ReasonClassPaused, prefix+": the class is paused, so changes are stored and not delivered", rolePlatform,
+		"sets spec.paused of the class to false")
+}
+
+// findCause returns why a class has not confirmed a zone yet; zero if unknown.
+func (f *Facts) findCause(of *ClassFacts) Judgement {
+	if cause := cmp.Or(f.findPause(of), f.findDeadController()); cause.Status != "" {
 		return cause
 	}
 	if ended := f.Processes.Primary.Ended; of.Fetched && !ended.IsZero() {

@@ -135,7 +135,7 @@ func progressOf(f *Facts) *Progress {
 	var least serial.Serial
 	for i := range f.Classes {
 		known := &f.Classes[i]
-		of := classProgress{class: known.Class, serial: known.State.Served(), fault: known.findFault(), cause: f.findCause(known)}
+		of := classProgress{class: known.Class, serial: known.State.Served(), fault: f.findFault(known), cause: f.findCause(known)}
 		if f.Frozen {
 			of.fault = frozen
 		}
