@@ -323,6 +323,35 @@ func TestProvider_goesOnWithinAQuota(t *testing.T) {
 	}
 }
 
+// Failing removals delay the others by an attempt, too.
+func TestRemove_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
+	removed := false
+	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
+		if owner != "z" {
+			return 500, `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`
+		}
+		removed = true
+		return 200, done
+	}))
+	sets := []delivery.RRset{makeRRset("z", rdata.A, "192.0.2.1")}
+	for n := range 2 * 256 {
+		sets = append(sets, makeRRset(fmt.Sprintf("a%03d", n), rdata.A, "192.0.2.1"))
+	}
+	slices.SortFunc(sets, func(a, b delivery.RRset) int { return a.Key().Compare(b.Key()) })
+	p := connectProvider(t, server.URL, nil)
+	for range 5 {
+		plan := planOf(sets...)
+		plan.Changes = nil
+		if report, err := p.Remove(t.Context(), plan, passFence); err == nil && len(report.Failed) == 0 {
+			t.Error("no removal fails")
+		}
+		if removed {
+			return
+		}
+	}
+	t.Error("the failing removals keep the other back")
+}
+
 // Removals make room within the attempt: new RRsets refused before are written after.
 func TestProvider_writesAfterRemovalsWithinAQuota(t *testing.T) {
 	for _, features := range []string{"", `,"features":["batch"]`} {
