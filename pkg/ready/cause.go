@@ -23,7 +23,7 @@ const (
 	rolePlatform = "the platform"
 )
 
-// findPause returns the pause of the zone or class, or zero. It precedes faults, which nobody looks for meanwhile.
+// findPause returns the pause of the zone or class, or zero. A pause precedes faults, since no provider is asked.
 func (f *Facts) findPause(of *ClassFacts) Judgement {
 	if f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
 		return newCause(v1alpha1.ReasonPaused, "the zone is paused, so changes are stored and not delivered", roleOwner,
@@ -72,13 +72,15 @@ func awaitClass(class string, before *metav1.Condition, since time.Time) Judgeme
 // findsServers is the next step for a faulty server, without its name (S6.17).
 const findsServers = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
 
-func (f *Facts) findDeadController() Judgement {
-	ended := f.Processes.Controller.Ended
-	if ended.IsZero() {
+func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
+
+// JudgeController returns the cause NoController, or zero.
+func JudgeController(life heartbeat.Life) Judgement {
+	if life.Ended.IsZero() {
 		return Judgement{}
 	}
-	return newCause(v1alpha1.ReasonNoController, "no controller has worked since "+formatTime(ended)+", so changes are stored and not "+
-		"delivered", rolePlatform, "starts the process controller")
+	return newCause(v1alpha1.ReasonNoController, "no controller has worked since "+formatTime(life.Ended)+", so changes are stored and "+
+		"not delivered", rolePlatform, "starts the process controller")
 }
 func newCause(reason, what, role, step string) Judgement {
 	return Judgement{metav1.ConditionUnknown, reason, what + "; " + role + " " + step}

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// S7.12: Zone and Record name the same cause, the first of several: a mass deletion, the pause of the zone, a fault of a
-// class that is not paused, the pause of a class, no controller, no primary, a class without a fault.
+// S7.12: Zone and Record name the same cause, the first of several: a mass deletion, the pause of the zone, a fault of
+// an active class, the pause of a class, no controller, no primary, a class without a fault.
 func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 	ended := heartbeat.Life{Ended: time.Date(2026, 11, 27, 2, 41, 7, 0, time.UTC)}
 	long := time.Now().Add(-time.Hour)
@@ -123,7 +123,8 @@ func TestCauses_ofAZoneThatAPausedClassHas_S7_12(t *testing.T) {
 			f.Remains[0].Paused = paused
 			ofRecord, _, _ := ProgressOf(f).Judge(&v1alpha1.Record{Status: v1alpha1.RecordStatus{Serial: 7}})
 			for of, j := range map[string]Judgement{"Zone": JudgeZone(f), "Record": ofRecord} {
-				if got := string(j.Status) + " " + j.Reason; got != want || !strings.Contains(j.Message, "not withdrawn from class second") {
+				got := string(j.Status) + " " + j.Reason
+				if got != want || !strings.Contains(j.Message, "not withdrawn from class second") {
 					t.Errorf("deleted: %v: the %s says %s: %s, want %s", deleted != nil, of, got, j.Message, want)
 				}
 			}

@@ -197,7 +197,7 @@ func TestCauses_S7_12(t *testing.T) {
 	}
 }
 
-// S7.12: Zone and Record name the pause, not the fault of a server that nobody asks meanwhile.
+// S7.12: Zone and Record name the pause before the fault of a server.
 func TestCauses_ofAPauseDuringAFault_S7_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(t)
