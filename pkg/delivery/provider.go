@@ -57,7 +57,7 @@ type Abilities struct {
 
 // Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
 // (F22). The first call records the intent. Each call waits for the class's rate limit, so each call to the provider
-// needs its own, with the method's ctx: the timeout of a single call would run during the wait.
+// needs its own, with the method's ctx.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the

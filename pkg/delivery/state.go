@@ -25,7 +25,7 @@ type State struct {
 	// RRsets may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is the first confirmation of Serial, DriftCheckTime of the last comparison, stored only with other changes.
+	// SyncTime is the first confirmation of Serial, DriftCheckTime the last comparison, stored only with other changes.
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server

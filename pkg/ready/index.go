@@ -142,7 +142,7 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 }
 
 // WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
-// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged all the same.
+// reports the first lists, except of Bind9Clusters, whose APIService may be absent.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	all := func(*v1alpha1.Zone) bool { return true }
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {

@@ -17,8 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force, which decides Ready of each Record (S6.13). Comparing two
-// shows the Records to judge again (RevokesReady, NewlyMissing, Same).
+// Progress is the delivery of a zone by all classes in force, which decides Ready of each Record (S6.13).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress

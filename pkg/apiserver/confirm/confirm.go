@@ -25,9 +25,8 @@ import (
 
 const (
 	workers = 4
-	// wrongRate and otherRate bound the writes in a second of unchanged Records, such as all Records of a zone whose
-	// class ends, moves or fails: wrongRate to end a wrong Ready. At 1 to 2 KB a write both are below a namespace's
-	// budget (S9.2).
+	// wrongRate and otherRate bound the writes in a second of unchanged Records: wrongRate to end a wrong Ready. At 1
+	// to 2 KB a write both are below a namespace's budget (S9.2).
 	wrongRate = 1000
 	otherRate = 500
 	burst     = 1000

@@ -14,7 +14,5 @@
 //
 // Out of scope: providers, and the choice of the classes in force (package ready).
 //
-// Read first: confirm.go runs the elected server, write.go writes a zone's Records, cause.go names why they wait,
-// tracker.go tracks waiting Records, leader.go has the state, lag.go counts for a dead controller, tally.go waiting
-// Records.
+// Read first: confirm.go, write.go, cause.go, tracker.go, leader.go, lag.go and tally.go.
 package confirm

@@ -183,7 +183,7 @@ type clusterFacts struct {
 	err     error
 }
 
-// countServers also counts, of each role, the servers that neither leave nor change.
+// countServers also counts each role's servers without changes.
 func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount, stable map[*bind9.ServerCount]int32) {
 	spec := &w.cluster.Spec
 	counts = map[bind9.Role]*bind9.ServerCount{
@@ -217,7 +217,7 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	status.Primaries, status.Secondaries = *counts[bind9.RolePrimary], *counts[bind9.RoleSecondary]
 	status.TSIGKey = rotation(&w.keys.TransferKeys, w.cluster.Spec.TSIGKey)
 	desired := sumCounts(status.Primaries, status.Secondaries, *counts[bind9.RoleSigner]).Desired
-	var ready, rolledOut, surplus int32 // of a role, none stands for another role's
+	var ready, rolledOut, surplus int32
 	for _, one := range counts {
 		ready += min(one.Ready, one.Desired)
 		rolledOut += min(stable[one], one.Desired)

@@ -92,7 +92,7 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 }
 
 // passSecondary completes the message of reason SerialBehind or ContentDiffers. It returns the sighting past which the
-// API server is to raise the serial; zero for none, or if asked, the last such request, was for this sighting.
+// API server is to raise the serial; zero for none, or for that in asked, the last request.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

@@ -26,8 +26,7 @@ import (
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: a redirected class
-// must not keep former confirmations. A changed Secret makes another provider. Errors are *delivery.Error; errors of
-// GetSecret are returned unchanged.
+// must not keep former confirmations. Errors are *delivery.Error; errors of GetSecret are returned unchanged.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
 type GetSecret func(namespace, name string) (map[string][]byte, error)

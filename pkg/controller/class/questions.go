@@ -41,8 +41,7 @@ func (q *questions) setNumber(name string, n int) {
 }
 
 // findInterval returns the shortest interval for a class's queries. DNSClasses share allPerSecond by number of queries.
-// Of the share of Bind9Clusters, half is split equally among namespaces and half by number, so that each namespace has
-// at least half of an equal share.
+// Of the share of Bind9Clusters, half is split equally among namespaces and half by number.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

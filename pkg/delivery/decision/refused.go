@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
-// nevertheless. If the provider may have earlier data in place of each unlisted RRset, those RRsets are among the
-// changes since From (Unlisted). Otherwise From is 0, and a worker that loads the state writes the whole zone once. A
-// worker with all refused RRsets in memory retries few in an attempt: a change of the zone need not wait for all.
+// A provider may refuse more RRsets of a zone than an Intent lists (attack 8); the rest is confirmed. If the provider
+// may have earlier data of each unlisted RRset, they are among the changes since From (Unlisted). Otherwise From is 0,
+// and a worker that loads the state writes the whole zone once. A worker with all refused RRsets in memory retries few
+// in an attempt.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256

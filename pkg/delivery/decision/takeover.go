@@ -55,8 +55,8 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {
 		// The other worker may still be calling the server. If its delivery began and ends at the same serial, late
-		// calls write that serial's content, and only later changes need a repeat. Frequent failures would postpone a
-		// repeat forever, so it is scheduled only once.
+		// calls write that serial's content, and only later changes need a repeat. Frequent failures must not postpone
+		// the repeat.
 		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

@@ -174,8 +174,7 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 }
 
 // FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil if there is an intent,
-// or the changes are unknown. once is true if no RRset changed more than once: late writes of the worker then have the
-// present content.
+// or the changes are unknown. once is true if no RRset changed more than once.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {

@@ -171,8 +171,7 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 }
 
 // Health asks the server for the last delivered zone's SOA; a signed answer proves that the server accepts the TSIG
-// key. Before the first delivery, it asks for the root's SOA. The server's refusal may precede the check of the key,
-// and is ErrNotProven.
+// key. Before the first delivery it asks for the root's, whose refusal may precede the check of the key: ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last

@@ -317,8 +317,8 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues from the state of a class with the same target. It returns false to end the attempt, if that
-// class is at work or the Store failed.
+// inheritState continues from a class with the same target. It returns false if that class is at work or the Store
+// failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {

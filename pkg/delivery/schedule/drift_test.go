@@ -89,8 +89,8 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	}
 }
 
-// A server that lost a confirmed zone causes an immediate comparison of every zone of its class, at most one a minute. It
-// delays another server's by seconds, and no loss is forgotten.
+// A server without a confirmed zone causes an immediate comparison of every zone of its class, one a minute. Another
+// server's follows after seconds, and no loss is forgotten.
 func TestLoop_serverThatLostAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -122,7 +122,7 @@ func TestLoop_serverThatLostAZone(t *testing.T) {
 	})
 }
 
-// After a loss the zones confirmed last are compared first: an old disk lacks these.
+// After a loss the zones confirmed last are compared first: no old disk has them.
 func TestLoop_comparesTheLatestZonesFirst(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()

@@ -266,18 +266,18 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval separates the rounds of comparisons that a server causes, since several machines at an address may answer
-// in turns; lostPause separates those of a class.
+// lostInterval separates a server's rounds of comparisons, since several machines at an address may answer in turns,
+// lostPause a class's.
 const lostInterval, lostPause = time.Minute, 3 * time.Second
 
-// losses has servers of a class: those that wait for a round, and the last round of each.
+// losses has the servers waiting for a round of comparisons, and each server's last round.
 type losses struct {
 	waiting map[string]bool
 	rounds  map[string]time.Time
 	last    time.Time
 }
 
-// beginRound returns the servers that lost a zone; nil if the next round is not due.
+// beginRound returns the waiting servers; nil if no round is due.
 func (o *losses) beginRound(lost []string, now time.Time) []string {
 	for _, server := range lost {
 		o.waiting[server] = true
@@ -298,7 +298,7 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	return nil
 }
 
-// AskLast compares each zone of the class at once if a server has lost a zone, those confirmed last first.
+// AskLast compares each zone of the class at once if a server has lost a zone.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -437,7 +437,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// enqueueClass has the zones confirmed last first, since an old disk lacks these. mu is held.
+// The zones confirmed last come first: no old disk has them. mu is held.
 func (l *Loop) enqueueClass(c *knownClass) {
 	var items []*item
 	for _, z := range l.zones {

@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold reserves the zone name of a stored delivery in its class, or with a zero State frees the name. Call Hold before
-// Run for each stored delivery, and later after each write of another worker. It has no effect while the Loop itself
-// works on the delivery. The earlier delivery has precedence for a name; id decides between equal times.
+// Hold reserves the zone name of a stored delivery in its class; a zero State frees the name. Call Hold before Run for
+// each stored delivery, and after each write of another worker; a call has no effect while the Loop works on the
+// delivery. The earlier delivery has precedence, id decides between equal times.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,8 +52,8 @@ func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	expect("withdrawn")
 }
 
-// An old disk lacks the last changes: a later comparison or repair of another zone replaces the zone that changed last no
-// more than before a restart, after which comparisons find that zone.
+// An old disk lacks the last changes: comparisons and repairs of another zone do not replace the last changed zone, and
+// comparisons find it after a restart.
 func TestAskLast_asksForTheLastChange(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -392,7 +392,8 @@ func TestProvider_writesAfterRemovalsWithinAQuota(t *testing.T) {
 		})
 		plan := planOf(makeRRset("a", rdata.A, "192.0.2.1"), makeRRset("b", rdata.A, "192.0.2.1"), makeRRset("c", rdata.A, "192.0.2.1"))
 		for _, owner := range []string{"y", "z"} {
-			plan.Changes = append(plan.Changes, delivery.Change{Before: makeRRset(owner, rdata.A, "192.0.2.1"), After: makeRRset(owner, rdata.A)})
+			plan.Changes = append(plan.Changes, delivery.Change{Before: makeRRset(owner, rdata.A, "192.0.2.1"),
+				After: makeRRset(owner, rdata.A)})
 		}
 		report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence)
 		if err != nil || !slices.Equal(failedNames(report), []string{"c QuotaExceeded"}) || !held["a"] || !held["b"] {

@@ -33,8 +33,8 @@ func (s *server) describeReady(t *testing.T, names ...string) (text string) {
 	return text
 }
 
-// S6.13: a BIND from an old disk answers old values. The Records that changed since are not Ready after seconds, and only
-// they, though another zone was compared last, and they are Ready when BIND has the values again.
+// S6.13: a BIND from an old disk answers old values. After seconds the Records changed since are not Ready, and no
+// others, though another zone was compared last; they are Ready when BIND has the values again.
 func TestRecordsAreNotReadyWhileAServerAnswersOldValues_S6_13(t *testing.T) {
 	ctx := subject.Within(t, 4*time.Minute)
 	s := startServer(t)
@@ -45,7 +45,8 @@ func TestRecordsAreNotReadyWhileAServerAnswersOldValues_S6_13(t *testing.T) {
 	for object, zone := range map[string]string{"early": "org", "late": "org", "other": "net"} {
 		s.makeRecord(t, object, object+".example."+zone+".", "first")
 	}
-	secondaries := []rig.SecondaryZone{{Zone: "example.org.", Primary: s.dns, Key: red.Name}, {Zone: "example.net.", Primary: s.dns, Key: red.Name}}
+	secondaries := []rig.SecondaryZone{{Zone: "example.org.", Primary: s.dns, Key: red.Name},
+		{Zone: "example.net.", Primary: s.dns, Key: red.Name}}
 	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Addr: at, Keys: []rig.TSIGKey{red}, Secondaries: secondaries}))(t)
 	for _, object := range []string{"early", "late", "other"} {
 		s.waitForReady(t, object)
@@ -90,7 +91,8 @@ func TestRecordsAreNotReadyWhileAServerAnswersOldValues_S6_13(t *testing.T) {
 	if elapsed > 20*time.Second { // 5 s, and a loaded machine
 		t.Errorf("taken back after %s", elapsed)
 	}
-	if text := s.describeReady(t, "early", "late", "other"); text != "early True Delivered; late Unknown ServerWentBack; other True Delivered; " {
+	const want = "early True Delivered; late Unknown ServerWentBack; other True Delivered; "
+	if text := s.describeReady(t, "early", "late", "other"); text != want {
 		t.Error(text)
 	}
 
