@@ -266,7 +266,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		s.ledger.PreviewDelegation)); err != nil {
 		return err
 	}
-	deliveries, err := delivery.NewKind(delivery.Config{Authorizer: s.authorizer,
+	deliveries, err := delivery.NewKind(delivery.Config{Authorizer: s.authorizer, Stale: s.inventory.ExplainStale,
 		Zones: func() rest.Getter { return paths["zones"].(rest.Getter) }}).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err

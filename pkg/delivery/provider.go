@@ -35,8 +35,8 @@ type Provider interface {
 	// Health returns nil if the provider accepts the credentials. If the answer does not show that, the error wraps
 	// ErrNotProven.
 	Health(ctx context.Context) error
-	// AskLast asks each server for the zone that it confirmed last, and returns the servers without that serial, once
-	// until they confirm again: they may have lost other zones, too. Nil if servers do not fetch zones.
+	// AskLast asks each server for its zone that changed last. A server without that serial may have lost other zones,
+	// too, and is returned, once until it confirms again. Nil if servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
 	Abilities() Abilities
 	Close() error
@@ -102,11 +102,13 @@ type Plan struct {
 	UID    string
 	Serial serial.Serial
 	Hash   string
-	// Since is the last confirmed serial; 0 for none, or for unknown Changes.
-	Since serial.Serial
-	SOA   RRset
-	// Changes are the RRsets that differ between Since and Serial, in canonical order; empty if only the serial
-	// differs. Nil means unknown: the whole zone is compared or written, and other RRsets at the provider stay.
+	// Since is the last confirmed serial, at the time Confirmed; 0 for none, or for unknown Changes.
+	Since     serial.Serial
+	Confirmed time.Time
+	SOA       RRset
+	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown: the whole
+	// zone is compared or written, and other RRsets at the provider stay. If empty but not nil, only the serial
+	// differs.
 	Changes []Change
 	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset neither Before nor After
 	// may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed and History.

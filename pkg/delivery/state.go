@@ -25,7 +25,7 @@ type State struct {
 	// RRsets may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is the time of the confirmation, DriftCheckTime of the last comparison, stored only with other changes.
+	// SyncTime is the first confirmation of Serial, DriftCheckTime the last comparison, stored only with other changes.
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
@@ -79,6 +79,17 @@ func (s State) Behind() (names []string) {
 // disk.
 func (s State) WentBack(server Server) bool {
 	return server.Err == nil && server.Serial != 0 && s.Serial != 0 && s.Serial.Ahead(server.Serial)
+}
+
+// Served returns the earliest serial that a server answers, or Serial if none went back.
+func (s State) Served() serial.Serial {
+	least := s.Serial
+	for _, server := range s.Servers {
+		if s.WentBack(server) && least.Ahead(server.Serial) {
+			least = server.Serial
+		}
+	}
+	return least
 }
 
 // Intent announces a worker's writes (lease.PassFence).

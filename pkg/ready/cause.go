@@ -4,6 +4,7 @@
 package ready
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,17 +23,26 @@ const (
 	rolePlatform = "the platform"
 )
 
-// findCause returns why a class has not confirmed a zone yet; zero if unknown.
-func (f *Facts) findCause(of *ClassFacts) Judgement {
-	switch {
-	case f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true":
+// findPause returns the pause of the zone or class, or zero. A pause precedes faults, since no provider is asked.
+func (f *Facts) findPause(of *ClassFacts) Judgement {
+	if f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
 		return newCause(v1alpha1.ReasonPaused, "the zone is paused, so changes are stored and not delivered", roleOwner,
 			"removes the annotation "+v1alpha1.AnnotationPaused)
-	case of.Paused:
-		return newCause(v1alpha1.ReasonClassPaused, of.Class+": the class is paused, so changes are stored and not delivered", rolePlatform,
-			"sets spec.paused of the class to false")
 	}
-	if cause := f.findDeadController(); cause.Status != "" {
+	return of.findPause(of.Class)
+}
+
+func (f *ClassFacts) findPause(prefix string) Judgement {
+	if !f.Paused {
+		return Judgement{}
+	}
+	return newCause(v1alpha1.ReasonClassPaused, prefix+": the class is paused, so changes are stored and not delivered", rolePlatform,
+		"sets spec.paused of the class to false")
+}
+
+// findCause returns why a class has not confirmed a zone yet; zero if unknown.
+func (f *Facts) findCause(of *ClassFacts) Judgement {
+	if cause := cmp.Or(f.findPause(of), f.findDeadController()); cause.Status != "" {
 		return cause
 	}
 	if ended := f.Processes.Primary.Ended; of.Fetched && !ended.IsZero() {
@@ -62,13 +72,15 @@ func awaitClass(class string, before *metav1.Condition, since time.Time) Judgeme
 // stepFindServer leaves out the faulty server's name (S6.17).
 const findsServers = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
 
-func (f *Facts) findDeadController() Judgement {
-	ended := f.Processes.Controller.Ended
-	if ended.IsZero() {
+func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
+
+// JudgeController returns the cause NoController, or zero.
+func JudgeController(life heartbeat.Life) Judgement {
+	if life.Ended.IsZero() {
 		return Judgement{}
 	}
-	return newCause(v1alpha1.ReasonNoController, "no controller has worked since "+formatTime(ended)+", so changes are stored and not "+
-		"delivered", rolePlatform, "starts the process controller")
+	return newCause(v1alpha1.ReasonNoController, "no controller has worked since "+formatTime(life.Ended)+", so changes are stored and "+
+		"not delivered", rolePlatform, "starts the process controller")
 }
 func newCause(reason, what, role, step string) Judgement {
 	return Judgement{metav1.ConditionUnknown, reason, what + "; " + role + " " + step}

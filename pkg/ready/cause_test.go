@@ -13,11 +13,13 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// S7.12: Zone and Record name the same cause, the first of several: a fault of a class, a mass deletion, the pause of
-// the zone, that of a class, no controller, no primary, a class without a fault.
+// S7.12: Zone and Record name the same cause, the first of several: a mass deletion, the pause of the zone, a fault of
+// an active class, the pause of a class, no controller, no primary, a class without a fault.
 func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 	ended := heartbeat.Life{Ended: time.Date(2026, 11, 27, 2, 41, 7, 0, time.UTC)}
 	long := time.Now().Add(-time.Hour)
@@ -36,10 +38,22 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 		{"no primary", func(f *Facts) { f.Processes.Primary = ended }, "Unknown NoPrimary", "the platform starts the process primary"},
 		{"no primary is needed", func(f *Facts) { f.Processes.Primary, f.Classes[1].Fetched = ended, false }, "Unknown Pending", ""},
 		{"unsure", func(f *Facts) { f.Processes.Controller.Unsure = true }, "Unknown Pending", ""},
-		{"a fault", func(f *Facts) {
-			pauseZone(f)
-			f.Classes[1].Message = string(delivery.ReasonServerUnreachable)
+		{"a fault", failClass, "False ServerUnreachable", ""},
+		{"a fault of the class", func(f *Facts) { f.Classes[1].Message = string(delivery.ReasonServerUnreachable) },
+			"False ServerUnreachable", ""},
+		{"paused with a fault", func(f *Facts) { pauseZone(f); failClass(f) }, "Unknown Paused", "the zone's owner removes"},
+		{"a paused class with a fault", func(f *Facts) { failClass(f); f.Classes[1].Paused = true }, "Unknown ClassPaused",
+			"the platform sets"},
+		{"a paused class beside a fault", func(f *Facts) {
+			failClass(f)
+			f.Classes[0].State.Serial, f.Classes[0].Paused = 8, true
 		}, "False ServerUnreachable", ""},
+		{"an RRset refused before the pause", func(f *Facts) {
+			pauseZone(f)
+			f.Classes[1].State = makeState(9, delivery.False, delivery.ReasonValidationFailed)
+			f.Classes[1].State.Failed, f.Classes[1].State.Refused = 1, []delivery.Failure{{Name: name.MustParse("www.example.org."),
+				Type: rdata.A, Err: delivery.Errorf(delivery.ReasonValidationFailed, "no")}}
+		}, "False ValidationFailed", ""},
 		{"held", func(f *Facts) { pauseZone(f); holdZone(f) }, "False MassDeletion", ""},
 		{"late", func(f *Facts) { f.Since = long }, "Unknown AwaitsClass", "the platform finds the server"},
 		{"went back", func(f *Facts) { f.Classes[1].State.Ready.Reason = delivery.ReasonServerWentBack }, "Unknown ServerWentBack",
@@ -55,7 +69,7 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 		})
 		f.Classes[1].Fetched = true
 		test.change(f)
-		record := &v1alpha1.Record{Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 9}}
+		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 9}}
 		setUnknown(&record.Status.Conditions, v1alpha1.ReasonPending, long)
 		progress := ProgressOf(f)
 		progress.since = f.Since
@@ -87,6 +101,33 @@ func TestCauses_stayWhileUnsure(t *testing.T) {
 		j := JudgeZone(f)
 		if _, _, decided := ProgressOf(f).Judge(record); decided != (reason == v1alpha1.ReasonPaused) || decided != (j.Status != "") {
 			t.Errorf("%s: the Record is judged: %v, the Zone: %+v", reason, decided, j)
+		}
+	}
+}
+
+func failClass(f *Facts) {
+	f.Classes[1].State = makeState(8, delivery.False, delivery.ReasonServerUnreachable)
+	f.Classes[1].Message = string(delivery.ReasonServerUnreachable)
+}
+
+// A paused class withdraws nothing, whatever its server.
+func TestCauses_ofAZoneThatAPausedClassHas_S7_12(t *testing.T) {
+	now := metav1.Now()
+	for _, deleted := range []*metav1.Time{nil, &now} {
+		zone := aZone()
+		zone.DeletionTimestamp = deleted
+		f := factsOf(zone, InForce{Classes: []string{"first", "second"}}, map[string]delivery.State{})
+		failClass(f)
+		f.Remains, f.Classes, f.Force = f.Classes[1:], nil, InForce{}
+		for paused, want := range map[bool]string{false: "False ServerUnreachable", true: "Unknown ClassPaused"} {
+			f.Remains[0].Paused = paused
+			ofRecord, _, _ := ProgressOf(f).Judge(&v1alpha1.Record{Status: v1alpha1.RecordStatus{Serial: 7}})
+			for of, j := range map[string]Judgement{"Zone": JudgeZone(f), "Record": ofRecord} {
+				got := string(j.Status) + " " + j.Reason
+				if got != want || !strings.Contains(j.Message, "not withdrawn from class second") {
+					t.Errorf("deleted: %v: the %s says %s: %s, want %s", deleted != nil, of, got, j.Message, want)
+				}
+			}
 		}
 	}
 }

@@ -6,11 +6,11 @@
 //
 // Guarantees: (1) A class is in force if the class is for the zone's namespace and view, and the zone names the class,
 // or names none and the class is a default class. (2) Ready is a function of the objects: a confirmation of another
-// target, or of a class not in force, makes nothing Ready (S6.13). (3) Tenants read the kind of a class's fault, no
-// words of its provider (S6.17).
+// target, of a class not in force, or lost by a server, makes nothing Ready (S6.13). (3) Tenants read the kind of a
+// class's fault, no words of its provider (S6.17).
 //
 // Out of scope: the delivery of zones, and writes of conditions.
 //
-// Read first: lag.go, index.go, then progress.go (Ready of Records), judge.go (of their Zone), cause.go (the causes of
-// Pending), stalled.go, state.go (the form of a Delivery), public.go (words for tenants), inforce.go and frozen.go.
+// Read first: lag.go, index.go, progress.go, judge.go, cause.go, stalled.go, state.go, public.go, inforce.go and
+// frozen.go.
 package ready

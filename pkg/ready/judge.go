@@ -77,6 +77,14 @@ func (f ClassFacts) findFault() Judgement {
 	return Judgement{}
 }
 
+// findFault returns zero if the zone or class is paused.
+func (f *Facts) findFault(of *ClassFacts) Judgement {
+	if f.findPause(of).Status != "" {
+		return Judgement{}
+	}
+	return of.findFault()
+}
+
 // Judgement is a condition Ready; the zero value leaves the condition.
 type Judgement struct {
 	Status          metav1.ConditionStatus
@@ -147,19 +155,21 @@ func JudgeZone(f *Facts) Judgement {
 	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range f.Classes {
 		state := &of.State
+		confirmed := of.Known && state.Serial != 0 && int64(state.Serial) == zone.Status.Serial
+		refuses := confirmed && state.Failed > 0 && !state.FailedWhole
 		switch {
 		case of.Known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
 			return Judgement{} // the cached Zone is older than the delivered zone; its event is on the way
-		case of.Known && state.Ready.Status == delivery.False:
+		case of.Known && state.Ready.Status == delivery.False && (refuses || f.findPause(&of).Status == ""):
 			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
 				ShortenMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
-		case !of.Known || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
+		case !confirmed || state.Ready.Status != delivery.True:
 			if waits.Status == "" || waits == pending {
 				waits = cmp.Or(f.findCause(&of), pending)
 			}
 			awaits = cmp.Or(awaits, awaitClass(of.Class, ReadyOf(zone.Status.Conditions), f.Since))
 			if !of.Known || state.Error == nil {
-				if fault := of.findFault(); fault.Status != "" {
+				if fault := f.findFault(&of); fault.Status != "" {
 					return fault
 				}
 			}
@@ -186,14 +196,19 @@ func (f *Facts) unlessStays(j Judgement) Judgement {
 	return j
 }
 
+const notWithdrawn = "not withdrawn from class "
+
 // findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; else zero.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.Remains {
+		if pause := of.findPause(notWithdrawn + of.Class); pause.Status != "" {
+			return pause
+		}
 		fault := of.findFault()
 		if fault.Status == "" {
 			continue
 		}
-		fault.Message = "not withdrawn from class " + fault.Message
+		fault.Message = notWithdrawn + fault.Message
 		if f.Zone.DeletionTimestamp != nil {
 			fault.Message += "; the Zone is removed after that, or at once with spec.deletionPolicy: Retain if the class allows it"
 		}

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/must"
 )
 
 func aClass(name string, change func(*v1alpha1.DNSClass)) *v1alpha1.DNSClass {
@@ -309,6 +310,38 @@ func TestStatusFor_saysThatAServerWentBack(t *testing.T) {
 	of := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	if of.Status != metav1.ConditionUnknown || !strings.Contains(of.Message, "it went back; the platform finds the server") {
 		t.Errorf("%+v", of)
+	}
+}
+
+// Records that changed after the serial to which a server went back are not Ready: the server answers old values. The
+// Delivery alone decides, as in the API server.
+func TestJudge_takesReadyBackFromASerialOn_S6_13(t *testing.T) {
+	state := makeState(7, delivery.Unknown, delivery.ReasonServerWentBack)
+	for _, test := range []struct {
+		servers []delivery.Server
+		want    map[int64]string
+	}{
+		{[]delivery.Server{{Name: "old", Serial: 4}, {Name: "older", Serial: 3}, {Name: "current", Serial: 7}},
+			map[int64]string{3: "True Delivered", 4: "Unknown ServerWentBack", 7: "Unknown ServerWentBack"}},
+		{[]delivery.Server{{Name: "silent", Err: delivery.Errorf(delivery.ReasonServerUnreachable, "no answer")}, {Name: "none"}},
+			map[int64]string{3: "True Delivered", 7: "True Delivered"}},
+	} {
+		state.Servers = test.servers
+		one := &v1alpha1.Delivery{Status: StatusFor("public", state, nil)}
+		one.Status.FQDN = "example.org."
+		stored := must.Get(StateOf(one))(t)
+		progress := ProgressOf(factsOf(aZone(), InForce{Classes: []string{"public"}}, map[string]delivery.State{"public": stored}))
+		current := ProgressOf(factsOf(aZone(), InForce{Classes: []string{"public"}}, map[string]delivery.State{
+			"public": makeState(7, delivery.True, delivery.ReasonDelivered)}))
+		if got := progress.RevokesReady(current); got != (test.want[7] != "True Delivered") {
+			t.Errorf("%v: Ready Records are judged again: %v", test.servers, got)
+		}
+		for at, want := range test.want {
+			record := &v1alpha1.Record{Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: at}}
+			if j, _, _ := progress.Judge(record); string(j.Status)+" "+j.Reason != want {
+				t.Errorf("%v: a Record of serial %d is %s %s, want %s", test.servers, at, j.Status, j.Reason, want)
+			}
+		}
 	}
 }
 

@@ -17,8 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force, which decides Ready of each Record (S6.13). Comparing two
-// shows the Records to judge again (RevokesReady, NewlyMissing, Same).
+// Progress is the delivery of a zone by all classes in force, which decides Ready of each Record (S6.13).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
@@ -135,7 +134,7 @@ func progressOf(f *Facts) *Progress {
 	var least serial.Serial
 	for i := range f.Classes {
 		known := &f.Classes[i]
-		of := classProgress{class: known.Class, serial: known.State.Serial, fault: known.findFault(), cause: f.findCause(known)}
+		of := classProgress{class: known.Class, serial: known.State.Served(), fault: f.findFault(known), cause: f.findCause(known)}
 		if f.Frozen {
 			of.fault = frozen
 		}

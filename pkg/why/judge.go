@@ -236,13 +236,13 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 		j.add(KindClass, of, OK, "has confirmed serial %d", s.Serial)
 	case delivered:
 		j.add(KindClass, of, Unknown, "not in force: the zone is withdrawn from it, or it is new")
+	case j.Zone.Classes[of] != nil && j.Zone.Classes[of].Spec.Paused:
+		j.add(KindClass, of, Waits, "the class is paused; it has confirmed serial %d", s.Serial).
+			because(v1alpha1.ReasonClassPaused, reasons.OfReady)
 	case s.Error != nil:
 		since := s.Error.Timestamp.UTC().Format("15:04:05Z on 2 January")
 		j.add(KindClass, of, Fails, "%s, since %s; confirmed is serial %d", s.Error.Message, since, s.Serial).
 			because(s.Error.Reason, reasons.OfReady)
-	case j.Zone.Classes[of] != nil && j.Zone.Classes[of].Spec.Paused:
-		j.add(KindClass, of, Waits, "the class is paused; it has confirmed serial %d", s.Serial).
-			because(v1alpha1.ReasonClassPaused, reasons.OfReady)
 	default:
 		j.add(KindClass, of, Waits, "has confirmed serial %d, not %d yet", s.Serial, want).because(v1alpha1.ReasonPending, reasons.OfReady)
 	}

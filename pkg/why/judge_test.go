@@ -123,6 +123,11 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			delayRecord(f, "Unknown", "ClassPaused", "public: the class is paused; the platform ...")
 		},
 			"Class public Waits ClassPaused Platform", "the class is paused"},
+		{"a class with a fault is paused", func(f *Facts) {
+			delayRecord(f, "Unknown", "ClassPaused", "public: the class is paused; the platform ...")
+			f.Zone.Deliveries[0].Status.Error = failed
+			f.Zone.Classes = map[string]*v1alpha1.DNSClass{"public": {Spec: v1alpha1.DNSClassSpec{Paused: true}}}
+		}, "Class public Waits ClassPaused Platform", "the class is paused"},
 		{"no controller", func(f *Facts) { delayRecord(f, "Unknown", "NoController", "no controller has worked since noon") },
 			"Class public Waits NoController Platform", "since noon"},
 		{"no primary", func(f *Facts) { delayRecord(f, "Unknown", "NoPrimary", "public: none has worked") },

@@ -365,6 +365,7 @@ func (w *world) editNamed(zone, former, text string) {
 
 func (w *world) deadController() fault {
 	words := makeWords("controller", "NoController", "KubizoneProcessEnded controller")
+	words[inConditions] = "(?s)Ready=Unknown NoController.*Delivery=Unknown NoController: no controller has worked since"
 	words[inDoctor] = "(?s)processes: no replica works: controller.* " +
 		"Deployment .*kubizone-controller wants 0 replicas.*NEXT: .*kubectl scale"
 	return fault{name: "controller dead", zone: "controller", begin: func() { w.endProcess("controller"); w.changeRecord("controller") },

@@ -8,6 +8,7 @@ package oncall
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,19 +52,28 @@ func (w *world) runClient(arguments ...string) (out string, err error) {
 	return text.String(), err
 }
 
-// readConditions returns those of a Zone and its Record, or the error of kube-apiserver.
+// readConditions returns those of a Zone and its Record, and kubectl get deliveries, or the error of kube-apiserver.
 func (w *world) readConditions(zone string) string {
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
 	defer cancel()
 	api := w.kubizone.KubizoneV1alpha1()
 	of, noZone := api.Zones(namespaceOf(zone)).Get(ctx, zone, metav1.GetOptions{})
 	record, noRecord := api.Records(team).Get(ctx, "www-"+zone, metav1.GetOptions{})
-	if err := errors.Join(noZone, noRecord); err != nil {
+	table := &metav1.Table{}
+	deliveries, noTable := api.RESTClient().Get().Resource("deliveries").Namespace(namespaceOf(zone)).
+		Param("fieldSelector", "spec.zone.name="+zone).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
+	if noTable == nil {
+		noTable = json.Unmarshal(deliveries, table)
+	}
+	if err := errors.Join(noZone, noRecord, noTable); err != nil {
 		return err.Error()
 	}
 	var text strings.Builder
 	for _, c := range slices.Concat(of.Status.Conditions, record.Status.Conditions) {
 		fmt.Fprintf(&text, "%s=%s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+	}
+	for _, row := range table.Rows {
+		fmt.Fprintf(&text, "Delivery=%v %v\n", row.Cells[4], row.Cells[7])
 	}
 	return text.String()
 }

@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/heartbeat"
+	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/version"
 )
 
@@ -43,6 +44,18 @@ func (r *Reader) Run(ctx context.Context) error {
 		r.Processes.Run(ctx)
 	}
 	return nil
+}
+
+// ExplainStale returns the cause NoController, or "".
+func (r *Reader) ExplainStale() string {
+	if r.Processes == nil {
+		return ""
+	}
+	cause := ready.JudgeController(r.Processes.LifeOf(heartbeat.Controller))
+	if cause.Status == "" {
+		return ""
+	}
+	return cause.Reason + ": " + cause.Message
 }
 
 // ReadStatus returns the present state.

@@ -183,21 +183,28 @@ type clusterFacts struct {
 	err     error
 }
 
-func (w *clusterFacts) countServers() map[bind9.Role]*bind9.ServerCount {
+// countServers also counts each role's servers without changes.
+func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount, stable map[*bind9.ServerCount]int32) {
 	spec := &w.cluster.Spec
-	counts := map[bind9.Role]*bind9.ServerCount{
+	counts = map[bind9.Role]*bind9.ServerCount{
 		bind9.RolePrimary:   {Desired: int32(replicas(spec.Primary))},
 		bind9.RoleSecondary: {Desired: int32(replicas(spec.Secondary))},
 		bind9.RoleSigner:    {Desired: int32(replicas(signers(w.cluster)))},
 	}
+	stable = map[*bind9.ServerCount]int32{}
 	for _, instance := range w.owned {
-		count := cmp.Or(counts[instance.Spec.Role], counts[bind9.RoleSecondary])
-		count.Current++
-		if meta.IsStatusConditionTrue(instance.Status.Conditions, bind9.ConditionReady) && instance.DeletionTimestamp == nil {
+		count, of := cmp.Or(counts[instance.Spec.Role], counts[bind9.RoleSecondary]), instance.Status.Conditions
+		if count.Current++; instance.DeletionTimestamp != nil {
+			continue
+		}
+		if meta.IsStatusConditionTrue(of, bind9.ConditionReady) {
 			count.Ready++
 		}
+		if !meta.IsStatusConditionTrue(of, bind9.ConditionProgressing) {
+			stable[count]++
+		}
 	}
-	return counts
+	return counts, stable
 }
 
 func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
@@ -206,16 +213,19 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
 		return s, status
 	}
-	counts := w.countServers()
+	counts, stable := w.countServers()
 	status.Primaries, status.Secondaries = *counts[bind9.RolePrimary], *counts[bind9.RoleSecondary]
 	status.TSIGKey = rotation(&w.keys.TransferKeys, w.cluster.Spec.TSIGKey)
-	all := sumCounts(status.Primaries, status.Secondaries, *counts[bind9.RoleSigner])
-	judgeCount(s, all.Desired, all.Ready)
+	desired := sumCounts(status.Primaries, status.Secondaries, *counts[bind9.RoleSigner]).Desired
+	var ready, rolledOut, surplus int32
+	for _, one := range counts {
+		ready += min(one.Ready, one.Desired)
+		rolledOut += min(stable[one], one.Desired)
+		surplus += max(0, one.Current-one.Desired)
+	}
+	judgeCount(s, desired, ready)
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
-	changes := all.Current != all.Desired
 	for _, instance := range w.owned {
-		changes = changes || instance.DeletionTimestamp != nil ||
-			meta.IsStatusConditionTrue(instance.Status.Conditions, bind9.ConditionProgressing)
 		for _, of := range instance.Status.Conditions {
 			switch {
 			case of.Type == bind9.ConditionConfigValid && of.Status == metav1.ConditionFalse:
@@ -232,8 +242,12 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	case w.keys.Other() != nil:
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are accepted: when all servers and the primary accept "+
 			"the next key, it signs and the former is removed")
-	case changes:
-		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d servers are rolled out", all.Current, all.Desired))
+	case surplus > 0 || rolledOut != desired:
+		text := fmt.Sprintf("%d of %d servers are rolled out", rolledOut, desired)
+		if surplus > 0 {
+			text += fmt.Sprintf(", %d leaving", surplus)
+		}
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, text)
 	default:
 		s.setHeld(w.keys.heldBy)
 	}

@@ -22,6 +22,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/heartbeat"
@@ -194,6 +195,36 @@ func TestCauses_S7_12(t *testing.T) {
 			})
 		})
 	}
+}
+
+// S7.12: Zone and Record name the pause before the fault of a server.
+func TestCauses_ofAPauseDuringAFault_S7_12(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOutage(t)
+		o.startProcess(heartbeat.Controller)
+		o.startProcess(heartbeat.Primary)
+		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonServerUnreachable) })
+		o.startController()
+		o.changeContent()
+		pauseZone := func(paused string) {
+			o.changeZone(func(zone *v1alpha1.Zone) { zone.Annotations = map[string]string{v1alpha1.AnnotationPaused: paused} })
+		}
+		o.passTime(time.Minute)
+		o.expectReady("False ServerUnreachable")
+		pauseZone("true")
+		o.passTime(time.Minute)
+		o.expectCause("Paused", "the zone's owner removes the annotation kubi.zone/paused")
+		pauseZone("false")
+		o.passTime(time.Minute)
+		o.expectReady("False ServerUnreachable")
+		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Paused = true })
+		o.passTime(time.Minute)
+		o.expectCause("ClassPaused", "the platform sets spec.paused of the class to false")
+		for _, end := range o.ends {
+			end()
+		}
+		o.stop()
+	})
 }
 
 func (o *outage) expectReady(want string) {

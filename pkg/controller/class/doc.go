@@ -17,6 +17,4 @@
 //	decide classes in force and Ready of a Zone (package ready), Ready of a class (health.go), whether a secondary
 //	 is ahead (behind.go)
 //	write to the Loop (zone.go, classes.go), status (status.go), Events (announce.go)
-//
-// zone.go and classes.go perform the steps; store.go keeps Deliveries.
 package class

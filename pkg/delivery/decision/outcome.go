@@ -198,7 +198,10 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 
 func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	f.Settled = true
-	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.Now, f.Identity
+	if next.Serial != plan.Serial {
+		next.SyncTime = f.Now
+	}
+	next.Serial, next.Hash, next.Holder = plan.Serial, plan.Hash, f.Identity
 	next.Ready = confirmedBy(&f.Class)
 	if report.Remains {
 		next.Ready.Message += remains

@@ -85,12 +85,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	}
 	changes, err := w.failKnownConflicts(ctx, w.dropServerOwned(changes))
 	if err == nil {
-		first, last := w.order.Divide(plan.Zone, changes)
-		if err = out.writeAll(ctx, first, plan.Changes == nil, 0); err == nil {
-			out.isolated = 0
-			err = out.writeAll(ctx, last, plan.Changes == nil, 0)
-		}
-		w.noteOrder(changes)
+		err = out.writeInOrder(ctx, changes, plan.Changes == nil)
 	}
 	report := delivery.Report{Failed: w.listFailures(), Proven: w.proven}
 	if err == nil {
@@ -110,12 +105,16 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	defer w.end()
 	held, err := w.fetchZone(ctx)
 	if err != nil {
-		return delivery.Report{}, w.explainMissingZone(ctx, err)
+		if err = w.explainMissingZone(ctx, err); delivery.AsError(err).Reason == delivery.ReasonZoneNotFound {
+			p.order.Forget(plan.Zone)
+		}
+		return delivery.Report{}, err
 	}
 	out := &write{work: w, revise: func(_ []delivery.Change, held contents) []delivery.Change { return w.findRemovals(held) }}
 	changes := w.findRemovals(held)
-	err = out.writeAll(ctx, changes, true, 0)
-	p.order.Forget(plan.Zone)
+	if err = out.writeInOrder(ctx, changes, true); err == nil && len(w.failed) == 0 {
+		p.order.Forget(plan.Zone)
+	}
 	p.mu.Lock()
 	delete(p.foreign, plan.UID)
 	if p.last == plan.Zone {

@@ -396,6 +396,31 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	}
 }
 
+// Attack 8: removals that the server refuses delay the others by a few attempts, though each attempt begins anew.
+func TestRemove_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
+	const denied = 200
+	text, lines := zoneText, []string{"ok 60 A 192.0.2.2"}
+	for n := range denied {
+		text += fmt.Sprintf("a%03d 60 IN A 192.0.2.66\n", n)
+		lines = append(lines, fmt.Sprintf("a%03d 60 A 192.0.2.66", n))
+	}
+	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &sha512, UpdateOwners: []string{"ok"},
+		Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: text + "ok 60 IN A 192.0.2.2\n", UpdateKey: sha512.Name}}}))(t)
+	s := server{"Knot", knot.Addr, sha512, knot.Log}
+	p := s.makeProvider(t)
+	for attempt := range 20 {
+		report, err := p.Remove(t.Context(), makeZone(t, lines...).planFull(1), passFence)
+		if err == nil && len(report.Failed) == 0 {
+			t.Fatal("the server refuses nothing")
+		}
+		if !slices.Contains(s.listRecords(t), "ok.example.org. 60 A 192.0.2.2") {
+			t.Logf("removed by attempt %d", attempt+1)
+			return
+		}
+	}
+	t.Error("the refused removals keep the other back")
+}
+
 // Promise 4: the same for a record that the server cannot parse, with an unsigned FORMERR.
 func TestDeliver_setsAsideWhatTheServerCannotRead(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})

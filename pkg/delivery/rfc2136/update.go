@@ -55,6 +55,17 @@ type write struct {
 	held     *contents
 }
 
+func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, seen bool) error {
+	first, last := w.order.Divide(w.plan.Zone, changes)
+	err := w.writeAll(ctx, first, seen, 0)
+	if err == nil {
+		w.isolated = 0
+		err = w.writeAll(ctx, last, seen, 0)
+	}
+	w.noteOrder(changes)
+	return err
+}
+
 // seen is true if Before of the changes is the server's content, not our last delivery; reviews counts transfers.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {

@@ -242,7 +242,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 }
 
 func (a *attempt) completePlan(plan *delivery.Plan) {
-	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.Servers
+	plan.CallTimeout, plan.Servers, plan.Confirmed = a.config.CallTimeout, a.memory.State.Servers, a.memory.State.SyncTime
 }
 
 // compareProvider returns true if a delivery must repair the provider's data.
@@ -319,8 +319,8 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues from the state of a class with the same target. It returns false to end the attempt, if that
-// class is at work or the Store failed.
+// inheritState continues from a class with the same target. It returns false if that class is at work or the Store
+// failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {

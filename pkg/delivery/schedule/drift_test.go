@@ -89,28 +89,62 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	}
 }
 
-// A server that lost a confirmed zone causes a single immediate comparison of every zone of its class.
+// A server without a confirmed zone causes an immediate comparison of every zone of its class, one a minute. Another
+// server's follows after seconds, and no loss is forgotten.
 func TestLoop_serverThatLostAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
 		passTime(2 * time.Minute)
-		lose := func() {
+		lose := func(server string) {
 			s.removeRRset(www)
-			s.memory.Change(func(m *deliverytest.Memory) { m.Lost = []string{"ns1"} })
+			s.memory.Change(func(m *deliverytest.Memory) { m.Lost = []string{server} })
+		}
+		ask := func(when string, compared bool) {
+			t.Helper()
 			s.worker.AskLast(s.Context(), "main")
 			synctest.Wait()
+			if s.hasRRset(www) != compared {
+				t.Errorf("%s: compared at once: %v", when, !compared)
+			}
 		}
-		s.worker.AskLast(s.Context(), "main")
-		synctest.Wait()
-		if lose(); !s.hasRRset(www) {
-			t.Error("the zone was not compared at once")
-		}
-		if lose(); s.hasRRset(www) {
-			t.Error("the zone was compared again within the minute")
-		}
+		ask("nothing is lost", true)
+		lose("ns1")
+		ask("lost", true)
+		lose("ns2")
+		ask("another server, in the same second", false)
+		passTime(schedule.LostPause)
+		ask("another server, seconds later", true)
+		lose("ns1")
+		passTime(schedule.LostPause)
+		ask("again within the minute", false)
 		passTime(time.Minute)
-		if lose(); !s.hasRRset(www) {
-			t.Error("the zone was not compared after a minute")
+		ask("a minute later", true)
+	})
+}
+
+// After a loss the zones confirmed last are compared first: no old disk has them.
+func TestLoop_comparesTheLatestZonesFirst(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.worker.stop()
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.Workers = 1 })
+		s.beginScene()
+		passTime(time.Minute)
+		var want, got []string
+		for _, uid := range []string{"a", "c", "b"} {
+			deliverytest.NewZone(s.T, uid, uid+".example.", s.worker.views)
+			s.worker.SetZone(zoneOf(uid, "main"))
+			passTime(time.Second)
+			want = append([]string{uid + ".example."}, want...)
+		}
+		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
+			got = append(got, at.Zone.String())
+			return nil
+		})
+		s.memory.Change(func(m *deliverytest.Memory) { m.Lost = []string{"ns1"} })
+		s.worker.AskLast(s.Context(), "main")
+		passTime(time.Second)
+		if want = append(want, "example.org."); !slices.Equal(got, want) {
+			t.Errorf("compared %v, want %v", got, want)
 		}
 	})
 }

@@ -3,6 +3,10 @@
 
 package schedule
 
+import "time"
+
+const LostPause = 3 * time.Second
+
 // Retry retries the class's failed and waiting jobs at once, as a new Generation does.
 func (l *Loop) Retry(class string) {
 	l.mu.Lock()

@@ -6,6 +6,7 @@ package schedule
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -48,7 +49,7 @@ type knownClass struct {
 	provider *shared
 	limiter  *rate.Limiter
 	queue    queue
-	lost     time.Time
+	losses   losses
 }
 
 // item is a delivery: a zone in a class.
@@ -65,6 +66,7 @@ type item struct {
 	changed, since time.Time
 	failing        bool
 	confirmed      serial.Serial
+	confirmedAt    time.Time
 	behind         []string
 
 	decision.Memory
@@ -265,8 +267,37 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval separates rounds of comparisons after AskLast: several machines at an address may answer in turns.
-const lostInterval = time.Minute
+// lostInterval separates a server's rounds of comparisons, since several machines at an address may answer in turns,
+// lostPause a class's.
+const lostInterval, lostPause = time.Minute, 3 * time.Second
+
+// losses has the servers waiting for a round of comparisons, and each server's last round.
+type losses struct {
+	waiting map[string]bool
+	rounds  map[string]time.Time
+	last    time.Time
+}
+
+// beginRound returns the waiting servers; nil if no round is due.
+func (o *losses) beginRound(lost []string, now time.Time) []string {
+	for _, server := range lost {
+		o.waiting[server] = true
+	}
+	maps.DeleteFunc(o.rounds, func(_ string, at time.Time) bool { return now.Sub(at) >= lostInterval })
+	for server := range o.waiting {
+		if _, wait := o.rounds[server]; wait || now.Sub(o.last) < lostPause {
+			continue
+		}
+		servers := slices.Sorted(maps.Keys(o.waiting))
+		for _, one := range servers {
+			o.rounds[one] = now
+		}
+		clear(o.waiting)
+		o.last = now
+		return servers
+	}
+	return nil
+}
 
 // AskLast compares each zone of the class at once if a server has lost a zone.
 func (l *Loop) AskLast(ctx context.Context, class string) {
@@ -289,10 +320,12 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.releaseProvider(provider, false)
-	if now := time.Now(); err == nil && len(lost) > 0 && now.Sub(c.lost) >= lostInterval {
+	if err != nil {
+		return
+	}
+	if lost = c.losses.beginRound(lost, time.Now()); len(lost) > 0 {
 		l.config.Logger.Info("Servers of a class have an earlier serial than they confirmed, or lost the zone; all its zones are compared",
 			"class", class, "servers", lost)
-		c.lost = now
 		l.enqueueClass(c)
 	}
 }
@@ -370,7 +403,7 @@ func (l *Loop) lacks(z *knownZone, confirmed serial.Serial) bool {
 func (l *Loop) ensureClass(name string) *knownClass {
 	c := l.classes[name]
 	if c == nil {
-		c = &knownClass{spec: delivery.Class{Name: name}}
+		c = &knownClass{spec: delivery.Class{Name: name}, losses: losses{waiting: map[string]bool{}, rounds: map[string]time.Time{}}}
 		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{},
 			runningOf: map[string]int{}, failed: map[*job]bool{}}
 		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
@@ -405,12 +438,17 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// mu is held.
+// The zones confirmed last come first: no old disk has them. mu is held.
 func (l *Loop) enqueueClass(c *knownClass) {
+	var items []*item
 	for _, z := range l.zones {
 		if i := z.items[c.spec.Name]; i != nil {
-			c.queue.enqueueJob(&i.job)
+			items = append(items, i)
 		}
+	}
+	slices.SortFunc(items, func(a, b *item) int { return b.confirmedAt.Compare(a.confirmedAt) })
+	for _, i := range items {
+		c.queue.enqueueJob(&i.job)
 	}
 	c.queue.startNext()
 }
@@ -449,7 +487,7 @@ func (l *Loop) newAttempt(i *item) *attempt {
 		facts: decision.Facts{
 			Random: rand.Int64N, Identity: l.config.Identity, Backoff: l.config.Backoff, RepeatAfter: l.config.repeatAfter(),
 			Zone: i.zone.Zone, Class: c.spec, Revision: c.queue.revision,
-			Woken: i.woken, Changed: i.changed, Removed: i.withdrawn, Lost: c.lost,
+			Woken: i.woken, Changed: i.changed, Removed: i.withdrawn, Lost: c.losses.last,
 		},
 	}
 	if c.provider != nil {
@@ -493,7 +531,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	l.updateNames(i)
 	i.failing, i.behind = i.Fails(), i.State.Behind()
 	if i.Loaded {
-		i.confirmed = i.State.Serial
+		i.confirmed, i.confirmedAt = i.State.Serial, i.State.SyncTime
 	}
 	if f.Settled {
 		i.since = i.changed

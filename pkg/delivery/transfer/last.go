@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary. A secondary restarted from an old disk answers an
+// confirmations has the zone of each secondary that changed last: a secondary restarted from an old disk answers an
 // earlier serial.
 type confirmations struct {
 	mu   sync.Mutex
@@ -26,7 +26,8 @@ type confirmation struct {
 	uid    string
 	zone   name.Name
 	serial serial.Serial // as answered, even by a signing secondary
-	at     time.Time
+	// at is the last confirmation, changed the first of this serial.
+	at, changed time.Time
 }
 
 // A confirmation is kept for confirmationKept after the next comparison is due. Later, the secondary may have left the
@@ -34,9 +35,15 @@ type confirmation struct {
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
+	now := confirmation{s, plan.UID, plan.Zone, answered, time.Now(), plan.Confirmed}
+	if plan.Since != plan.Serial {
+		now.changed = now.at
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last[s.Name] = confirmation{s, plan.UID, plan.Zone, answered, time.Now()}
+	if last := c.last[s.Name]; last.uid == plan.UID || !last.changed.After(now.changed) {
+		c.last[s.Name] = now
+	}
 }
 
 func (c *confirmations) forgetZone(uid string) {

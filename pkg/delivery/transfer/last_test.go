@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -49,6 +50,53 @@ func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	must.Get(p.Remove(t.Context(), plan, passFence))(t)
 	other.serial.Store(0)
 	expect("withdrawn")
+}
+
+// An old disk lacks the last changes: comparisons and repairs of another zone do not replace the last changed zone, and
+// comparisons find it after a restart.
+func TestAskLast_asksForTheLastChange(t *testing.T) {
+	w := beginWorld(t)
+	w.openClass(t)
+	changed, calm := planOf("u", "example.org.", 10), planOf("v", "example.net.", 9)
+	w.putZone(t, changed)
+	w.putZone(t, calm)
+	now := time.Now()
+	for what, begin := range map[string]func(*Provider, delivery.Plan){
+		"delivered": func(p *Provider, plan delivery.Plan) { must.Get(p.Deliver(t.Context(), plan, passFence))(t) },
+		"compared": func(p *Provider, plan delivery.Plan) {
+			plan.Since, plan.Confirmed = plan.Serial, now
+			must.Get(p.Verify(t.Context(), plan))(t)
+		},
+	} {
+		one := newSecondary(t, nil)
+		p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr})
+		one.serial.Store(10)
+		begin(p.Provider, changed)
+		one.serial.Store(9)
+		other := calm
+		other.Since, other.Confirmed = other.Serial, now.Add(-time.Hour)
+		must.Get(p.Verify(t.Context(), other))(t)
+		must.Get(p.Deliver(t.Context(), other, passFence))(t)
+		if lost := p.AskLast(t.Context()); !slices.Equal(lost, []string{"one"}) {
+			t.Errorf("%s: %q", what, lost)
+		}
+	}
+}
+
+// A server behind in a repair went back: nothing tells it of a change, so no worker waits for it.
+func TestDeliver_waitsForNoServerThatWentBack(t *testing.T) {
+	w := beginWorld(t)
+	w.openClass(t)
+	one := newSecondary(t, nil)
+	p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr})
+	plan := planOf("u", "example.org.", 10)
+	w.putZone(t, plan)
+	one.serial.Store(9)
+	plan.Since = plan.Serial
+	report := must.Get(p.Deliver(t.Context(), plan, passFence))(t)
+	if n := one.asked.Load(); n != 1 || report.Confirmed != 0 || report.Servers[0].Serial != 9 {
+		t.Errorf("after %d questions: %+v", n, report)
+	}
 }
 
 // A secondary confirms each zone once in driftInterval: in between it is asked for the last one.

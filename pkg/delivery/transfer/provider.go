@@ -267,8 +267,8 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 			case now.err == nil && reaches(now.serial, plan.Serial):
 				p.confirmed.noteConfirmed(s, plan, answered)
 				return
-			case now.err == nil && !wait, now.err != nil && (!wait || !now.passing):
-				return
+			case now.err == nil && (!wait || plan.Since == plan.Serial), now.err != nil && (!wait || !now.passing):
+				return // or it went back
 			default:
 				before = seen{}
 			}

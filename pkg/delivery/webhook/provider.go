@@ -74,7 +74,11 @@ func (w *writer) writeAll(ctx context.Context) error {
 		}
 		return nil
 	}
-	first, last := w.provider.order.Divide(w.plan.Zone, w.plan.Changes)
+	return w.writeChanges(ctx, w.plan.Changes)
+}
+
+func (w *writer) writeChanges(ctx context.Context, changes []delivery.Change) error {
+	first, last := w.provider.order.Divide(w.plan.Zone, changes)
 	if err := w.writeNames(ctx, first); err != nil {
 		return err
 	}
@@ -122,29 +126,30 @@ func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) erro
 // Remove deletes every RRset of the plan, even if another client has replaced it: the protocol cannot tell.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
-	err := func() error {
-		listed := map[delivery.RRsetKey]bool{}
-		for _, change := range plan.Changes {
-			key := change.After.Key()
-			if change.After.Name.IsZero() {
-				key = change.Before.Key()
-			}
+	var removals []delivery.Change
+	listed := map[delivery.RRsetKey]bool{}
+	remove := func(key delivery.RRsetKey) {
+		if !listed[key] {
 			listed[key] = true
-			if err := w.removeRRset(ctx, key); err != nil {
-				return err
-			}
+			removals = append(removals, delivery.Change{After: delivery.RRset{Name: key.Name, Type: key.Type}})
 		}
-		if plan.All != nil {
-			for set := range plan.All {
-				if !listed[set.Key()] {
-					if err := w.removeRRset(ctx, set.Key()); err != nil {
-						return err
-					}
-				}
-			}
+	}
+	for _, change := range plan.Changes {
+		if change.After.Name.IsZero() {
+			remove(change.Before.Key())
+		} else {
+			remove(change.After.Key())
 		}
-		return w.finishWriting(ctx)
-	}()
+	}
+	if plan.All != nil {
+		for set := range plan.All {
+			remove(set.Key())
+		}
+	}
+	err := w.writeChanges(ctx, removals)
+	if err == nil {
+		err = w.finishWriting(ctx)
+	}
 	if err == nil && len(w.report.Failed) == 0 {
 		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten && !plan.Named
 		p.order.Forget(plan.Zone)

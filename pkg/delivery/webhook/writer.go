@@ -202,8 +202,8 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting retries refused RRsets if writes succeeded since: the server may refuse an MX before its host's
-// address, and an address's removal before the RRset naming it.
+// finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before its host's
+// address, an address's removal before the RRset naming it, and a new RRset before a removal.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
@@ -251,8 +251,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 			w.provider.forgetExtension(protocol.FeatureBatch)
 			return false, nil
 		}
-		if _, _, refusal := got.readResponse(); refusal != nil &&
-			(concernsClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
+		if _, _, refusal := got.readResponse(); refusal != nil && concernsClass(refusal) {
 			return false, refusal
 		}
 		return false, nil // single writes find the item
@@ -275,6 +274,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 func (w *writer) writeItem(ctx context.Context, i item) error {
 	if w.full != nil && i.fresh {
 		w.failRRset(i.key, w.full)
+		w.refused = append(w.refused, i)
 		return nil
 	}
 	if w.spent {
@@ -311,7 +311,9 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak, w.report.Proven = 0, true
 		w.provider.order.Note(w.plan.Zone, i.key, false)
-		w.helped = w.helped || len(w.refused) > 0
+		if w.helped = w.helped || len(w.refused) > 0; i.request.Operation == protocol.Delete {
+			w.full = nil
+		}
 		return nil
 	case i.request.Operation == protocol.Delete && failure.Permanent && (isApexNS(w.plan.Zone, i.key) || w.mayStay[i.key]):
 		// The zone stays at the provider, with the name servers that it requires.
@@ -336,12 +338,11 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	}
 	w.failRRset(i.key, failure)
 	w.provider.order.Note(w.plan.Zone, i.key, true)
-	if failure.Permanent {
-		w.refused = append(w.refused, i)
-	}
 	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
-		// Removals and replacements need no quota.
-		w.full = failure
+		w.full = failure // until a removal; replacements need no quota
+	}
+	if failure.Permanent || failure == w.full {
+		w.refused = append(w.refused, i)
 	}
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
 		w.streak = 0

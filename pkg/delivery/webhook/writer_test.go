@@ -317,9 +317,88 @@ func TestProvider_goesOnWithinAQuota(t *testing.T) {
 	if want := []string{"new1 QuotaExceeded", "new2 QuotaExceeded"}; err != nil || !slices.Equal(failedNames(report), want) || report.Failed[1].Err.RetryAfter != 10*time.Minute {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if want := []string{"GET /health", "POST /records", "POST /records", "DELETE /records/A/example.com/x"}; !slices.Equal(
+	if want := []string{"GET /health", "POST /records", "POST /records", "DELETE /records/A/example.com/x", "POST /records"}; !slices.Equal(
 		server.describeRequests(), want) {
 		t.Errorf("%q", server.describeRequests())
+	}
+}
+
+// Failing removals delay the others by an attempt, too.
+func TestRemove_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
+	removed := false
+	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
+		if owner != "z" {
+			return 500, `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`
+		}
+		removed = true
+		return 200, done
+	}))
+	sets := []delivery.RRset{makeRRset("z", rdata.A, "192.0.2.1")}
+	for n := range 2 * 256 {
+		sets = append(sets, makeRRset(fmt.Sprintf("a%03d", n), rdata.A, "192.0.2.1"))
+	}
+	slices.SortFunc(sets, func(a, b delivery.RRset) int { return a.Key().Compare(b.Key()) })
+	p := connectProvider(t, server.URL, nil)
+	for range 5 {
+		plan := planOf(sets...)
+		plan.Changes = nil
+		if report, err := p.Remove(t.Context(), plan, passFence); err == nil && len(report.Failed) == 0 {
+			t.Error("no removal fails")
+		}
+		if removed {
+			return
+		}
+	}
+	t.Error("the failing removals keep the other back")
+}
+
+// Removals make room within the attempt: new RRsets refused before are written after.
+func TestProvider_writesAfterRemovalsWithinAQuota(t *testing.T) {
+	for _, features := range []string{"", `,"features":["batch"]`} {
+		held := map[string]bool{"y": true, "z": true} // as many as the quota allows
+		write := func(r protocol.Request) (status int, body string) {
+			owner := r.Record.Subdomain
+			switch {
+			case r.Operation == protocol.Delete:
+				delete(held, owner)
+			case len(held) == 2 && !held[owner]:
+				return 429, `"success":false,"error":{"code":"QUOTA_EXCEEDED","message":"x"}`
+			default:
+				held[owner] = true
+			}
+			return 200, `"success":true`
+		}
+		server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
+			var batch protocol.Batch
+			var one protocol.Request
+			switch request.URL.Path {
+			case "/health":
+				fmt.Fprintf(w, healthy, features)
+			case "/records/batch":
+				json.NewDecoder(request.Body).Decode(&batch)
+				var results []string
+				for _, one := range batch.Operations {
+					status, body := write(one)
+					results = append(results, fmt.Sprintf(`{"status":%d,%s}`, status, body))
+				}
+				fmt.Fprintf(w, `{"success":true,"results":[%s]}`, strings.Join(results, ","))
+			default:
+				if json.NewDecoder(request.Body).Decode(&one); request.Method == http.MethodDelete {
+					one.Operation, one.Record.Subdomain = protocol.Delete, request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:]
+				}
+				status, body := write(one)
+				answerWith(status, "{"+body+"}")(w, request)
+			}
+		})
+		plan := planOf(makeRRset("a", rdata.A, "192.0.2.1"), makeRRset("b", rdata.A, "192.0.2.1"), makeRRset("c", rdata.A, "192.0.2.1"))
+		for _, owner := range []string{"y", "z"} {
+			plan.Changes = append(plan.Changes, delivery.Change{Before: makeRRset(owner, rdata.A, "192.0.2.1"),
+				After: makeRRset(owner, rdata.A)})
+		}
+		report, err := connectProvider(t, server.URL, nil).Deliver(t.Context(), plan, passFence)
+		if err != nil || !slices.Equal(failedNames(report), []string{"c QuotaExceeded"}) || !held["a"] || !held["b"] {
+			t.Errorf("%s: %+v, %v, %v, %q", features, report, err, held, server.describeRequests())
+		}
 	}
 }
 
@@ -363,6 +442,7 @@ func TestProvider_fallsBackFromBatches(t *testing.T) {
 		"not known":            {404, "404 page not found", true, false},
 		"too few results":      {200, `{"success":true,"results":[{"status":200,"success":true}]}`, true, false},
 		"refused as a whole":   {400, `{"success":false,"error":{"code":"INVALID_RECORD","message":"x"}}`, true, false},
+		"without quota":        {429, `{"success":false,"error":{"code":"QUOTA_EXCEEDED","message":"x"}}`, true, false},
 		"not let in":           {401, `{"success":false,"error":{"code":"AUTH_FAILED","message":"x"}}`, false, true},
 		"limited in the midst": {200, `{"success":false,"results":[{"status":200,"success":true},{"status":429,"success":false,"error":{"code":"RATE_LIMITED","message":"x"}}]}`, false, true},
 	} {

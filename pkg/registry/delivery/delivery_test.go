@@ -60,13 +60,30 @@ func TestStrategy_prepare(t *testing.T) {
 
 func TestRow(t *testing.T) {
 	want := []any{"example-org-0123456789", "example-org", "public", int64(7), "Unknown", "<unknown>", "1/2", "Pending"}
-	if got := row(makeDelivery()); !reflect.DeepEqual(got, want) {
+	if got := Kind.Row(makeDelivery()); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}
 	other := makeDelivery()
 	other.Spec.ClassRef.Kind, other.Status.Servers = v1alpha1.KindBind9Cluster, nil
-	if got := row(other); got[2] != "Bind9Cluster/public" || got[6] != "<none>" {
+	if got := Kind.Row(other); got[2] != "Bind9Cluster/public" || got[6] != "<none>" {
 		t.Errorf("row %q", got)
+	}
+}
+
+// While no controller works, the last Ready=True is no news of the servers.
+func TestRow_withoutController(t *testing.T) {
+	stale := ""
+	of := NewKind(Config{Stale: func() string { return stale }})
+	one := makeDelivery()
+	one.Status.Conditions[0].Status = metav1.ConditionTrue
+	for _, test := range []struct{ stale, ready, message string }{
+		{"", "True", "<none>"}, {"NoController: none has worked since noon", "Unknown", "NoController: none has worked since noon"},
+		{"", "True", "<none>"},
+	} {
+		stale = test.stale
+		if got := of.Row(one); got[4] != test.ready || got[7] != test.message {
+			t.Errorf("%q: row %q", stale, got)
+		}
 	}
 }
 

@@ -28,11 +28,14 @@ import (
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	Zones      func() rest.Getter
+	// Stale returns why no Ready is of the present; "" for none.
+	Stale func() string
 }
 
 // NewKind returns the kind of Deliveries.
 func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	of := Kind
+	of.Row = func(delivery *v1alpha1.Delivery) []any { return row(delivery, config.Stale()) }
 	status := kind.Status(validation.DeliveryStatusUpdate)
 	status.Check = config.checkStatus
 	of.Subresources = map[string]kind.Subresource[*v1alpha1.Delivery]{"status": status}
@@ -98,7 +101,7 @@ var Kind = kind.Kind[*v1alpha1.Delivery]{
 			v1alpha1.FieldDeliveryClassRefName: delivery.Spec.ClassRef.Name,
 		}
 	},
-	Columns: columns, Row: row,
+	Columns: columns, Row: func(delivery *v1alpha1.Delivery) []any { return row(delivery, "") },
 }
 
 var columns = []metav1.TableColumnDefinition{
@@ -107,17 +110,21 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Class", Type: "string", Description: "What delivers it."},
 	{Name: "Serial", Type: "integer", Format: "int64", Description: "The last serial that everything in the class has confirmed, " +
 		"0 while none has."},
-	{Name: "Ready", Type: "string", Description: "Whether the zone's settled serial is confirmed."},
+	{Name: "Ready", Type: "string", Description: "Whether the zone's settled serial is confirmed; Unknown " +
+		"without a controller."},
 	{Name: "Age", Type: "string", Description: "Time since the creation of the Delivery."},
 	{Name: "Servers", Type: "string", Priority: 1, Description: "How many servers of the class are current, of how many."},
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not delivered."},
 }
 
-func row(delivery *v1alpha1.Delivery) []any {
+func row(delivery *v1alpha1.Delivery, stale string) []any {
+	ready, message := kind.Ready(delivery.Status.Conditions), kind.Message(delivery.Status.Conditions, v1alpha1.ConditionReady)
+	if stale != "" {
+		ready, message = string(metav1.ConditionUnknown), stale
+	}
 	return []any{
-		delivery.Name, delivery.Spec.Zone.Name, kind.Class(delivery.Spec.ClassRef), delivery.Status.Serial,
-		kind.Ready(delivery.Status.Conditions), kind.Age(delivery.CreationTimestamp),
-		servers(delivery.Status.Servers), kind.Message(delivery.Status.Conditions, v1alpha1.ConditionReady),
+		delivery.Name, delivery.Spec.Zone.Name, kind.Class(delivery.Spec.ClassRef), delivery.Status.Serial, ready,
+		kind.Age(delivery.CreationTimestamp), servers(delivery.Status.Servers), message,
 	}
 }
 

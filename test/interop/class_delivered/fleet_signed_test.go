@@ -42,7 +42,7 @@ var (
 	controlKey = rig.TSIGKey{Name: "control.example", Algorithm: "hmac-sha256", Secret: "Y29udHJvbC1jb250cm9sLWNvbnRyb2wtY29udHJvbDE="}
 )
 
-// keyLifetimes are seconds. With half of these times, named 9.18 kept an old ZSK in the second of two consecutive
+// keyLifetimes are seconds. With half of the times, named 9.18 kept an old ZSK in the second of two consecutive
 // rollovers.
 func keyLifetimes() (ksk, zsk int) {
 	if rig.Long() {
