@@ -60,6 +60,8 @@ func loadOverview(r *reading, request *http.Request) (any, error) {
 	slices.SortFunc(zones, orderZones)
 	o := &overview{Overview: of, First: zones[:min(len(zones), overviewZones)]}
 	o.addPart("Not current", "Since", "kubectl kubizone status -o wide", of.NotCurrent)
+	o.addPart("No class", "Since",
+		`kubectl patch zone -n NAMESPACE NAME --type=merge -p '{"spec":{"dnsClassRefs":[{"name":"CLASS"}]}}'`, of.NoClass)
 	o.addPart("Held", "Since", "kubectl annotate zone -n NAMESPACE NAME "+v1alpha1.AnnotationPublishDeletions+"=SERIAL", of.Held)
 	o.addPart("Paused", "", "kubectl annotate zone -n NAMESPACE NAME "+v1alpha1.AnnotationPaused+"-", of.Paused)
 	o.addPart("Withdrawn", "Ends in", "kubectl kubizone why -n NAMESPACE RECORD", of.Withdrawn)

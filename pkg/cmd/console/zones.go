@@ -110,7 +110,7 @@ func (p *zonesPage) has(row *zoneRow) bool {
 
 // Signs are the choices of the filter.
 func (p *zonesPage) Signs() []string {
-	return []string{"current", "not current", "stalled", "held", "paused", "withdrawn", "signed"}
+	return []string{"current", "not current", "stalled", "held", "no class", "paused", "withdrawn", "signed"}
 }
 
 // Hidden is the number of found zones beyond the rows.

@@ -33,6 +33,7 @@ func (o *Overview) AgeOf(at *metav1.Time) string {
 func (o *Overview) printText(text *output.Text) {
 	o.printSummary(text)
 	o.printItems(text, "NOT CURRENT", o.NotCurrent)
+	o.printItems(text, "NO CLASS", o.NoClass)
 	o.printItems(text, "HELD", o.Held)
 	o.printItems(text, "PAUSED", o.Paused)
 	o.printItems(text, "WITHDRAWN", o.Withdrawn)
