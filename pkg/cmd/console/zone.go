@@ -59,7 +59,7 @@ func (p *zonePage) Commands() []string {
 	case "":
 		return []string{command("kubectl", "kubizone", "export", at)}
 	case "history":
-		return []string{command("kubectl", "kubizone", "log", at, "--follow")}
+		return p.History.commands(at)
 	case "delivery":
 		return []string{command("kubectl", "kubizone", "verify", at)}
 	case "rules":

@@ -100,7 +100,7 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 }
 
 func (o *logOptions) takes(s *history.Subject, x *v1alpha1.HistoryStep) bool {
-	return (o.by == "" || strings.Contains(x.By, o.by) || strings.Contains(x.FieldManager, o.by)) && history.Touches(x, s.Name)
+	return history.IsBy(x, o.by) && history.Touches(x, s.Name)
 }
 
 func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep, note string, out io.Writer) error {
