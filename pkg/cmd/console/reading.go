@@ -36,7 +36,7 @@ type reading struct {
 	objects versioned.Interface
 	api     client.KubizoneV1alpha1Interface
 	status  *status.Reader
-	// namespaces is NamespaceAll alone, or those of -n; own is the context's.
+	// namespaces is NamespaceAll alone, or those of -n; own is the first of -n, or the context's.
 	namespaces []string
 	own        string
 	base       string
@@ -49,8 +49,9 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked), own: own}
-	if r.status, err = status.NewReader(config, r.namespaces, own); err != nil {
+	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked),
+		own: status.Scope(own)[0]}
+	if r.status, err = status.NewReader(config, r.namespaces, r.own); err != nil {
 		return nil, err
 	}
 	r.status.Most = overviewMost
