@@ -34,7 +34,6 @@ type options struct {
 	file       string
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{cluster: kubeconfig.NewOptions()}
 	command := &cobra.Command{

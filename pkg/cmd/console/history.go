@@ -49,7 +49,6 @@ type historyPart struct {
 	at string // Name as a DNS name, or ""
 }
 
-// step is a serial with its change.
 type step struct {
 	history.Author
 	At *metav1.Time
@@ -88,7 +87,7 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	part.Anonymous, part.Older = past.Masked, full
 	for i := range past.Steps {
 		x := &past.Steps[i]
-		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x, len(x.Records) > 0 || x.AnotherNamespace)}
+		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x)}
 		one.More = max(0, len(x.Records)-maxRecords)
 		one.Written = x.Records[:len(x.Records)-one.More]
 		if x.From > 0 {
@@ -119,7 +118,6 @@ func revertCommand(zone *v1alpha1.Zone, to int64) string {
 	return command("kubectl", "kubizone", "revert", zone.Namespace+"/"+zone.Name, "--to", fmt.Sprint(to))
 }
 
-// commands print the serials.
 func (h *historyPart) commands(zone string) []string {
 	words := []string{"kubectl", "kubizone", "log", cmp.Or(h.at, zone)}
 	if h.By != "" {
@@ -157,11 +155,11 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 		return
 	}
 	sum := history.Sum(steps[len(newer):])
-	h.Compared, h.Difference, h.Revert = true, linesOf(&sum, true), revertCommand(zone, h.From)
+	h.Compared, h.Difference, h.Revert = true, linesOf(&sum), revertCommand(zone, h.From)
 }
 
-// readPast reads steps that takes accepts, all if nil, the newest first, to the moment. full is true if further ones are
-// beyond most, beyond maxCompared steps or beyond maxValues.
+// readPast reads steps that takes accepts, all if nil, the newest first, to the moment. full is true if further steps
+// are beyond most, maxCompared in all, or maxValues.
 func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, to *history.Moment,
 	takes func(*v1alpha1.HistoryStep) bool) (past *history.Past, full bool, err error) {
 	reader := &history.Reader{Client: r.api, Page: maxSteps}
@@ -193,13 +191,9 @@ func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, t
 	return past, full, nil
 }
 
-// linesOf returns the first lines of a step. Names are links if Records have them: why follows no data that a zone
-// derives, such as glue.
-func linesOf(x *v1alpha1.HistoryStep, ofRecords bool) (lines []diffLine) {
-	values := 0
-	if ofRecords {
-		values = len(x.Removed) + len(x.Added)
-	}
+// linesOf returns the first lines of a step, in which the names of values are links.
+func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
+	values := len(x.Removed) + len(x.Added)
 	of := history.Lines(x)
 	for i, line := range of[:min(len(of), maxLines)] {
 		one := diffLine{Kind: cmp.Or(map[byte]string{'-': "minus", '+': "plus"}[line[0]], "tilde"), Text: line}

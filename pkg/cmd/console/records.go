@@ -57,7 +57,6 @@ type recordsPage struct {
 	namespaces []string
 }
 
-// recordRow is a Record in a list.
 type recordRow struct {
 	Namespace, Name, FQDN, Type string
 	Data                        []string
@@ -68,7 +67,6 @@ type recordRow struct {
 	Zone                        *v1alpha1.AdoptingZone
 }
 
-// recordList is a part of a page.
 type recordList struct {
 	namespace string
 	selector  fields.Selector
@@ -168,7 +166,6 @@ func recordRowOf(record *v1alpha1.Record) *recordRow {
 // States are the choices of the filter but that of all.
 func (p *recordsPage) States() []recordFilter { return recordFilters[1:] }
 
-// Where names the namespaces.
 func (p *recordsPage) Where() string {
 	if p.namespaces[0] == metav1.NamespaceAll {
 		return "all namespaces"
@@ -176,7 +173,6 @@ func (p *recordsPage) Where() string {
 	return "namespace " + strings.Join(p.namespaces, ", ")
 }
 
-// Commands print the Records.
 func (p *recordsPage) Commands() (all []string) {
 	for _, namespace := range p.namespaces {
 		words := []string{"kubectl", "get", "records", "-n", namespace}

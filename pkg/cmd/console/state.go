@@ -21,7 +21,6 @@ func (s state) Sign() string {
 	return map[string]string{"ok": "✓", "waits": "…", "fails": "✗", "off": "‖"}[s.Kind]
 }
 
-// zoneRow is a zone in a list.
 type zoneRow struct {
 	Namespace, Name, FQDN, View string
 	State                       state

@@ -28,14 +28,14 @@ type Overview struct {
 	// NotCurrent are the zones not Ready in their present generation, oldest first.
 	NotCurrent []Item `json:"notCurrent"`
 	// OldestUnconfirmed is the zone or Record that waits longest for its classes.
-	OldestUnconfirmed *Item `json:"oldestUnconfirmed,omitempty"`
-	// NoClass are current zones that no class delivers (S6.13).
-	NoClass   []Item `json:"noClass,omitempty"`
-	Held      []Item `json:"held,omitempty"`
-	Paused    []Item `json:"paused,omitempty"`
-	Withdrawn []Item `json:"withdrawn,omitempty"`
+	OldestUnconfirmed *Item  `json:"oldestUnconfirmed,omitempty"`
+	Held              []Item `json:"held,omitempty"`
+	Paused            []Item `json:"paused,omitempty"`
+	Withdrawn         []Item `json:"withdrawn,omitempty"`
 	// Refused are updates, challenges and names of external-dns in the last hour.
-	Refused []Item        `json:"refused,omitempty"`
+	Refused []Item `json:"refused,omitempty"`
+	// NoClass are current zones that no class delivers (S6.13).
+	NoClass []Item        `json:"noClass,omitempty"`
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is nil without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`

@@ -238,9 +238,6 @@ last change of zone new.example.: by carol at 2026-11-20T14:00:00Z, serial 7
 last change of zone late.example.: by carol at 2026-11-20T14:00:00Z, serial 7
 last change of zone edited.example.: by carol at 2026-11-20T14:00:00Z, serial 7
 
-NO CLASS OBJECT NAME SINCE REASON MESSAGE
-Zone team-b/alone alone.example. 3h NoClass because of NoClass
-
 HELD OBJECT NAME SINCE REASON MESSAGE
 Zone team-a/held held.example. 2d2h MassDeletion because of MassDeletion
 
@@ -256,6 +253,9 @@ REFUSED OBJECT NAME SINCE REASON MESSAGE
 UpdateKey team-a/key 10m REFUSED no rule
 Service team-a/web 60s NameRefused www A: another namespace has it
 Challenge team-a/mine no rule
+
+NO CLASS OBJECT NAME SINCE REASON MESSAGE
+Zone team-b/alone alone.example. 3h NoClass because of NoClass
 
 RECORDS REASON OLDEST OBJECT MESSAGE
 2 NoEnclosingZone 3h team-a/refused because of NoEnclosingZone

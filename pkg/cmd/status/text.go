@@ -33,11 +33,11 @@ func (o *Overview) AgeOf(at *metav1.Time) string {
 func (o *Overview) printText(text *output.Text) {
 	o.printSummary(text)
 	o.printItems(text, "NOT CURRENT", o.NotCurrent)
-	o.printItems(text, "NO CLASS", o.NoClass)
 	o.printItems(text, "HELD", o.Held)
 	o.printItems(text, "PAUSED", o.Paused)
 	o.printItems(text, "WITHDRAWN", o.Withdrawn)
 	o.printItems(text, "REFUSED", o.Refused)
+	o.printItems(text, "NO CLASS", o.NoClass)
 	if len(o.Records) > 0 {
 		rows := make([][]string, len(o.Records))
 		for i := range o.Records {
