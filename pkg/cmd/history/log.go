@@ -36,7 +36,6 @@ type logOptions struct {
 	follow    bool
 }
 
-// Results returns an empty result for each JSON kind.
 func Results() map[string]any {
 	return map[string]any{"ZoneChanges": v1alpha1.ZoneChanges{}, "Values": values{}, "Revert": history.Plan{}}
 }
@@ -238,7 +237,6 @@ zone, your own namespace's changes are.`,
 	return command
 }
 
-// NewCommands returns the sub-commands.
 func NewCommands() []*cobra.Command {
 	return []*cobra.Command{NewLogCommand(), newBlameCommand(), newDiffCommand(), newShowCommand(), newRevertCommand()}
 }

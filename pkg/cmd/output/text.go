@@ -76,7 +76,6 @@ func (t *Text) Line(format string, args ...any) {
 	}
 }
 
-// Bullet adds a list item in Markdown.
 func (t *Text) Bullet(format string, args ...any) {
 	var line strings.Builder
 	terminal.Fprintf(&line, format, args...)
@@ -117,7 +116,6 @@ func CodeBlock(language, lines string) string {
 	return fence + language + "\n" + lines + fence + "\n\n"
 }
 
-// Markdown adds a table in Markdown.
 func (t *Text) Markdown(header []string, rows [][]string) {
 	rule := make([]string, len(header))
 	for i := range rule {

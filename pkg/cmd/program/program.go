@@ -169,10 +169,8 @@ func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }
 
-// Share marks a flag as shared.
 func Share(flag *pflag.Flag) { flag.Annotations = map[string][]string{optionsCommand: nil} }
 
-// AddOptions adds the command options.
 func (p *Program) AddOptions(shared func(*pflag.FlagSet)) {
 	p.Root.AddCommand(&cobra.Command{
 		Use:   optionsCommand,

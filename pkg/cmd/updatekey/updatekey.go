@@ -261,7 +261,6 @@ func writeFormat(out io.Writer, text string, values shown) error {
 	return err
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{

@@ -32,10 +32,8 @@ const (
 	completionSeconds = 2
 )
 
-// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"Chain": why.Chain{}} }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	cluster := kubeconfig.NewOptions()
 	resolver := ""
