@@ -27,8 +27,8 @@ func newWho() *cobra.Command {
 		Short: "find the zone and the Records of a name, an address or a prefix",
 		Long: `Find the zone of a name, and the Records at the name, or else the nearest above it in the zone: of a wildcard, or a
 name that claims it (S4.8). Of an address or a prefix: the Records that have it, or an address in it, and the zone of its PTR
-Records. With a zone stand its contact and the namespaces with a rule for the name, for the zone's own name with any rule. All
-namespaces are searched where you may list Records in all of them, else that of -n. The exit code is 1 without a Record, and
+Records. The zone comes with its contact and the namespaces with a rule for the name; at the zone's own name, with any rule.
+All namespaces are searched if you may list Records in all of them, else that of -n. The exit code is 1 without a Record, and
 without the zone of a name.`,
 		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7\n  kubectl kubizone who 192.0.2.0/24",
 		Args:              cobra.ExactArgs(1),

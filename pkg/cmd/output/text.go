@@ -131,6 +131,14 @@ func (t *Text) Markdown(header []string, rows [][]string) {
 	t.built.WriteString("\n")
 }
 
+// Command adds a command line, broken so that a shell joins the parts.
+func (t *Text) Command(line string) {
+	lines := wrapText(terminal.Escape(line), max(0, t.screen.Width-len(joins)), "    ")
+	t.built.WriteString(strings.Join(lines, joins+"\n") + "\n")
+}
+
+const joins = " \\"
+
 const helpWidth = 100
 
 // Paragraph adds a text of one line, wrapped in a pipe too. Later lines begin with indent.

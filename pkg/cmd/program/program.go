@@ -106,27 +106,35 @@ func explainUsageErrors(root *cobra.Command) {
 		return fmt.Errorf("%w;%s %s --help lists the flags", err, didYouMean("--", flags), command.CommandPath())
 	})
 	for _, command := range root.Commands() {
-		judge := command.Args
-		if judge == nil {
-			judge = cobra.NoArgs
-		}
-		command.Args = func(command *cobra.Command, arguments []string) error {
-			switch err := judge(command, arguments); {
-			case err == nil:
-				return nil
-			case !strings.Contains(command.Use, " "):
-				return fmt.Errorf("%s takes flags only, and %q is not a flag; %s --help lists them", command.CommandPath(), arguments[0],
-					command.CommandPath())
-			default:
-				_, needs, _ := strings.Cut(command.Use, " ")
-				count := "exactly one argument"
-				if strings.Contains(needs, " ") || strings.Contains(needs, "...") {
-					count = "arguments"
-				}
-				return fmt.Errorf("%s needs %s: %s (given: %d); %s --help says more", command.CommandPath(), count, needs, len(arguments),
-					command.CommandPath())
+		explainArguments(command)
+	}
+}
+
+func explainArguments(command *cobra.Command) {
+	judge := command.Args
+	if judge == nil {
+		judge = cobra.NoArgs
+	}
+	command.Args = func(command *cobra.Command, arguments []string) error {
+		path := command.CommandPath()
+		switch err := judge(command, arguments); {
+		case err == nil:
+			return nil
+		case command.HasSubCommands():
+			return fmt.Errorf("unknown command %q for %q; %s --help lists the commands", arguments[0], path, path)
+		case !strings.Contains(command.Use, " "):
+			return fmt.Errorf("%s takes flags only, and %q is not a flag; %s --help lists them", path, arguments[0], path)
+		default:
+			_, needs, _ := strings.Cut(command.Use, " ")
+			count := "exactly one argument"
+			if strings.Contains(needs, " ") || strings.Contains(needs, "...") {
+				count = "arguments"
 			}
+			return fmt.Errorf("%s needs %s: %s (given: %d); %s --help says more", path, count, needs, len(arguments), path)
 		}
+	}
+	for _, below := range command.Commands() {
+		explainArguments(below)
 	}
 }
 
@@ -216,7 +224,7 @@ func addUsage(text *output.Text, command *cobra.Command) {
 		text.Line("")
 		text.Line("Examples:")
 		for line := range strings.SplitSeq(command.Example, "\n") {
-			text.Line("  %s", strings.TrimSpace(line))
+			text.Command("  " + strings.TrimSpace(line))
 		}
 	}
 	var rows [][]string
