@@ -19,7 +19,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
 	// The image has no root certificates.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -38,6 +37,7 @@ type Program struct {
 	Explain   func(error) error
 	verbosity int
 	format    string
+	json      *jsonFormat
 }
 
 // New returns a program with the command version, for the versions of modules. Programs share only the log.
@@ -47,7 +47,7 @@ func New(root *cobra.Command, modules ...string) *Program {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.DisableSuggestions = true // Main prints suggestions in the line of the error
 	root.PersistentPreRunE = func(command *cobra.Command, _ []string) error {
-		return setUpLog(command.ErrOrStderr(), p.verbosity, p.format)
+		return p.setUpLog(command.ErrOrStderr())
 	}
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(func(command *cobra.Command) error {
@@ -74,6 +74,7 @@ func (p *Program) Verbosity() *int { return &p.verbosity }
 
 // AddLoggingFormat adds --logging-format, for logs read by a collector.
 func (p *Program) AddLoggingFormat() {
+	p.json = zapJSON
 	p.Root.PersistentFlags().StringVar(&p.format, "logging-format", p.format, "log format: text, or json, "+
 		"one object a line with ts (milliseconds since 1970), level, caller, msg, and v or err")
 	utilruntime.Must(p.Root.RegisterFlagCompletionFunc("logging-format", cobra.FixedCompletions([]string{logText, logJSON},
@@ -312,7 +313,7 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 		err = p.explainUnknown(err)
 	}
 	if p.format == logJSON {
-		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(err.Error())
+		p.json.printError(stderr, err)
 	} else {
 		terminal.PrintError(remarks, p.Name, err)
 	}
