@@ -205,7 +205,7 @@ func TestName_isDrawnAsAChain(t *testing.T) {
 		chromedp.SendKeys("input[name=text]", "record/shop"+kb.Enter, chromedp.ByQuery), chromedp.WaitVisible("ol.chain", chromedp.ByQuery))
 	b.expectText("main", "record team-c/shop", "Last change by kubizone-admin")
 	b.visitPage("/name?text=record/lost&type=")
-	b.expectText("#main", "record/lost")
+	b.expectText("#main", "no answer", "record default/lost", "not found")
 	b.visitPage("/name?text=www.nowhere.example")
 	b.expectText("ol.chain", "NoEnclosingZone")
 	b.expectPeace()
