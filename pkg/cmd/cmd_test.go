@@ -136,6 +136,8 @@ func TestClient_saysAnErrorOnceWithoutUsage(t *testing.T) {
 	}{
 		{[]string{"export"}, "export needs exactly one argument: ZONE (given: 0); kubectl kubizone export --help says more"},
 		{[]string{"import"}, "kubectl kubizone import needs arguments: FILE"},
+		{[]string{"updatekey", "create"}, "kubectl kubizone updatekey create needs exactly one argument: NAME (given: 0)"},
+		{[]string{"updatekey", "list"}, `unknown command "list" for "kubectl kubizone updatekey"; kubectl kubizone updatekey --help lists`},
 		{[]string{"imprt"}, `"imprt" for "kubectl kubizone"; did you mean import? kubectl kubizone --help lists the commands`},
 		{[]string{"export", "zone", "--kubeconfig", "/no/such/file"}, "--kubeconfig: "},
 	} {

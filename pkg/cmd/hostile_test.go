@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
@@ -154,8 +155,11 @@ func hostileObjects(t *testing.T) map[string]hostileObject {
 		"events":        &eventsv1.Event{EventTime: metav1.NowMicro()},
 		"bind9clusters": &bind9.Bind9Cluster{}, "bind9instances": &bind9.Bind9Instance{},
 		"secrets": &corev1.Secret{}, "services": &corev1.Service{}, "endpointslices": &discoveryv1.EndpointSlice{},
-		"namespaces":  &corev1.Namespace{},
-		"apiservices": &apiregistrationv1.APIService{},
+		"roles": &rbacv1.Role{}, "rolebindings": &rbacv1.RoleBinding{},
+		"updatekeys/plain": &v1alpha1.UpdateKey{Spec: v1alpha1.UpdateKeySpec{TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: "plain"}}},
+		"secrets/plain":    &corev1.Secret{Data: map[string][]byte{"name": []byte("key.team."), "secret": []byte("c2VjcmV0")}},
+		"namespaces":       &corev1.Namespace{},
+		"apiservices":      &apiregistrationv1.APIService{},
 	}
 	written := map[string]hostileObject{}
 	for resource, object := range objects {
@@ -246,6 +250,9 @@ func serveHostile(t *testing.T, refuses bool) string {
 		}
 		var object hostileObject
 		if len(parts) > 0 {
+			object = objects[strings.Join(parts[:min(len(parts), 2)], "/")]
+		}
+		if object == nil && len(parts) > 0 {
 			object = objects[parts[0]]
 		}
 		switch {
@@ -303,7 +310,7 @@ var hostileRows = map[string][]string{
 	"kubectl kubizone plan":             {"-f MANIFEST", "ZONEFILE --zone team/zone", "-f HOSTILE", "-k HOSTILE"},
 	"kubectl kubizone status":           {"", "-n HOSTILE"},
 	"kubectl kubizone tree":             {"", "HOSTILE"},
-	"kubectl kubizone updatekey create": {"key", "HOSTILE"},
+	"kubectl kubizone updatekey create": {"key --key-reader HOSTILE", "HOSTILE"},
 	"kubectl kubizone updatekey show":   {"key", "key --secrets-dir HOSTILE"},
 	"kubectl kubizone verify":           {"team/zone", "HOSTILE", "team/zone --name-server HOSTILE"},
 	"kubectl kubizone who":              {"www.example.org", "HOSTILE"},

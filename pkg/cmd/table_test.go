@@ -56,8 +56,9 @@ var clientRows = map[string]int{
 	"status":                             0,
 	"tree nowhere.test":                  1,
 	"tree":                               0,
-	"updatekey create key":               2,
+	"updatekey create key":               0,
 	"updatekey show key":                 2,
+	"updatekey show plain":               0,
 	"verify team/zone":                   1,
 	"version":                            0,
 	"who 192.0.2.0/24":                   1,
@@ -298,6 +299,8 @@ func TestClient_endsTheConsole(t *testing.T) {
 	}
 }
 
+var brokenLine = regexp.MustCompile(` \\\n +`)
+
 // Each help has few flags, lines that fit, and the exit codes at its end.
 func TestClient_helpIsShort(t *testing.T) {
 	eachCommand(newClient(), func(command *cobra.Command) {
@@ -308,6 +311,12 @@ func TestClient_helpIsShort(t *testing.T) {
 			if code != 0 || len(flags) > 14 || len(flags) == 0 ||
 				!strings.HasSuffix(out, "\n"+exitCodes) {
 				t.Errorf("%s --help: exit code %d, %d flags\n%s", command.CommandPath(), code, len(flags), out)
+			}
+			_, examples, _ := strings.Cut(out, "Examples:\n")
+			examples, _, _ = strings.Cut(examples, "\n\n")
+			if joined := brokenLine.ReplaceAllString(examples, " "); strings.Join(strings.Fields(joined), " ") !=
+				strings.Join(strings.Fields(command.Example), " ") || strings.Count(joined, "\n") != strings.Count(command.Example, "\n") {
+				t.Errorf("%s --help: a shell does not take the examples:\n%s", command.CommandPath(), examples)
 			}
 			for line := range strings.Lines(out) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package find searches Records by name or address, and the zones of a name, with the rights of a user.
+// Package find searches Records by name or address, and zones and writers of a name, with the rights of a user.
 //
 // Guarantees:
 //
@@ -11,5 +11,5 @@
 //
 // Out of scope: the decisions about a Record, which its status has.
 //
-// Read find.go, then within.go.
+// Read find.go, then within.go and writers.go.
 package find

@@ -188,6 +188,11 @@ func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
 		slices.ContainsFunc(x.TTLs, func(c v1alpha1.TTLChange) bool { return is(c.Owner) })
 }
 
+// IsBy reports whether the user or the field manager of a step has a text in its name.
+func IsBy(x *v1alpha1.HistoryStep, text string) bool {
+	return strings.Contains(x.By, text) || strings.Contains(x.FieldManager, text)
+}
+
 // TTLLine returns the change of an RRset's TTL, or "" if the RRset is new or removed.
 func TTLLine(c v1alpha1.TTLChange, fqdn string) string {
 	if c.Before == "" || c.After == "" {

@@ -102,6 +102,8 @@ const (
 	// maxPaths and maxLinks bound a chain.
 	maxPaths = 20
 	maxLinks = 100
+	// maxWriters bounds the namespaces of a link.
+	maxWriters = 5
 )
 
 func shorten(text string, limit int) string {

@@ -14,7 +14,7 @@
 //
 // Out of scope: printing, and decisions about Records.
 //
-// Read first: ask.go answers a question, subject.go finds Records and zones, read.go reads objects, live.go asks
-// servers, judge.go decides the links of objects and answers.go the links of servers; inquiry.go has the shared state,
-// facts.go the input of the judgement, chain.go the result.
+// Read first: ask.go answers a question, subject.go finds Records and zones, derived.go data without a Record, read.go
+// reads objects, live.go asks servers, judge.go decides the links of objects and answers.go the links of servers;
+// inquiry.go has the shared state, facts.go the input of the judgement, chain.go the result.
 package why

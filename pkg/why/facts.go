@@ -52,6 +52,8 @@ type Facts struct {
 	Zone *ZoneFacts
 	// Absent is for a name without a Record.
 	Absent *AbsentFacts
+	// Origin describes the source of the data of a name without a readable Record, or is "".
+	Origin string
 	// Answers of Zone.Servers, in that order. Nil if no server was asked.
 	Answers []ServerAnswer
 }
@@ -62,6 +64,9 @@ type AbsentFacts struct {
 	// Review is a NameReview's answer. Nil with a Lack, the missing right.
 	Review *v1alpha1.NameReviewStatus
 	Lacks  string
+	// Writers are other namespaces with a rule for the name, unless WritersLack names the right to list them all.
+	Writers     []string
+	WritersLack string
 	// OtherTypes are of Records at the name.
 	Others []string
 	// Cut is an NS or DNAME Record above the name, or "".

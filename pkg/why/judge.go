@@ -25,6 +25,8 @@ func Judge(f *Facts) []Link {
 	switch {
 	case f.Absent != nil:
 		j.judgeAbsent()
+	case f.Origin != "":
+		j.add(KindRecord, "", OK, "%s %s %s %s", f.Asked, f.Type, shorten(strings.Join(f.Expected, ", "), maxData), f.Origin)
 	case f.Record != nil && !j.judgeRule():
 		return j.links
 	}
@@ -62,6 +64,17 @@ func (j *judgement) judgeAbsent() {
 	default:
 		j.add(KindRule, "", Unknown, "namespace %s may not write %s: %s", a.Namespace, j.Type, a.Review.Reason)
 		role, step = reasons.ZoneOwner, "add a rule for the namespace that is to have the name"+contactOf(a.Review)
+	}
+	switch {
+	case a.WritersLack != "":
+		j.addLack(KindRule, "of other namespaces", a.WritersLack)
+	case len(a.Writers) > 0:
+		named := strings.Join(a.Writers[:min(len(a.Writers), maxWriters)], ", ")
+		if more := len(a.Writers) - maxWriters; more > 0 {
+			named += fmt.Sprintf(" and %d more", more)
+		}
+		j.add(KindRule, "of other namespaces", OK, "a rule of the zone allows the name to namespace %s", named)
+		role, step = reasons.You, "create a Record in a namespace with a rule: "+named
 	}
 	switch {
 	case a.Cut != "":

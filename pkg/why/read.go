@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -221,7 +222,7 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 			z.Parents = append(z.Parents, p)
 			return nil
 		}
-		entries, err := i.readEntries(ctx, object.Namespace, object.Name, fqdn, &p.Lacks)
+		entries, err := i.readEntries(ctx, object.Namespace, object.Name, fqdn, false, &p.Lacks)
 		if err != nil {
 			return err
 		}
@@ -243,7 +244,7 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 		}
 		if err == nil {
 			p.Above, _ = name.Parse(above.Status.FQDN)
-			entries, err = i.readEntries(ctx, ref.Namespace, ref.Name, fqdn, &p.Lacks)
+			entries, err = i.readEntries(ctx, ref.Namespace, ref.Name, fqdn, false, &p.Lacks)
 			if err != nil {
 				return err
 			}
@@ -258,10 +259,11 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 	return nil
 }
 
-func (i *inquiry) readEntries(ctx context.Context, namespace, zone string, at name.Name, lacks *string) ([]v1alpha1.Entry, error) {
+func (i *inquiry) readEntries(ctx context.Context, namespace, zone string, at name.Name, sources bool, lacks *string) (
+	[]v1alpha1.Entry, error) {
 	var answer v1alpha1.ZoneEntries
 	err := i.API.KubizoneV1alpha1().RESTClient().Get().Namespace(namespace).Resource("zones").Name(zone).SubResource("entries").
-		Param("name", at.String()).Do(ctx).Into(&answer)
+		Param("name", at.String()).Param("sources", strconv.FormatBool(sources)).Do(ctx).Into(&answer)
 	return answer.Entries, unlessForbidden(err, fmt.Sprintf("entries of zone %s/%s", namespace, zone),
 		"get zones/entries in namespace "+namespace, lacks)
 }
@@ -284,7 +286,7 @@ func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 	owner, err := name.Parse(f.Record.Status.FQDN)
 	if z := f.Zone.Object; err == nil && z != nil && z.Status.SettledSerial == z.Status.Serial {
 		var lacks string
-		entries, err := i.readEntries(ctx, z.Namespace, z.Name, owner, &lacks)
+		entries, err := i.readEntries(ctx, z.Namespace, z.Name, owner, false, &lacks)
 		if err != nil {
 			return err
 		}

@@ -228,8 +228,11 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	return above, nil
 }
 
-// addAbsent adds the Records of an answering wildcard, or else a path for a free name.
+// addAbsent adds data without a Record, the Records of an answering wildcard, or else a path for a free name.
 func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.Record, above surroundings) error {
+	if done, err := i.addDerived(ctx, fqdn, above.zone); done || err != nil {
+		return err
+	}
 	wildcards := slices.DeleteFunc(slices.Clone(above.wildcards), func(r v1alpha1.Record) bool { return !answersType(&r, i.Type) })
 	if len(at) == 0 && above.cut == "" && len(wildcards) > 0 {
 		i.note("No Record has this name %s; a wildcard answers.", i.search.Where())
@@ -258,10 +261,26 @@ func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.R
 	f.Type, _ = rdata.ParseType(rrtype)
 	subject := Subject{Kind: "Name", FQDN: fqdn.String(), Type: i.Type}
 	if above.zone != nil {
+		if err := i.findWriters(ctx, absent, above.zone, fqdn, rrtype); err != nil {
+			return err
+		}
 		f.Zone, subject.View = i.zoneOf(above.zone.Namespace, above.zone.Name, above.zone), above.zone.Status.View
 	}
 	i.addPath(f, subject)
 	return nil
+}
+
+// findWriters names the other namespaces of rules in objects that the user may read.
+func (i *inquiry) findWriters(ctx context.Context, absent *AbsentFacts, zone *v1alpha1.Zone, fqdn name.Name, rrtype string) error {
+	if absent.Review != nil && absent.Review.Allowed {
+		return nil
+	}
+	all, hidden, err := i.search.Writers(ctx, zone, fqdn, rrtype)
+	absent.Writers = slices.DeleteFunc(all, func(one string) bool { return one == i.Namespace || one == find.EveryNamespace })
+	if hidden && len(absent.Writers) == 0 {
+		absent.WritersLack = "list delegations in namespace " + zone.Namespace
+	}
+	return err
 }
 
 func (i *inquiry) addRecords(all []v1alpha1.Record, asked string) {

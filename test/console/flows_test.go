@@ -39,6 +39,10 @@ func TestZones_areFiltered(t *testing.T) {
 		text := b.readText("#live")
 		return strings.Contains(text, "dev.example.org.") && !strings.Contains(text, "example.net.")
 	})
+	b.visitPage("/zones")
+	b.runActions(chromedp.SendKeys("input[name=search]", "198.51.100.0/24\n", chromedp.ByQuery))
+	b.expectText("main", "with “198.51.100.0/24”", "shop.example.net.", "team-c/shop", "ns2.example.org.",
+		"kubectl kubizone who 198.51.100.0/24")
 	b.visitPage("/zones?namespace=net&sign=paused")
 	b.expectText("#live", "1 of ", "paused.example.net.")
 	b.visitPage("/zones?class=public")
@@ -85,6 +89,9 @@ func TestNames_areLinks(t *testing.T) {
 	for _, one := range []struct{ page, link, want string }{
 		{"/zones/net/example-net?search=shop", "shop.example.net.", "record team-c/shop"},
 		{"/zones/net/example-net?search=shop", "team-c/shop", "record team-c/shop"},
+		{"/zones/net/example-net?search=ns1", "ns1.example.net.", "is made from spec.nameServers of Zone net/example-net"},
+		{"/zones/search?search=192.0.2.7", "www.example.net.", "record net/www"},
+		{"/zones/search?search=192.0.2.7", "example.net.", "net/example-net"},
 		{"/zones/net/example-net/history", "net/www", "record net/www"},
 		{"/zones/net/example-net/history", "www.example.net.", "record net/www"},
 		{"/zones/net/example-net/rules", "shop.example.net.", "record team-c/shop"},
@@ -96,14 +103,6 @@ func TestNames_areLinks(t *testing.T) {
 		b.expectText("main", one.link)
 		b.runActions(chromedp.Click(fmt.Sprintf(`(//main//a[text()=%q])[1]`, one.link), chromedp.BySearch))
 		b.expectText("main", one.want)
-	}
-	// The zone's own entries have no Record to follow.
-	b.visitPage("/zones/net/example-net?search=ns1")
-	b.expectText("#live tbody", "ns1.example.net.")
-	var links int
-	b.runActions(chromedp.Evaluate(`document.querySelectorAll("#live tbody th a").length`, &links))
-	if links > 0 {
-		t.Errorf("%d entries of the zone itself are links", links)
 	}
 	b.visitPage("/zones/net/example-net?search=shop")
 	b.runActions(chromedp.Click(`//p[@role="status"]/a`, chromedp.BySearch), chromedp.WaitVisible("ol.serials li:target", chromedp.ByQuery))
@@ -139,10 +138,18 @@ func TestZone_comparesSerials(t *testing.T) {
 	b.expectText("#live", "kubizone-admin", "Request", "net/www", "+ www.example.net. A 192.0.2.7", "+ Zone example.net., name servers ns1")
 	s.writeObject(t, http.MethodPatch, "/namespaces/net/records/www", `{"spec":{"rdata":"192.0.2.8"}}`)
 	b.expectText("#live li:first-child", "- www.example.net. A 192.0.2.7", "+ www.example.net. A 192.0.2.8")
+	b.runActions(chromedp.Click("#live li:first-child summary", chromedp.ByQuery))
+	b.expectText("#live li:first-child details", "kubectl kubizone revert net/example-net --to ")
 	b.runActions(chromedp.Click(`(//ol[@class="serials"]//a[text()="from here to the newest"])[last()]`, chromedp.BySearch),
 		chromedp.WaitVisible(`//h2[contains(., "From serial")]`, chromedp.BySearch))
 	if text := b.readText("#live pre"); strings.Contains(text, "192.0.2.7") || !strings.Contains(text, "192.0.2.8") {
 		t.Errorf("the difference is not net:\n%s", text)
+	}
+	b.expectText("#live", "kubectl kubizone revert net/example-net --to ", "asks first")
+	b.visitPage("/zones/net/example-net/history?name=shop&by=admin")
+	b.expectText("#live", "team-c/shop", "kubectl kubizone log shop.example.net. --by admin --follow")
+	if text := b.readText("#live ol"); strings.Contains(text, "net/www") {
+		t.Errorf("changes of other names:\n%s", text)
 	}
 	b.visitPage("/zones/net/example-net/history?from=x&to=1")
 	b.expectText("#live", "each is a number")
@@ -198,7 +205,7 @@ func TestName_isDrawnAsAChain(t *testing.T) {
 		chromedp.SendKeys("input[name=text]", "record/shop"+kb.Enter, chromedp.ByQuery), chromedp.WaitVisible("ol.chain", chromedp.ByQuery))
 	b.expectText("main", "record team-c/shop", "Last change by kubizone-admin")
 	b.visitPage("/name?text=record/lost&type=")
-	b.expectText("#main", "record/lost")
+	b.expectText("#main", "no answer", "record default/lost", "not found")
 	b.visitPage("/name?text=www.nowhere.example")
 	b.expectText("ol.chain", "NoEnclosingZone")
 	b.expectPeace()

@@ -39,6 +39,7 @@ var seen = []struct {
 	{"overview", "/", true, false},
 	{"zones", "/zones", true, false},
 	{"records", "/records?state=not+Ready", true, false},
+	{"search", "/zones/search?search=192.0.2.0/24", false, false},
 	{"zone", "/zones/platform/example-org?search=example", true, false},
 	{"history", "/zones/platform/example-org/history", true, true},
 	{"delivery", "/zones/net/example-net/delivery", true, true},

@@ -283,7 +283,6 @@ func (o *Options) validateEtcd() []error {
 	return append(wrong, o.Member.Validate()...)
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

@@ -39,7 +39,6 @@ type options struct {
 	format         *output.Format
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"AppliedChangeSet": applied{}} }
 
 type applied struct {
@@ -235,7 +234,6 @@ type refusedError string
 func (e refusedError) Error() string { return string(e) }
 func (refusedError) Unwrap() error   { return ErrRefused }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{

@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	var from source.Options
 	command := &cobra.Command{

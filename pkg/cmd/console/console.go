@@ -34,16 +34,16 @@ type options struct {
 	file       string
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{cluster: kubeconfig.NewOptions()}
 	command := &cobra.Command{
 		Use:   "console",
 		Short: "show zones, names and deliveries in a browser",
-		Long: `Show on pages of 127.0.0.1, with the rights of your kubeconfig: the state of all zones, entries with a search, changes by
-serial, deliveries, rules and DNSSEC; the way of a name to its servers, a question whether you may have a name, and the plan of
-manifests. Nothing is written and nothing is installed. Without -n pages show all namespaces, or that of the context if you may
-not list all. A browser is opened on a file that only you may read; Enter prints an address for another one.`,
+		Long: `Show on pages of 127.0.0.1, with the rights of your kubeconfig: the state of all zones, a search of the entries of a
+zone or of all, changes by serial with the command that takes them back, deliveries, rules and DNSSEC; the way of a name to its
+servers, a question whether you may have a name, and the plan of manifests. Nothing is written and nothing is installed. Without
+-n pages show all namespaces, or that of the context if you may not list all. A browser is opened on a file that only you may
+read; Enter prints an address for another browser.`,
 		Example: "  kubectl kubizone console\n  kubectl kubizone console --no-browser --port 8053",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

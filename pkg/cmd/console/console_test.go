@@ -405,12 +405,13 @@ func TestPages_nameTheMissingRight(t *testing.T) {
 	b := startConsole(t)
 	b.api.forbidden = true
 	for path, want := range map[string]string{
-		"/zones":                      "you lack the right to list zones in namespace team",
-		"/zones/team/zone":            "you lack the right to get zones in namespace team",
-		"/zones/team/nothing":         "you lack the right to get zones in namespace team",
-		"/zones/team/zone/delivery":   "you lack the right to get zones in namespace team",
-		"/zones/elsewhere/zone/rules": "you lack the right to get zones in namespace elsewhere",
-		"/records":                    "you lack the right to list records in namespace team",
+		"/zones/search?search=www":                   "you lack the right to list zones in namespace team",
+		"/zones":                                     "you lack the right to list zones in namespace team",
+		"/zones/team/zone":                           "you lack the right to get zones in namespace team",
+		"/zones/team/nothing":                        "you lack the right to get zones in namespace team",
+		"/zones/team/zone/delivery":                  "you lack the right to get zones in namespace team",
+		"/zones/elsewhere/zone/rules":                "you lack the right to get zones in namespace elsewhere",
+		"/records":                                   "you lack the right to list records in namespace team",
 		"/records?namespace=elsewhere&state=waiting": "you lack the right to list records in namespace elsewhere",
 	} {
 		response, text := b.sendRequest(http.MethodGet, b.door.base+path, "", nil)

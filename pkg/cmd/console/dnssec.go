@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
@@ -69,7 +71,8 @@ func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests [
 		at.Text = "No parent zone is here: enter the DS records where the parent is kept."
 		return at
 	}
-	list, err := r.readEntries(ctx, above.Namespace, above.Name, map[string]string{"name": zone.Status.FQDN, "type": "DS"})
+	list, err := r.readEntries(ctx, types.NamespacedName{Namespace: above.Namespace, Name: above.Name}, pageEntries,
+		map[string]string{"name": zone.Status.FQDN, "type": "DS"})
 	if err != nil {
 		at.State, at.Text = state{"waits", "not shown"}, lackOf(err, "get", "zones/entries", above.Namespace).Error()
 		return at

@@ -16,6 +16,6 @@
 // Out of scope: decisions and state (the API server), and their texts (status, names and plan).
 //
 // Read first: console.go starts the server, server.go routes requests and renders pages, door.go admits browsers,
-// stream.go sends changes; overview.go, zones.go, records.go and zone.go have pages, of which history.go, delivery.go,
-// rules.go and dnssec.go are parts; name.go, may.go, plan.go, text.go, state.go, follow.go, reading.go.
+// stream.go sends changes; overview.go, zones.go, search.go, records.go and zone.go have pages, of which history.go,
+// delivery.go, rules.go and dnssec.go are parts; name.go, may.go, plan.go, text.go, state.go, follow.go, reading.go.
 package console

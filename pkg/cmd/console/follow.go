@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/scheme"
 )
 
-// rewatch is the pause between watches.
 const rewatch = time.Second
 
 // source is a list whose changes concern a page.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/history"
 )
@@ -29,15 +31,21 @@ const (
 )
 
 type historyPart struct {
-	From, To   int64
+	From, To int64
+	// Name and By narrow the serials, as given.
+	Name, By   string
 	Compared   bool
 	Difference []diffLine
-	Steps      []*step
-	Older      bool
+	// Revert is the command back to From.
+	Revert string
+	Steps  []*step
+	Older  bool
 	// Anonymous is true if the user may not read users and Records of other namespaces' steps.
 	Anonymous bool
 	Problem   string
 	Lack      *lack
+
+	at string // Name as a DNS name, or ""
 }
 
 type step struct {
@@ -47,12 +55,13 @@ type step struct {
 	Written []v1alpha1.HistoryRecord
 	More    int
 	Lines   []diffLine
-	// Compare is the query of a comparison of the serial before with the newest, "" for the first serial.
-	Compare string
+	// Compare is the query of a comparison of the serial before with the newest, and Revert the command back to that
+	// serial; "" for the first serial.
+	Compare, Revert string
 }
 
 func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url.Values) *historyPart {
-	part := &historyPart{}
+	part := &historyPart{Name: strings.TrimSpace(asked.Get("name")), By: strings.TrimSpace(asked.Get("by"))}
 	from, to := asked.Get("from"), asked.Get("to")
 	part.From, _ = strconv.ParseInt(from, 10, 64)
 	part.To, _ = strconv.ParseInt(to, 10, 64)
@@ -62,7 +71,14 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	if from != "" || to != "" {
 		part.compareSerials(ctx, r, zone)
 	}
-	past, full, err := r.readPast(ctx, zone, maxSteps, nil)
+	at, err := nameIn(part.Name, zone)
+	if err != nil {
+		part.Problem = err.Error()
+		return part
+	}
+	part.at = at.String()
+	takes := func(x *v1alpha1.HistoryStep) bool { return history.IsBy(x, part.By) && history.Touches(x, at) }
+	past, full, err := r.readPast(ctx, zone, maxSteps, nil, takes)
 	if err != nil {
 		part.Lack = lackOf(err, "get", "zones/changes", zone.Namespace)
 		return part
@@ -70,15 +86,43 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	part.Anonymous, part.Older = past.Masked, full
 	for i := range past.Steps {
 		x := &past.Steps[i]
-		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x, len(x.Records) > 0 || x.AnotherNamespace)}
+		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x)}
 		one.More = max(0, len(x.Records)-maxRecords)
 		one.Written = x.Records[:len(x.Records)-one.More]
 		if x.From > 0 {
 			one.Compare = "?" + url.Values{"from": {fmt.Sprint(x.From)}, "to": {fmt.Sprint(past.Newest)}}.Encode()
+			one.Revert = revertCommand(zone, x.From)
 		}
 		part.Steps = append(part.Steps, one)
 	}
 	return part
+}
+
+// nameIn reads a name in a zone, absolute also without a final dot.
+func nameIn(text string, zone *v1alpha1.Zone) (at name.Name, err error) {
+	if text == "" {
+		return at, nil
+	}
+	apex, err := name.Parse(zone.Status.FQDN)
+	if err != nil {
+		return at, err
+	}
+	if at, err = name.ParseIn(strings.TrimSuffix(text, ".")+".", apex); err == nil && apex.Encloses(at) {
+		return at, nil
+	}
+	return name.ParseIn(text, apex)
+}
+
+func revertCommand(zone *v1alpha1.Zone, to int64) string {
+	return command("kubectl", "kubizone", "revert", zone.Namespace+"/"+zone.Name, "--to", fmt.Sprint(to))
+}
+
+func (h *historyPart) commands(zone string) []string {
+	words := []string{"kubectl", "kubizone", "log", cmp.Or(h.at, zone)}
+	if h.By != "" {
+		words = append(words, "--by", h.By)
+	}
+	return []string{command(append(words, "--follow")...)}
 }
 
 func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1alpha1.Zone) {
@@ -90,7 +134,7 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 		h.From, h.To = h.To, h.From
 	}
 	from, to := history.Moment{Serial: serial.Serial(h.From)}, history.Moment{Serial: serial.Serial(h.To)}
-	past, full, err := r.readPast(ctx, zone, maxCompared, &from)
+	past, full, err := r.readPast(ctx, zone, maxCompared, &from, nil)
 	var steps, newer []v1alpha1.HistoryStep
 	switch {
 	case apierrors.IsForbidden(err):
@@ -110,37 +154,45 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 		return
 	}
 	sum := history.Sum(steps[len(newer):])
-	h.Compared, h.Difference = true, linesOf(&sum, true)
+	h.Compared, h.Difference, h.Revert = true, linesOf(&sum), revertCommand(zone, h.From)
 }
 
-// readPast reads steps, the newest first, to the moment. full is true if further ones are beyond most, or beyond
-// maxValues.
-func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, to *history.Moment) (past *history.Past, full bool,
-	err error) {
+// readPast reads steps that takes accepts, all if nil, the newest first, to the moment. full is true if further steps
+// are beyond most, maxCompared in all, or maxValues.
+func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, to *history.Moment,
+	takes func(*v1alpha1.HistoryStep) bool) (past *history.Past, full bool, err error) {
 	reader := &history.Reader{Client: r.api, Page: maxSteps}
-	steps, values := 0, 0
+	steps, taken, values := 0, 0, 0
 	past, err = reader.Read(ctx, history.Subject{Zone: zone, Namespace: cmp.Or(r.own, zone.Namespace)}, func(x *v1alpha1.HistoryStep) bool {
 		if to != nil && !to.IsBefore(x) {
 			return true
 		}
 		steps++
+		if takes == nil || takes(x) {
+			taken++
+		}
 		values += len(x.Removed) + len(x.Added)
-		full = steps > most || values > maxValues
+		full = taken > most || steps > maxCompared || values > maxValues
 		return full
 	})
-	if full && steps > 1 && err == nil {
+	if err != nil {
+		return past, full, err
+	}
+	if full && steps > 1 {
 		past.Steps = past.Steps[:steps-1]
 	}
-	return past, full, err
+	if takes != nil {
+		past.Steps = slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool { return !takes(&x) })
+	}
+	if len(past.Steps) > most { // users were not known before
+		past.Steps, full = past.Steps[:most], true
+	}
+	return past, full, nil
 }
 
-// linesOf returns the first lines of a step. Names are links if Records have them: why follows no data that a zone
-// derives, such as glue.
-func linesOf(x *v1alpha1.HistoryStep, ofRecords bool) (lines []diffLine) {
-	values := 0
-	if ofRecords {
-		values = len(x.Removed) + len(x.Added)
-	}
+// linesOf returns the first lines of a step, in which the names of values are links.
+func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
+	values := len(x.Removed) + len(x.Added)
 	of := history.Lines(x)
 	for i, line := range of[:min(len(of), maxLines)] {
 		one := diffLine{Kind: cmp.Or(map[byte]string{'-': "minus", '+': "plus"}[line[0]], "tilde"), Text: line}

@@ -67,7 +67,14 @@ func TestHistory_readsNoMoreThanAPage(t *testing.T) {
 		{"many", 250, 0, false, "", 2, []string{"100, the newest first", "Older changes are left out", "?from=249&amp;to=250"}},
 		{"large ones", 250, maxValues / 4, false, "", 1, []string{"3, the newest first", "and 12462 more", "Older changes are left out"}},
 		{"without the right to users", 250, 0, true, "", 3, []string{"by another namespace", "Users and Records of other namespaces"}},
-		{"their sum", 250, 0, false, "?from=10&to=240", 5, []string{"From serial 10 to 240", "TXT 10&lt;", "TXT 240&lt;"}},
+		{"their sum", 250, 0, false, "?from=10&to=240", 5, []string{"From serial 10 to 240", "TXT 10&lt;", "TXT 240&lt;",
+			"<code>kubectl kubizone revert team/zone --to 10</code>"}},
+		{"what takes one back", 3, 0, false, "", 1, []string{"<code>kubectl kubizone revert team/zone --to 2</code>"}},
+		{"those of a user", 250, 0, false, "?by=owned", 2, []string{"100, the newest first", "Older changes are left out",
+			"value=\"owned\"", "<code>kubectl kubizone log team/zone --by owned --follow</code>"}},
+		{"those of another", 250, 0, false, "?by=carol", 3, []string{"No change of the content was found"}},
+		{"those of another in a long history", 3 * maxCompared, 0, false, "?by=carol", maxCompared/maxSteps + 1, []string{
+			"No change of the content was found", "Older changes are left out"}},
 		{"too many", 3 * maxCompared, 0, false, "?from=1&to=14000", maxCompared/maxSteps + 1 + 2, []string{
 			"more than 5000 changes or 50000 values since serial 1: kubectl kubizone diff team/zone 1 14000 compares them"}},
 		{"too large", 250, maxValues / 4, false, "?from=1&to=250", 2, []string{"kubectl kubizone diff team/zone 1 250 compares them"}},
@@ -94,19 +101,18 @@ func TestHistory_readsNoMoreThanAPage(t *testing.T) {
 	}
 }
 
-// Names of Records are links, of data that a zone derives and of other lines are not.
-func TestLinesOf_namesRecords(t *testing.T) {
+// Names of values are links, of other lines are not.
+func TestLinesOf_namesValues(t *testing.T) {
 	row := v1alpha1.Row{Owner: "www", Type: "A", Data: "192.0.2.1"}
 	x := &v1alpha1.HistoryStep{FQDN: "example.org.", Added: []v1alpha1.Row{row}, Removed: []v1alpha1.Row{row},
 		TTLs: []v1alpha1.TTLChange{{Owner: "www", Type: "A", Before: "1", After: "2"}}}
-	for ofRecords, want := range map[bool]string{true: "www.example.org.|www.example.org.||", false: "|||"} {
-		names, texts := "", ""
-		for _, line := range linesOf(x, ofRecords) {
-			names += line.Name + "|"
-			texts += line.Sign + line.Name + line.Text + "\n"
-		}
-		if whole := strings.Join(history.Lines(x), "\n") + "\n"; names != want || texts != whole {
-			t.Errorf("links %s, want %s; text\n%s, want\n%s", names, want, texts, whole)
-		}
+	names, texts := "", ""
+	for _, line := range linesOf(x) {
+		names += line.Name + "|"
+		texts += line.Sign + line.Name + line.Text + "\n"
+	}
+	want := "www.example.org.|www.example.org.||"
+	if whole := strings.Join(history.Lines(x), "\n") + "\n"; names != want || texts != whole {
+		t.Errorf("links %s, want %s; text\n%s, want\n%s", names, want, texts, whole)
 	}
 }

@@ -26,8 +26,9 @@ type namePage struct {
 	Chain *why.Chain
 	Paths []*namePath
 	// Unknown counts the links that were not asked or not known.
-	Unknown  int
-	Problem  string
+	Unknown int
+	Problem string
+	// Commands print the chain. A question with a Problem has none: the command would be refused alike.
 	Commands []string
 }
 
@@ -47,14 +48,6 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	if page.Text == "" {
 		return page, nil
 	}
-	words := []string{"kubectl", "kubizone", "why", page.Text}
-	if page.Type != "" {
-		words = append(words, page.Type)
-	}
-	if page.Namespace != r.own {
-		words = append(words, "-n", page.Namespace)
-	}
-	page.Commands = []string{command(words...)}
 	resolver, err := whycmd.FindResolver("")
 	if err != nil {
 		return nil, err
@@ -66,7 +59,12 @@ func loadName(r *reading, request *http.Request) (any, error) {
 		return page, nil
 	}
 	page.Chain = &chain
-	var all sync.WaitGroup // of why's bounded number of paths
+	words := []string{"kubectl", "kubizone", "why", page.Text}
+	if page.Type != "" {
+		words = append(words, page.Type)
+	}
+	page.Commands = []string{command(append(words, "-n", page.Namespace)...)} // your shell may have another namespace
+	var all sync.WaitGroup                                                    // of why's bounded number of paths
 	for i := range chain.Paths {
 		path := &namePath{Path: &chain.Paths[i]}
 		page.Paths = append(page.Paths, path)

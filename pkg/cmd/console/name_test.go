@@ -71,6 +71,19 @@ func TestLoadName_asksNoTenantsServerInThisNetwork(t *testing.T) {
 	}
 }
 
+// The command has the namespace of the console, which the user's shell may not have. A refused question offers none.
+func TestLoadName_offersACommandThatWorks(t *testing.T) {
+	b := startConsole(t)
+	for query, want := range map[string]string{"text=record": "kubectl kubizone why record -n team",
+		"text=record&namespace=other": "kubectl kubizone why record -n other", "text=record&type=A": "", "text=192.0.2.0/24": "",
+		"text=none": ""} {
+		text := b.readPage("/name?" + query)
+		if got := between(text, `<p class="next"><span class="type"><code>`, "</code>"); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}
+
 // The last change has user and way as far as the user of the console may see them. A missing right is named.
 func TestLoadName_readsTheLastChange(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "zone", UID: "u"},

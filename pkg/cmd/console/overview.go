@@ -28,7 +28,6 @@ type overview struct {
 	First []*zoneRow
 }
 
-// More is the number of hidden zones.
 func (o *overview) More() int64 { return o.Zones - int64(len(o.First)) }
 
 // Most is the number of objects of a Partial list.
@@ -64,6 +63,8 @@ func loadOverview(r *reading, request *http.Request) (any, error) {
 	o.addPart("Paused", "", "kubectl annotate zone -n NAMESPACE NAME "+v1alpha1.AnnotationPaused+"-", of.Paused)
 	o.addPart("Withdrawn", "Ends in", "kubectl kubizone why -n NAMESPACE RECORD", of.Withdrawn)
 	o.addPart("Refused in the last hour", "Since", "kubectl kubizone status -o wide", of.Refused)
+	o.addPart("No class", "Since",
+		`kubectl patch zone -n NAMESPACE NAME --type=merge -p '{"spec":{"dnsClassRefs":[{"name":"CLASS"}]}}'`, of.NoClass)
 	return o, nil
 }
 
@@ -78,7 +79,6 @@ func overviewSources(r *reading, _ *http.Request) (all []source) {
 	return append(all, source{resource: "dnsclasses"})
 }
 
-// CertificateState judges the time left.
 func (o *overview) CertificateState(at metav1.Time) state {
 	switch left := at.Sub(o.Time.Time); {
 	case left <= 0:
@@ -96,7 +96,6 @@ func (o *overview) BackupState() state {
 	return state{"ok", "taken"}
 }
 
-// Kind of the verdict.
 func (o *overview) Kind() string {
 	return map[string]string{"ok": "ok", "no": "fails", "error": "fails"}[o.Verdict()]
 }

@@ -15,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -36,7 +37,7 @@ type reading struct {
 	objects versioned.Interface
 	api     client.KubizoneV1alpha1Interface
 	status  *status.Reader
-	// namespaces is NamespaceAll alone, or those of -n; own is the context's.
+	// namespaces is NamespaceAll alone, or those of -n; own is the first of -n, or the context's.
 	namespaces []string
 	own        string
 	base       string
@@ -49,8 +50,9 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked), own: own}
-	if r.status, err = status.NewReader(config, r.namespaces, own); err != nil {
+	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked),
+		own: status.Scope(own)[0]}
+	if r.status, err = status.NewReader(config, r.namespaces, r.own); err != nil {
 		return nil, err
 	}
 	r.status.Most = overviewMost
@@ -77,18 +79,23 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// readEntries returns a page of entries. It goes on where the server ended a search early, for about searchTime.
-func (r *reading) readEntries(ctx context.Context, namespace, zone string, parameters map[string]string) (*v1alpha1.ZoneEntries, error) {
-	all := &v1alpha1.ZoneEntries{}
+// readEntries returns a page of entries, at most most. It goes on where the server ended a search early, for about
+// searchTime.
+func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
+	*v1alpha1.ZoneEntries, error) {
+	all, next := &v1alpha1.ZoneEntries{}, parameters["continue"]
 	within, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	for asking := ctx; ; asking = within {
-		request := r.api.RESTClient().Get().Namespace(namespace).Resource("zones").Name(zone).SubResource("entries").
-			Param("limit", strconv.Itoa(pageEntries-len(all.Entries)))
+		request := r.api.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").
+			Param("limit", strconv.Itoa(most-len(all.Entries)))
 		for name, value := range parameters {
-			if value != "" {
+			if value != "" && name != "continue" {
 				request.Param(name, value)
 			}
+		}
+		if next != "" {
+			request.Param("continue", next)
 		}
 		var page v1alpha1.ZoneEntries
 		if err := request.Do(asking).Into(&page); err != nil {
@@ -98,13 +105,26 @@ func (r *reading) readEntries(ctx context.Context, namespace, zone string, param
 			return nil, err
 		}
 		page.Entries = append(all.Entries, page.Entries...)
-		all = &page
-		parameters["continue"] = page.Metadata.Continue
-		if page.Metadata.Continue == "" || len(all.Entries) >= pageEntries || within.Err() != nil {
+		all, next = &page, page.Metadata.Continue
+		if next == "" || len(all.Entries) >= most || within.Err() != nil {
 			return all, nil
 		}
 		wait(within, searchPause)
 	}
+}
+
+// readSourced returns a page of entries with their Records, or without them and false if the user may not see those of
+// other namespaces.
+func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
+	*v1alpha1.ZoneEntries, bool, error) {
+	parameters["sources"] = "true"
+	list, err := r.readEntries(ctx, zone, most, parameters)
+	if !apierrors.IsForbidden(err) {
+		return list, true, err
+	}
+	delete(parameters, "sources")
+	list, err = r.readEntries(ctx, zone, most, parameters)
+	return list, false, err
 }
 
 var errAbsent = errors.New("not found")
@@ -127,7 +147,6 @@ func (l *lack) Error() string {
 	return fmt.Sprintf("you lack the right to %s %s in %s", l.Verb, l.Resource, where)
 }
 
-// Ask is the command that shows the right.
 func (l *lack) Ask() string {
 	if l.Reason != "" {
 		return ""

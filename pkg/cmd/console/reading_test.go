@@ -4,6 +4,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,6 +28,17 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Result(), r.Context().Err()
+}
+
+// Forms and commands have one namespace, of several by -n the first.
+func TestNewReading_hasOneNamespace(t *testing.T) {
+	for _, asked := range []string{"", "team-a", "team-a,team-b"} {
+		own := cmp.Or(asked, "context")
+		want, _, _ := strings.Cut(own, ",")
+		if r := must.Get(newReading(&rest.Config{Host: "http://api"}, asked, own))(t); r.own != want {
+			t.Errorf("-n %q: %s, want %s", asked, r.own, want)
+		}
+	}
 }
 
 // A search that finds little returns it after seconds, with a link to go on.

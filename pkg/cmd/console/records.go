@@ -166,7 +166,6 @@ func recordRowOf(record *v1alpha1.Record) *recordRow {
 // States are the choices of the filter but that of all.
 func (p *recordsPage) States() []recordFilter { return recordFilters[1:] }
 
-// Where names the namespaces.
 func (p *recordsPage) Where() string {
 	if p.namespaces[0] == metav1.NamespaceAll {
 		return "all namespaces"
@@ -174,7 +173,6 @@ func (p *recordsPage) Where() string {
 	return "namespace " + strings.Join(p.namespaces, ", ")
 }
 
-// Commands print the Records.
 func (p *recordsPage) Commands() (all []string) {
 	for _, namespace := range p.namespaces {
 		words := []string{"kubectl", "get", "records", "-n", namespace}

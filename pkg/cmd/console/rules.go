@@ -35,7 +35,6 @@ type grant struct {
 	Zones              []string
 }
 
-// claims are the names of a namespace's Records.
 type claims struct {
 	Namespace string
 	Names     []string

@@ -44,7 +44,6 @@ type site struct {
 	followed chan struct{}
 }
 
-// shown is the data of a template.
 type shown struct {
 	Base, Form, Path, Query, Host string
 	Live                          string // path of the stream, or ""
@@ -55,6 +54,7 @@ type shown struct {
 var views = []view{
 	{path: "/{$}", name: "overview", load: loadOverview, sources: overviewSources},
 	{path: "/zones", name: "zones", load: loadZones, sources: zonesSources},
+	{path: "/zones/search", name: "search", load: loadSearch},
 	{path: "/zones/{namespace}/{name}", name: "zone", load: loadZone(""), sources: zoneSources()},
 	{path: "/zones/{namespace}/{name}/history", name: "zone", load: loadZone("history"), sources: zoneSources()},
 	{path: "/zones/{namespace}/{name}/delivery", name: "zone", load: loadZone("delivery"),

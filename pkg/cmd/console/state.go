@@ -76,6 +76,10 @@ func signsOf(zone *v1alpha1.Zone) (signs []state) {
 	if settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion && settled.Status != metav1.ConditionTrue {
 		signs = append(signs, state{"fails", "held"})
 	}
+	if ready := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady); ready != nil &&
+		ready.Reason == v1alpha1.ReasonNoClass {
+		signs = append(signs, state{"off", "no class"})
+	}
 	if zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
 		signs = append(signs, state{"off", "paused"})
 	}

@@ -45,6 +45,7 @@ var functions = template.FuncMap{
 		current := s.Path == path || !exactly && strings.HasPrefix(s.Path, path)
 		return map[string]any{"Href": s.Base + path, "Text": text, "Current": current}
 	},
+	"search": func(base, text string) map[string]any { return map[string]any{"Base": base, "Text": text} },
 	"table": func(base, label string, rows []*zoneRow) map[string]any {
 		return map[string]any{"Base": base, "Label": label, "Rows": rows}
 	},
@@ -94,7 +95,6 @@ func clipText(text string, most int) string {
 	return text
 }
 
-// pageOf is a link to the page of a name.
 func pageOf(text, path string, query url.Values) map[string]any {
 	return map[string]any{"Text": text, "Href": path + "?" + query.Encode()}
 }

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
@@ -31,18 +32,15 @@ type zonePage struct {
 	DNSSEC   *dnssecPart
 }
 
-// Tabs are the pages of a zone.
 func (p *zonePage) Tabs() []struct{ Tab, Text string } {
 	return []struct{ Tab, Text string }{{"", "Entries"}, {"history", "History"}, {"delivery", "Delivery"}, {"rules", "Rules"},
 		{"dnssec", "DNSSEC"}}
 }
 
-// Path of a tab of the zone.
 func (p *zonePage) Path(tab string) string {
 	return p.Base + "/zones/" + p.Zone.Namespace + "/" + p.Zone.Name + strings.TrimSuffix("/"+tab, "/")
 }
 
-// Unmet are the conditions of the zone without True.
 func (p *zonePage) Unmet() (wrong []metav1.Condition) {
 	for _, one := range p.Zone.Status.Conditions {
 		if one.Status != metav1.ConditionTrue && one.Type != v1alpha1.ConditionStalled {
@@ -52,14 +50,13 @@ func (p *zonePage) Unmet() (wrong []metav1.Condition) {
 	return wrong
 }
 
-// Commands print the content of the page.
 func (p *zonePage) Commands() []string {
 	at := p.Zone.Namespace + "/" + p.Zone.Name
 	switch p.Tab {
 	case "":
 		return []string{command("kubectl", "kubizone", "export", at)}
 	case "history":
-		return []string{command("kubectl", "kubizone", "log", at, "--follow")}
+		return p.History.commands(at)
 	case "delivery":
 		return []string{command("kubectl", "kubizone", "verify", at)}
 	case "rules":
@@ -109,18 +106,14 @@ type entriesPart struct {
 }
 
 func fillEntries(ctx context.Context, r *reading, p *zonePage, asked url.Values) {
-	part := &entriesPart{Search: asked.Get("search"), Type: asked.Get("type"), Sources: true}
+	part := &entriesPart{Search: asked.Get("search"), Type: asked.Get("type")}
 	p.Entries = part
 	if p.Zone.Status.Serial == 0 {
 		return
 	}
-	list, err := r.readEntries(ctx, p.Zone.Namespace, p.Zone.Name, map[string]string{"search": part.Search, "type": part.Type,
-		"continue": asked.Get("continue"), "sources": "true"})
-	if apierrors.IsForbidden(err) { // of other namespaces' Records
-		part.Sources = false
-		list, err = r.readEntries(ctx, p.Zone.Namespace, p.Zone.Name, map[string]string{"search": part.Search, "type": part.Type,
-			"continue": asked.Get("continue")})
-	}
+	list, sourced, err := r.readSourced(ctx, types.NamespacedName{Namespace: p.Zone.Namespace, Name: p.Zone.Name}, pageEntries,
+		map[string]string{"search": part.Search, "type": part.Type, "continue": asked.Get("continue")})
+	part.Sources = sourced
 	if err != nil {
 		part.Lack = lackOf(err, "get", "zones/entries", p.Zone.Namespace)
 		return

@@ -108,12 +108,10 @@ func (p *zonesPage) has(row *zoneRow) bool {
 		(p.Sign == "" || row.State.Word == p.Sign || slices.ContainsFunc(row.Signs, func(of state) bool { return of.Word == p.Sign }))
 }
 
-// Signs are the choices of the filter.
 func (p *zonesPage) Signs() []string {
-	return []string{"current", "not current", "stalled", "held", "paused", "withdrawn", "signed"}
+	return []string{"current", "not current", "stalled", "held", "no class", "paused", "withdrawn", "signed"}
 }
 
-// Hidden is the number of found zones beyond the rows.
 func (p *zonesPage) Hidden() int { return p.Found - len(p.Rows) }
 
 // forestOf returns zones below their parents, with their depth.

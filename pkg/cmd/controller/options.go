@@ -87,7 +87,6 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(append(wrong, err)...)
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	return program.AddRun(&cobra.Command{
 		Use:   "controller",

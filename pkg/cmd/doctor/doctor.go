@@ -34,10 +34,8 @@ type Diagnosis struct {
 	Checks []Finding `json:"checks"`
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Diagnosis": Diagnosis{}} }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	cluster := kubeconfig.NewOptions()
 	command := &cobra.Command{

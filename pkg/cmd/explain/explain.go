@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain [RULE|REASON...]",
@@ -40,7 +39,6 @@ of a whole section (S4), or without an argument the first words of each. Of a re
 	return command
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Rules": foundRules{}} }
 
 type foundRules struct {

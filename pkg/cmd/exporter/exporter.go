@@ -152,7 +152,6 @@ func writeList(out *bufio.Writer, manifests []manifest) error {
 	return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	source := kubeconfig.NewOptions()
 	command := &cobra.Command{

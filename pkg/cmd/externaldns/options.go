@@ -106,7 +106,6 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(append(wrong, noListen, noHealth, noRecords)...)
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	return program.AddRun(&cobra.Command{
 		Use:   "external-dns",

@@ -137,7 +137,6 @@ func parseNamespaced(text string) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	return program.AddRun(&cobra.Command{
 		Use:   "fleet",

@@ -15,7 +15,6 @@ import (
 // ErrDamaged is returned if the report has damage.
 var ErrDamaged = program.No("the store is damaged: see above; keep a copy of it before anything else")
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	var from source.Options
 	var encryption string

@@ -36,7 +36,6 @@ type logOptions struct {
 	follow    bool
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any {
 	return map[string]any{"ZoneChanges": v1alpha1.ZoneChanges{}, "Values": values{}, "Revert": history.Plan{}}
 }
@@ -100,7 +99,7 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 }
 
 func (o *logOptions) takes(s *history.Subject, x *v1alpha1.HistoryStep) bool {
-	return (o.by == "" || strings.Contains(x.By, o.by) || strings.Contains(x.FieldManager, o.by)) && history.Touches(x, s.Name)
+	return history.IsBy(x, o.by) && history.Touches(x, s.Name)
 }
 
 func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep, note string, out io.Writer) error {
@@ -238,7 +237,6 @@ zone, your own namespace's changes are.`,
 	return command
 }
 
-// NewCommands returns the sub-commands.
 func NewCommands() []*cobra.Command {
 	return []*cobra.Command{NewLogCommand(), newBlameCommand(), newDiffCommand(), newShowCommand(), newRevertCommand()}
 }

@@ -312,7 +312,6 @@ func (c *config) compareZone(ctx context.Context, zone types.NamespacedName, bef
 	return missing, err
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
 	var format *output.Format

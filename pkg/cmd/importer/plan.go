@@ -35,7 +35,6 @@ type planOptions struct {
 	format                *output.Format
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
 // Other kinds do not affect zones.

@@ -26,7 +26,6 @@ import (
 // ErrRefused is returned if a server would refuse an object.
 var ErrRefused = program.No("a server refuses the objects with errors above")
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "lint FILE...",
@@ -45,7 +44,6 @@ kubizone plan asks the server. The exit code is 1 for an error.`,
 	return command
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"LintReport": Report{}} }
 
 // Report is the verdict about files.

@@ -53,7 +53,6 @@ func (a *answer) printTo(out io.Writer, format *output.Format) error {
 	return nil
 }
 
-// Results returns an empty result for each JSON kind.
 func Results() map[string]any {
 	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{}}
 }
@@ -89,7 +88,6 @@ func (q *question) connect() (*find.Search, error) {
 	return q.cluster.Search(api, namespace), nil
 }
 
-// NewCommands returns the sub-commands.
 func NewCommands() []*cobra.Command {
 	return []*cobra.Command{newMay(), newNames(), newTree(), newWho()}
 }

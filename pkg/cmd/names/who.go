@@ -11,17 +11,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/find"
-	"kubi.zone/kubizone/pkg/law/pattern"
-	"kubi.zone/kubizone/pkg/load"
 )
 
 func newWho() *cobra.Command {
@@ -31,8 +27,8 @@ func newWho() *cobra.Command {
 		Short: "find the zone and the Records of a name, an address or a prefix",
 		Long: `Find the zone of a name, and the Records at the name, or else the nearest above it in the zone: of a wildcard, or a
 name that claims it (S4.8). Of an address or a prefix: the Records that have it, or an address in it, and the zone of its PTR
-Records. With a zone stand its contact and the namespaces with a rule for the name, for the zone's own name with any rule. All
-namespaces are searched where you may list Records in all of them, else that of -n. The exit code is 1 without a Record, and
+Records. The zone comes with its contact and the namespaces with a rule for the name; at the zone's own name, with any rule.
+All namespaces are searched if you may list Records in all of them, else that of -n. The exit code is 1 without a Record, and
 without the zone of a name.`,
 		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7\n  kubectl kubizone who 192.0.2.0/24",
 		Args:              cobra.ExactArgs(1),
@@ -126,52 +122,22 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 }
 
 func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, err error) {
-	out = foundZone{Namespace: z.Namespace, Zone: z.Name, Name: z.Status.FQDN, View: z.Status.View, Contact: z.Spec.Contact,
-		Writers: []string{}}
-	apex, _ := name.Parse(z.Status.FQDN)
-	addRule := func(records []v1alpha1.RecordDelegation, namespaces []string) {
-		if slices.ContainsFunc(records, func(r v1alpha1.RecordDelegation) bool {
-			p, err := pattern.Parse(r.Pattern)
-			return err == nil && (fqdn == apex || p.Match(fqdn, apex))
-		}) {
-			out.Writers = append(out.Writers, namespaces...)
-		}
+	out = foundZone{Namespace: z.Namespace, Zone: z.Name, Name: z.Status.FQDN, View: z.Status.View, Contact: z.Spec.Contact}
+	if fqdn.String() == z.Status.FQDN {
+		fqdn = name.Name{}
 	}
-	for i := range z.Spec.Delegations {
-		rule := &z.Spec.Delegations[i]
-		namespaces := slices.Clone(rule.Namespaces)
-		if rule.Namespace != "" {
-			namespaces = append(namespaces, rule.Namespace)
-		}
-		if len(namespaces) == 0 {
-			namespaces = []string{everyNamespace}
-		}
-		addRule(rule.Records, namespaces)
-	}
-	err = load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
-		v1alpha1.FieldDelegationZoneRefName, z.Name).String()}, func(d *v1alpha1.Delegation) error {
-		addRule(d.Spec.Records, d.Spec.Namespaces)
-		return nil
-	})
-	if out.HiddenDelegations = apierrors.IsForbidden(err); err != nil && !out.HiddenDelegations {
-		return out, fmt.Errorf("delegations: %w", err)
-	}
-	slices.Sort(out.Writers)
-	out.Writers = slices.Compact(out.Writers)
-	return out, nil
+	out.Writers, out.HiddenDelegations, err = s.Writers(ctx, z, fqdn, "")
+	return out, err
 }
 
-const (
-	everyNamespace = "*"
-	maxCounted     = 5
-)
+const maxCounted = 5
 
 func (z *foundZone) printText(text *output.Text) {
 	writers := "no namespace"
 	if len(z.Writers) > 0 {
 		writers = strings.Join(z.Writers[:min(len(z.Writers), maxCounted)], ", ")
 	}
-	if slices.Contains(z.Writers, everyNamespace) {
+	if slices.Contains(z.Writers, find.EveryNamespace) {
 		writers = "every namespace"
 	} else if more := len(z.Writers) - maxCounted; more > 0 {
 		writers += " and " + output.Count(more, "more namespace")

@@ -39,7 +39,6 @@ func StartBar(stderr io.Writer, label string) *Bar {
 	return b
 }
 
-// Write adds to the octets done.
 func (b *Bar) Write(octets []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +53,6 @@ func (b *Bar) Set(done, of int) {
 	b.done, b.of = done, of
 }
 
-// End removes the bar.
 func (b *Bar) End() {
 	close(b.ended)
 	b.gone.Wait()

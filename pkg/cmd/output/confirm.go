@@ -22,7 +22,6 @@ const maxUnasked = 10
 // Consent is the flag --yes of a command that may delete many objects.
 type Consent struct{ yes bool }
 
-// AddFlag adds the flag.
 func (c *Consent) AddFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.yes, "yes", false, fmt.Sprintf("delete more than %d objects without a question", maxUnasked))
 }

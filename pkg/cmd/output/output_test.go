@@ -132,12 +132,12 @@ func TestBar_appearsAfterTwoSeconds_T4(t *testing.T) {
 		var out bytes.Buffer
 		for _, screen := range []Screen{{}, {Width: 60}} {
 			bar := StartBar(NewScreenWriter(&out, screen), "writing \x1b")
-			bar.Set(3, 10)
 			time.Sleep(barDelay - time.Millisecond)
 			synctest.Wait()
 			if out.Len() > 0 {
 				t.Errorf("too early: %q", out.String())
 			}
+			bar.Set(3, 10) // its lock orders the read above before the bar's write, as no sleep does
 			time.Sleep(2 * time.Millisecond)
 			synctest.Wait()
 			bar.End()

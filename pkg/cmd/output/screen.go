@@ -36,7 +36,6 @@ func NewWriter(to io.Writer) *Writer {
 	return NewScreenWriter(to, screenOf(to))
 }
 
-// NewScreenWriter returns a writer to a screen.
 func NewScreenWriter(to io.Writer, screen Screen) *Writer {
 	return &Writer{terminal.NewWriter(to), to, screen}
 }

@@ -76,7 +76,6 @@ func (t *Text) Line(format string, args ...any) {
 	}
 }
 
-// Bullet adds a list item in Markdown.
 func (t *Text) Bullet(format string, args ...any) {
 	var line strings.Builder
 	terminal.Fprintf(&line, format, args...)
@@ -117,7 +116,6 @@ func CodeBlock(language, lines string) string {
 	return fence + language + "\n" + lines + fence + "\n\n"
 }
 
-// Markdown adds a table in Markdown.
 func (t *Text) Markdown(header []string, rows [][]string) {
 	rule := make([]string, len(header))
 	for i := range rule {
@@ -132,6 +130,14 @@ func (t *Text) Markdown(header []string, rows [][]string) {
 	}
 	t.built.WriteString("\n")
 }
+
+// Command adds a command line, broken so that a shell joins the parts.
+func (t *Text) Command(line string) {
+	lines := wrapText(terminal.Escape(line), max(0, t.screen.Width-len(joins)), "    ")
+	t.built.WriteString(strings.Join(lines, joins+"\n") + "\n")
+}
+
+const joins = " \\"
 
 const helpWidth = 100
 

@@ -70,7 +70,6 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	var options Options
 	command := &cobra.Command{

@@ -85,7 +85,6 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(dns, health, client, service, spans)
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	return program.AddRun(&cobra.Command{
 		Use:   "primary",

@@ -26,15 +26,21 @@ const (
 	logJSON = "json"
 )
 
+// jsonFormat has the functions of --logging-format=json, which a program without the flag does not link.
+type jsonFormat struct {
+	setUp      func(to io.Writer, verbosity int)
+	printError func(to io.Writer, err error)
+}
+
 // setUpLog sets up klog, which is global to the process (P4).
-func setUpLog(to io.Writer, verbosity int, format string) error {
-	if format != logText && format != logJSON {
-		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
+func (p *Program) setUpLog(to io.Writer) error {
+	if p.format != logText && p.format != logJSON {
+		return fmt.Errorf("--logging-format %q: write %s or %s", p.format, logText, logJSON)
 	}
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{
-		"v": strconv.Itoa(verbosity), "logtostderr": "false", "alsologtostderr": "false", "one_output": "true",
+		"v": strconv.Itoa(p.verbosity), "logtostderr": "false", "alsologtostderr": "false", "one_output": "true",
 		// klog must not write to stderr as well.
 		"stderrthreshold": "FATAL",
 	} {
@@ -44,7 +50,7 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	}
 	lines := logWriter{to}
 	klog.SetOutputBySeverity("INFO", io.Discard)
-	if verbosity > 0 {
+	if p.verbosity > 0 {
 		klog.SetOutputBySeverity("INFO", lines)
 	}
 	klog.SetOutputBySeverity("FATAL", lines)
@@ -53,14 +59,22 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 		klog.SetOutputBySeverity(severity, limited)
 	}
 	klog.ClearLogger()
-	if format == logJSON {
-		logger := jsonLogger(to, verbosity)
-		klog.SetLoggerWithOptions(zapr.NewLoggerWithOptions(logger, zapr.LogInfoLevel("v"), zapr.ErrorKey("err")),
-			klog.ContextualLogger(true), klog.WriteKlogBuffer(func(line []byte) {
-				writeUnstructured(logger, string(line))
-			}))
+	if p.format == logJSON {
+		p.json.setUp(to, p.verbosity)
 	}
 	return nil
+}
+
+var zapJSON = &jsonFormat{setUpJSON, func(to io.Writer, err error) {
+	jsonLogger(to, 0).WithOptions(zap.WithCaller(false)).Error(err.Error())
+}}
+
+func setUpJSON(to io.Writer, verbosity int) {
+	logger := jsonLogger(to, verbosity)
+	klog.SetLoggerWithOptions(zapr.NewLoggerWithOptions(logger, zapr.LogInfoLevel("v"), zapr.ErrorKey("err")),
+		klog.ContextualLogger(true), klog.WriteKlogBuffer(func(line []byte) {
+			writeUnstructured(logger, string(line))
+		}))
 }
 
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {

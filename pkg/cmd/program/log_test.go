@@ -24,7 +24,7 @@ import (
 func TestLog_isQuietUnlessAsked(t *testing.T) {
 	logOf := func(verbosity int) string {
 		var to bytes.Buffer
-		must.Succeed(t, setUpLog(&to, verbosity, logText))
+		must.Succeed(t, (&Program{verbosity: verbosity, format: logText, json: zapJSON}).setUpLog(&to))
 		klog.Info("information")
 		klog.V(2).Info("detail")
 		klog.Warning("warning")
@@ -53,7 +53,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	}
 	logOf := func(verbosity int) (lines []line) {
 		var to bytes.Buffer
-		must.Succeed(t, setUpLog(&to, verbosity, logJSON))
+		must.Succeed(t, (&Program{verbosity: verbosity, format: logJSON, json: zapJSON}).setUpLog(&to))
 		klog.Info("information")
 		klog.V(2).InfoS("detail", "zone", "example.org.")
 		klog.FromContext(t.Context()).V(3).Info("further detail")
@@ -97,7 +97,7 @@ func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
 	for _, format := range []string{logText, logJSON} {
 		synctest.Test(t, func(t *testing.T) {
 			var to bytes.Buffer
-			must.Succeed(t, setUpLog(&to, 1, format))
+			must.Succeed(t, (&Program{verbosity: 1, format: format, json: zapJSON}).setUpLog(&to))
 			printf := func(path string) { klog.ErrorS(nil, "Timeout or abort", "path", path) }
 			count := func(text string) int {
 				klog.Flush()

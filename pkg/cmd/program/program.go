@@ -19,7 +19,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
 	// The image has no root certificates.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -38,6 +37,7 @@ type Program struct {
 	Explain   func(error) error
 	verbosity int
 	format    string
+	json      *jsonFormat
 }
 
 // New returns a program with the command version, for the versions of modules. Programs share only the log.
@@ -47,7 +47,7 @@ func New(root *cobra.Command, modules ...string) *Program {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.DisableSuggestions = true // Main prints suggestions in the line of the error
 	root.PersistentPreRunE = func(command *cobra.Command, _ []string) error {
-		return setUpLog(command.ErrOrStderr(), p.verbosity, p.format)
+		return p.setUpLog(command.ErrOrStderr())
 	}
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(func(command *cobra.Command) error {
@@ -74,6 +74,7 @@ func (p *Program) Verbosity() *int { return &p.verbosity }
 
 // AddLoggingFormat adds --logging-format, for logs read by a collector.
 func (p *Program) AddLoggingFormat() {
+	p.json = zapJSON
 	p.Root.PersistentFlags().StringVar(&p.format, "logging-format", p.format, "log format: text, or json, "+
 		"one object a line with ts (milliseconds since 1970), level, caller, msg, and v or err")
 	utilruntime.Must(p.Root.RegisterFlagCompletionFunc("logging-format", cobra.FixedCompletions([]string{logText, logJSON},
@@ -106,27 +107,35 @@ func explainUsageErrors(root *cobra.Command) {
 		return fmt.Errorf("%w;%s %s --help lists the flags", err, didYouMean("--", flags), command.CommandPath())
 	})
 	for _, command := range root.Commands() {
-		judge := command.Args
-		if judge == nil {
-			judge = cobra.NoArgs
-		}
-		command.Args = func(command *cobra.Command, arguments []string) error {
-			switch err := judge(command, arguments); {
-			case err == nil:
-				return nil
-			case !strings.Contains(command.Use, " "):
-				return fmt.Errorf("%s takes flags only, and %q is not a flag; %s --help lists them", command.CommandPath(), arguments[0],
-					command.CommandPath())
-			default:
-				_, needs, _ := strings.Cut(command.Use, " ")
-				count := "exactly one argument"
-				if strings.Contains(needs, " ") || strings.Contains(needs, "...") {
-					count = "arguments"
-				}
-				return fmt.Errorf("%s needs %s: %s (given: %d); %s --help says more", command.CommandPath(), count, needs, len(arguments),
-					command.CommandPath())
+		explainArguments(command)
+	}
+}
+
+func explainArguments(command *cobra.Command) {
+	judge := command.Args
+	if judge == nil {
+		judge = cobra.NoArgs
+	}
+	command.Args = func(command *cobra.Command, arguments []string) error {
+		path := command.CommandPath()
+		switch err := judge(command, arguments); {
+		case err == nil:
+			return nil
+		case command.HasSubCommands():
+			return fmt.Errorf("unknown command %q for %q; %s --help lists the commands", arguments[0], path, path)
+		case !strings.Contains(command.Use, " "):
+			return fmt.Errorf("%s takes flags only, and %q is not a flag; %s --help lists them", path, arguments[0], path)
+		default:
+			_, needs, _ := strings.Cut(command.Use, " ")
+			count := "exactly one argument"
+			if strings.Contains(needs, " ") || strings.Contains(needs, "...") {
+				count = "arguments"
 			}
+			return fmt.Errorf("%s needs %s: %s (given: %d); %s --help says more", path, count, needs, len(arguments), path)
 		}
+	}
+	for _, below := range command.Commands() {
+		explainArguments(below)
 	}
 }
 
@@ -169,10 +178,8 @@ func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }
 
-// Share marks a flag as shared.
 func Share(flag *pflag.Flag) { flag.Annotations = map[string][]string{optionsCommand: nil} }
 
-// AddOptions adds the command options.
 func (p *Program) AddOptions(shared func(*pflag.FlagSet)) {
 	p.Root.AddCommand(&cobra.Command{
 		Use:   optionsCommand,
@@ -218,7 +225,7 @@ func addUsage(text *output.Text, command *cobra.Command) {
 		text.Line("")
 		text.Line("Examples:")
 		for line := range strings.SplitSeq(command.Example, "\n") {
-			text.Line("  %s", strings.TrimSpace(line))
+			text.Command("  " + strings.TrimSpace(line))
 		}
 	}
 	var rows [][]string
@@ -306,7 +313,7 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 		err = p.explainUnknown(err)
 	}
 	if p.format == logJSON {
-		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(err.Error())
+		p.json.printError(stderr, err)
 	} else {
 		terminal.PrintError(remarks, p.Name, err)
 	}

@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	var dataDir, initialCluster string
 	command := &cobra.Command{

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	restore := backup.Restore{Log: func(line string) { klog.Warningf("etcd: %s", line) }}
 	command := &cobra.Command{

@@ -31,7 +31,6 @@ func newOptions() *options {
 	return &options{planner: importer.NewPlanner(), name: "dns", gate: gate{maxRemoved: 30}, getenv: os.Getenv}
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := newOptions()
 	command := &cobra.Command{

@@ -58,6 +58,8 @@ func (o *Overview) addZone(zone *v1alpha1.Zone) {
 		late := with(ready)
 		late.Reason, late.Message, late.Since = v1alpha1.ReasonPending, "no controller has judged the last change yet", nil
 		o.NotCurrent = append(o.NotCurrent, late)
+	case ready.Reason == v1alpha1.ReasonNoClass:
+		o.NoClass = append(o.NoClass, with(ready))
 	}
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil &&
 		settled.Status != metav1.ConditionTrue && settled.Reason == v1alpha1.ReasonMassDeletion {
@@ -166,7 +168,7 @@ func (o *Overview) sortItems() {
 	slices.SortStableFunc(o.Unread, func(a, b Unread) int {
 		return cmp.Or(cmp.Compare(b.Verb+b.Resource, a.Verb+a.Resource), cmp.Compare(a.Namespace, b.Namespace))
 	})
-	for _, items := range [][]Item{o.NotCurrent, o.Held, o.Paused, o.Withdrawn, o.Refused} {
+	for _, items := range [][]Item{o.NotCurrent, o.NoClass, o.Held, o.Paused, o.Withdrawn, o.Refused} {
 		slices.SortFunc(items, order)
 	}
 	slices.SortFunc(o.Records, func(a, b RecordCount) int {
@@ -191,18 +193,22 @@ func (o *Overview) Summary() string {
 	if len(o.Namespaces) > 0 {
 		scope = "namespace " + strings.Join(o.Namespaces, ", ")
 	}
+	undelivered := ""
+	if n := len(o.NoClass); n > 0 {
+		undelivered = "; " + output.Count(n, "zone") + map[bool]string{true: " has", false: " have"}[n == 1] + " no class"
+	}
 	switch o.judgeZones() {
 	case nil:
 		if o.Zones == 1 {
-			return "the only zone of " + scope + " is current"
+			return "the only zone of " + scope + " is current" + undelivered
 		}
-		return fmt.Sprintf("all %d zones of %s are current", o.Zones, scope)
+		return fmt.Sprintf("all %d zones of %s are current%s", o.Zones, scope, undelivered)
 	case ErrBehind:
 		verb := "are"
 		if len(o.NotCurrent) == 1 {
 			verb = "is"
 		}
-		return fmt.Sprintf("%d of %s of %s %s not current", len(o.NotCurrent), output.Count(o.Zones, "zone"), scope, verb)
+		return fmt.Sprintf("%d of %s of %s %s not current%s", len(o.NotCurrent), output.Count(o.Zones, "zone"), scope, verb, undelivered)
 	}
 	return fmt.Sprintf("no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 }

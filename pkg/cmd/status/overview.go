@@ -33,7 +33,9 @@ type Overview struct {
 	Paused            []Item `json:"paused,omitempty"`
 	Withdrawn         []Item `json:"withdrawn,omitempty"`
 	// Refused are updates, challenges and names of external-dns in the last hour.
-	Refused []Item        `json:"refused,omitempty"`
+	Refused []Item `json:"refused,omitempty"`
+	// NoClass are current zones that no class delivers (S6.13).
+	NoClass []Item        `json:"noClass,omitempty"`
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is nil without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`

@@ -23,20 +23,18 @@ const (
 	restAfter = 4
 )
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Overview": Overview{}} }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	cluster, watch := kubeconfig.NewOptions(), false
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "show what is not current, held, paused, withdrawn or refused, and how the servers are",
-		Long: `Show on one screen: zones that are not current, why and since when; what is held, paused, withdrawn or was refused in the
-last hour; the oldest unconfirmed change; and processes, etcd, certificates and the last backup, for those with the right to get
-the Installation (ClusterRole kubizone-operator). Without -n it shows all namespaces, or that of the context if you may not list
-all; -n team-a,team-b shows these. A line names each right that you lack. The exit code is 1 if a zone that was read is not
-current, 2 if none could be read.`,
+		Long: `Show on one screen: zones that are not current, why and since when; what is held, paused, withdrawn or was refused in
+the last hour; zones that no class delivers; the oldest unconfirmed change; and processes, etcd, certificates and the last
+backup, for those with the right to get the Installation (ClusterRole kubizone-operator). Without -n it shows all namespaces,
+or that of the context if you may not list all; -n team-a,team-b shows these. A line names each right that you lack. The exit
+code is 1 if a zone that was read is not current, 2 if none could be read.`,
 		Example: "  kubectl kubizone status --watch\n  kubectl kubizone status -n team-a,team-b",
 		Args:    cobra.NoArgs,
 	}

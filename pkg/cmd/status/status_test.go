@@ -177,8 +177,10 @@ func makeWorld() *api {
 			"spec": map[string]any{"solver": map[string]any{"dns01": map[string]any{"webhook": map[string]any{"groupName": group}}}}}
 	}
 	return &api{objects: map[string][]any{
-		"zones": {makeCurrent("team-a", "good"), paused, held, edited, leaving, makeZone("team-b", "late",
-			makeCondition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonNoController, 5*time.Minute)), makeZone("team-b", "new")},
+		"zones": {makeCurrent("team-a", "good"), makeZone("team-b", "alone",
+			makeCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonNoClass, 3*time.Hour)),
+			paused, held, edited, leaving, makeZone("team-b", "late",
+				makeCondition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonNoController, 5*time.Minute)), makeZone("team-b", "new")},
 		"records" + v1alpha1.FieldRecordReady + "=Unknown": {waiting},
 		"records" + v1alpha1.FieldRecordReady + "=False": {
 			makeRecord("refused", makeCondition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, 3*time.Hour)),
@@ -223,7 +225,7 @@ func joinSpaces(text string) string { return spaces.ReplaceAllString(text, " ") 
 // N1, N2: all kinds of lines, the oldest first.
 func TestStatus_showsAll_N1(t *testing.T) {
 	o := makeWorld().newReader(t).Read(t.Context(), nil)
-	const want = `no: 4 of 7 zones of all namespaces are not current
+	const want = `no: 4 of 8 zones of all namespaces are not current; 1 zone has no class
 oldest unconfirmed change: 6m, Record team-a/waiting
 
 NOT CURRENT OBJECT NAME SINCE REASON MESSAGE
@@ -251,6 +253,9 @@ REFUSED OBJECT NAME SINCE REASON MESSAGE
 UpdateKey team-a/key 10m REFUSED no rule
 Service team-a/web 60s NameRefused www A: another namespace has it
 Challenge team-a/mine no rule
+
+NO CLASS OBJECT NAME SINCE REASON MESSAGE
+Zone team-b/alone alone.example. 3h NoClass because of NoClass
 
 RECORDS REASON OLDEST OBJECT MESSAGE
 2 NoEnclosingZone 3h team-a/refused because of NoEnclosingZone
@@ -282,7 +287,8 @@ warning: the last backup is 3d1h old
 	}
 	var document Overview
 	must.Succeed(t, json.Unmarshal([]byte(printOverview(t, o, output.Screen{}, "json")), &document))
-	if len(document.NotCurrent) != 4 || document.Zones != 7 || document.Installation.Etcd.Members[0].QuotaBytes != 2<<30 ||
+	if len(document.NotCurrent) != 4 || document.Zones != 8 || len(document.NoClass) != 1 ||
+		document.Installation.Etcd.Members[0].QuotaBytes != 2<<30 ||
 		!document.OldestUnconfirmed.Since.Time.Equal(began.Add(-6*time.Minute)) {
 		t.Errorf("%+v", document)
 	}
@@ -290,6 +296,7 @@ warning: the last backup is 3d1h old
 
 // N1, N2: a line for each missing right; the exit code counts only the zones that were read.
 func TestStatus_namesMissingRights_N2(t *testing.T) {
+	noClass := makeCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonNoClass, time.Hour)
 	all := []string{"zones", "records", "dnsclasses", "updatekeys", "events", "challenges", "installations"}
 	for _, test := range []struct {
 		name             string
@@ -299,6 +306,9 @@ func TestStatus_namesMissingRights_N2(t *testing.T) {
 		want             error
 	}{
 		{name: "no zone", lines: []string{"ok: all 0 zones of all namespaces are current"}},
+		{name: "zones without a class",
+			zones: []any{makeCurrent("team-a", "good"), makeZone("team-a", "alone", noClass), makeZone("team-b", "alone", noClass)},
+			lines: []string{"ok: all 3 zones of all namespaces are current; 2 zones have no class"}},
 		{name: "a tenant", zones: []any{makeCurrent("team-a", "mine"), makeZone("team-b", "theirs")},
 			forbidden: []string{"zones in ", "records in ", "updatekeys in ", "events in ", "installations", "dnsclasses"},
 			lines: []string{"ok: the only zone of namespace team-a is current",
@@ -360,7 +370,7 @@ func TestRead_readsTheFirstObjects(t *testing.T) {
 	r := served.newReader(t)
 	r.Most = 1
 	o := r.Read(t.Context(), nil)
-	if o.Zones != 7 || len(o.Records) != 2 || o.Records[0].Count != 1 || o.Records[1].Count != 1 {
+	if o.Zones != 8 || len(o.Records) != 2 || o.Records[0].Count != 1 || o.Records[1].Count != 1 {
 		t.Errorf("%d zones, Records %+v", o.Zones, o.Records)
 	}
 	slices.Sort(o.Partial)

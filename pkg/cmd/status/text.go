@@ -37,6 +37,7 @@ func (o *Overview) printText(text *output.Text) {
 	o.printItems(text, "PAUSED", o.Paused)
 	o.printItems(text, "WITHDRAWN", o.Withdrawn)
 	o.printItems(text, "REFUSED", o.Refused)
+	o.printItems(text, "NO CLASS", o.NoClass)
 	if len(o.Records) > 0 {
 		rows := make([][]string, len(o.Records))
 		for i := range o.Records {

@@ -112,7 +112,8 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 	}
 	text := output.NewText(out)
 	text.Line("UpdateKey %s, with %s", at, with)
-	text.Line("next: kubectl kubizone updatekey show %s%s --format nsupdate --primary ADDRESS", at, further)
+	text.Line("next:")
+	text.Command(fmt.Sprintf("  kubectl kubizone updatekey show %s%s --format nsupdate --primary ADDRESS", at, further))
 	_, err = text.WriteTo(out)
 	return err
 }
@@ -261,7 +262,6 @@ func writeFormat(out io.Writer, text string, values shown) error {
 	return err
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{
@@ -289,7 +289,9 @@ func NewCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show NAME",
 		Short: "print the configuration of a client that signs with the key, the secret among it",
-		Args:  cobra.ExactArgs(1),
+		Example: `  kubectl kubizone updatekey show acme -n team-a --format nsupdate --primary 192.0.2.53
+  kubectl kubizone updatekey show acme -n team-a -o json`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return o.showKey(command.Context(), arguments[0], command.OutOrStdout())
 		},

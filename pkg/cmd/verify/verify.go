@@ -345,7 +345,6 @@ func (r *Result) printMarkdown(out io.Writer) error {
 	return err
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Verification": Result{}} }
 
 func listFaults(r verify.Report) []string {
@@ -374,7 +373,6 @@ func formatRRset(set verify.RRset) string {
 	return fmt.Sprintf("%s %s: %d %s", set.Name, set.Type, set.TTL, strings.Join(set.Data, ", "))
 }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

@@ -32,10 +32,8 @@ const (
 	completionSeconds = 2
 )
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"Chain": why.Chain{}} }
 
-// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	cluster := kubeconfig.NewOptions()
 	resolver := ""
@@ -48,9 +46,9 @@ mend it and the next step; the exit code is 1 then, or if a link waits.
 
 NAME is a DNS name, and TYPE a type there. OBJECT is record/NAME, zone/NAME or NAMESPACE/NAME, or a name without a dot: a Record,
 else a Zone. A name with a dot is a DNS name if a Record or zone has it, else an object's name; with a final dot it is always a
-DNS name. A line tells of another reading. Records of
-all namespaces are searched if you may list them, else those of -n. Servers of a class are asked if you may get the DNSClass, else
-the zone's NS names.`,
+DNS name. A line tells of another reading. Records of all namespaces are searched if you may list them, else those of -n. Of a
+name without a Record you see the namespaces with a rule for it, or the Zone that makes its data. Servers of a class are asked
+if you may get the DNSClass, else the zone's NS names.`,
 		Example: "  kubectl kubizone why www.example.org\n  kubectl kubizone why 192.0.2.1\n" +
 			"  kubectl kubizone why -n team-a record/www --resolver 192.0.2.53",
 		Args: cobra.RangeArgs(1, 2),

@@ -1,0 +1,60 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package find
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/load"
+)
+
+// EveryNamespace among writers stands for a rule without namespaces.
+const EveryNamespace = "*"
+
+// Writers returns the namespaces with a rule of a zone for Records at a name, or any rule if zero, of a type, or any if
+// "". hidden is true without the right to list the zone's Delegations.
+func (s *Search) Writers(ctx context.Context, z *v1alpha1.Zone, at name.Name, rrtype string) (writers []string, hidden bool, err error) {
+	writers = []string{}
+	apex, _ := name.Parse(z.Status.FQDN)
+	gives := func(r v1alpha1.RecordDelegation) bool {
+		p, err := pattern.Parse(r.Pattern)
+		return err == nil && (at.IsZero() || p.Match(at, apex)) && (rrtype == "" || len(r.Types) == 0 ||
+			slices.ContainsFunc(r.Types, func(one string) bool { return strings.EqualFold(one, rrtype) }))
+	}
+	for i := range z.Spec.Delegations {
+		rule := &z.Spec.Delegations[i]
+		namespaces := slices.Clone(rule.Namespaces)
+		if rule.Namespace != "" {
+			namespaces = append(namespaces, rule.Namespace)
+		}
+		if len(namespaces) == 0 {
+			namespaces = []string{EveryNamespace}
+		}
+		if slices.ContainsFunc(rule.Records, gives) {
+			writers = append(writers, namespaces...)
+		}
+	}
+	err = load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
+		v1alpha1.FieldDelegationZoneRefName, z.Name).String()}, func(d *v1alpha1.Delegation) error {
+		if slices.ContainsFunc(d.Spec.Records, gives) {
+			writers = append(writers, d.Spec.Namespaces...)
+		}
+		return nil
+	})
+	if hidden = apierrors.IsForbidden(err); err != nil && !hidden {
+		return nil, false, fmt.Errorf("delegations: %w", err)
+	}
+	slices.Sort(writers)
+	return slices.Compact(writers), hidden, nil
+}

@@ -1,0 +1,83 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// addDerived adds a path for data of a name that a zone has without a readable Record: SOA, name servers with their
+// addresses, and NS, glue and DS of child zones (S6.1). No rule gives them to a namespace.
+func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1.Zone) (bool, error) {
+	if zone == nil || zone.Status.Serial == 0 {
+		return false, nil
+	}
+	of := i.zoneOf(zone.Namespace, zone.Name, zone)
+	if above := zone.Status.ParentRef; i.Type == rdata.DS.String() && above != nil && of.FQDN == fqdn {
+		of = i.zoneOf(above.Namespace, above.Name, nil)
+	}
+	var lacks string
+	entries, err := i.readEntries(ctx, of.Namespace, of.Name, fqdn, true, &lacks)
+	isHidden := err == nil && lacks != ""
+	if isHidden {
+		lacks = ""
+		entries, err = i.readEntries(ctx, of.Namespace, of.Name, fqdn, false, &lacks)
+	}
+	if err != nil || lacks != "" {
+		return false, err
+	}
+	entries = slices.DeleteFunc(entries, func(e v1alpha1.Entry) bool {
+		return len(e.Sources) > 0 || e.FQDN != fqdn.String() || i.Type != "" && e.Type != i.Type
+	})
+	if len(entries) == 0 {
+		return false, nil
+	}
+	f := &Facts{Asked: fqdn, Zone: of, Exact: true}
+	if f.Type, err = rdata.ParseType(entries[0].Type); err != nil {
+		return false, err
+	}
+	f.Expected = canonicalData(fqdn, f.Type, dataOf(entries, fqdn, f.Type))
+	f.Origin = "is of the zone itself, or of Records that only the right to list records in all namespaces shows"
+	if !isHidden {
+		f.Origin, err = i.originOf(ctx, f, zone)
+	}
+	i.addPath(f, Subject{Kind: "Name", FQDN: fqdn.String(), Type: f.Type.String(), View: zone.Status.View})
+	return true, err
+}
+
+// originOf names the object and the field to edit.
+func (i *inquiry) originOf(ctx context.Context, f *Facts, zone *v1alpha1.Zone) (string, error) {
+	apex := f.Zone.FQDN
+	isServer := slices.ContainsFunc(zone.Spec.NameServers, func(s v1alpha1.NameServer) bool {
+		host, err := name.ParseIn(s.Name, apex)
+		return err == nil && host == f.Asked && len(s.Addresses) > 0
+	})
+	switch {
+	case f.Type == rdata.DS:
+		return fmt.Sprintf("is made from status.dnssec of the child zone %s, which its signer writes", f.Asked), nil
+	case f.Type == rdata.SOA:
+		return fmt.Sprintf("is made from the spec of Zone %s/%s", zone.Namespace, zone.Name), nil
+	case f.Asked == apex || isServer:
+		return fmt.Sprintf("is made from spec.nameServers of Zone %s/%s; no rule gives it to a namespace: edit the Zone", zone.Namespace,
+			zone.Name), nil
+	}
+	for cut := f.Asked; cut != apex; cut, _ = cut.Parent() {
+		var lacks string
+		entries, err := i.readEntries(ctx, zone.Namespace, zone.Name, cut, false, &lacks)
+		if err != nil {
+			return "", err
+		}
+		if len(dataOf(entries, cut, rdata.NS)) > 0 {
+			return fmt.Sprintf("is made from the child zone %s; no rule gives it to a namespace: edit spec.nameServers of that Zone, "+
+				"or its NS and address Records", cut), nil
+		}
+	}
+	return "is made by the zone", nil
+}
