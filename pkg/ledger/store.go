@@ -147,7 +147,7 @@ func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored,
 
 func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
 	key := s.layout.Config()
-	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, etcd.ModRevision(kv))).Then(etcd.OpPut(key, layout.Encode(config))).Commit()
+	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, kv.GetModRevision())).Then(etcd.OpPut(key, layout.Encode(config))).Commit()
 	if err != nil {
 		return false, fmt.Errorf("writing the format: %w", err)
 	}

@@ -646,7 +646,11 @@ sibling NS ns.sub
 
 // Name servers and their addresses are written first: the server would write the status of an earlier record twice.
 func TestLoad_makesTheZoneServableFirst(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
+	for _, test := range []struct{ server, want string }{
+		{"ns1", "ns1-aaaa ns1-a apex-ns sub-ns own-ns www-a ns.sub-a ns.own-a"},
+		{"ns.own", "own-ns ns.own-a apex-ns sub-ns www-a ns.sub-a ns1-aaaa ns1-a"}, // glue, as in the root zone
+	} {
+		path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
 $TTL 3600
 @	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
 www	A	192.0.2.2
@@ -654,19 +658,21 @@ sub	NS	ns.sub
 ns.sub	A	192.0.2.3
 ns1	AAAA	2001:db8::1
 ns1	A	192.0.2.1
-@	NS	ns1
-`)
-	l := newLab(t, fake.NewSimpleClientset())
-	l.workers = 1
-	l.loadPath(t, path)
-	var order []string
-	for _, w := range l.takeWrites() {
-		if name, is := strings.CutPrefix(w, "create "); is && name != "example.org" {
-			order = append(order, strings.TrimSuffix(name, ".example.org"))
+ns.own	A	192.0.2.4
+own	NS	ns.own
+@	NS	`+test.server+"\n")
+		l := newLab(t, fake.NewSimpleClientset())
+		l.workers = 1
+		l.loadPath(t, path)
+		var order []string
+		for _, w := range l.takeWrites() {
+			if name, is := strings.CutPrefix(w, "create "); is && name != "example.org" {
+				order = append(order, strings.TrimSuffix(name, ".example.org"))
+			}
 		}
-	}
-	if got, want := strings.Join(order, " "), "ns1-aaaa ns1-a apex-ns sub-ns www-a ns.sub-a"; got != want {
-		t.Errorf("written in the order %q, want %q", got, want)
+		if got := strings.Join(order, " "); got != test.want {
+			t.Errorf("name server %s: written in the order %q, want %q", test.server, got, test.want)
+		}
 	}
 }
 

@@ -72,28 +72,32 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 
 // leaveToOthers reports a Record changed by others, unless conflicts are forced (L4).
 func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
-	if len(c.Others) == 0 || l.cfg.ForceConflicts {
-		return false
+	if c.Before != nil {
+		at.Text += fmt.Sprintf(" (%s/%s)", c.Before.Namespace, c.Before.Name)
 	}
-	at.Text += fmt.Sprintf(" (%s/%s)", c.Before.Namespace, c.Before.Name)
-	l.reportDiffers(at, c.Others)
-	return true
+	return l.reportDiffers(at, c.Others)
 }
 
 const numPhases = 4
 
-// newPhases orders the RRsets of a file: first the hosts of NS and MX, without whose addresses a zone is not Servable
-// (S6.15), and cuts before their glue.
+// newPhases orders the RRsets of a file. The hosts of NS and MX come first, with the cuts above the zone's own name
+// servers: until these have addresses a zone is not Servable (S6.15). Cuts come before their glue.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
-	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
+	hosts, cuts, above := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}, map[name.Rel]bool{}
 	for _, s := range sets {
 		cuts[s.owner] = cuts[s.owner] || s.typ == rdata.NS && !s.owner.IsApex()
 	}
+	servers := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), origin, rdata.NS)
+	for host := range servers {
+		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
+			above[up] = true
+		}
+	}
 	return func(s *set) int {
 		switch {
-		case hosts[s.owner] && !isBelow(s.owner, cuts):
+		case hosts[s.owner] && !isBelow(s.owner, cuts), cuts[s.owner] && above[s.owner]:
 			return 0
-		case s.owner.IsApex():
+		case s.owner.IsApex(), servers[s.owner]:
 			return 1
 		case cuts[s.owner]:
 			return 2
@@ -242,26 +246,21 @@ func isSameRRset(have, want *v1alpha1.RecordSpec) bool {
 }
 
 func (l *Loader) reportChanged(at Refusal, fields []metav1.ManagedFieldsEntry) (changed bool) {
-	others := l.otherManagers(fields)
-	if l.cfg.ForceConflicts || len(others) == 0 {
-		return false
-	}
-	l.reportDiffers(at, others)
-	return true
-}
-
-func (l *Loader) reportDiffers(at Refusal, others []string) {
-	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", others)
-	l.reportLeftAsIs(at)
-}
-
-func (l *Loader) otherManagers(fields []metav1.ManagedFieldsEntry) []string {
-	var managers []string
+	var others []string
 	for _, entry := range fields {
 		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && rrsets.TouchesSpec(entry.FieldsV1) &&
-			!slices.Contains(managers, entry.Manager) {
-			managers = append(managers, entry.Manager)
+			!slices.Contains(others, entry.Manager) {
+			others = append(others, entry.Manager)
 		}
 	}
-	return managers
+	return l.reportDiffers(at, others)
+}
+
+func (l *Loader) reportDiffers(at Refusal, others []string) (differs bool) {
+	if len(others) == 0 || l.cfg.ForceConflicts {
+		return false
+	}
+	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", others)
+	l.reportLeftAsIs(at)
+	return true
 }

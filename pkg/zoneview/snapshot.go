@@ -97,7 +97,7 @@ func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 // Len counts the rows.
 func (s *Snapshot) Len() int { return s.rows }
 
-func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
+func (s *Snapshot) EntryCount() int { return content.EntryCount(s.made, s.rows) }
 
 const proveChunk = 1024
 

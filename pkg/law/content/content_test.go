@@ -171,7 +171,7 @@ func TestNameServerRRsets_S6_2(t *testing.T) {
 		"ns2 inherit A [192.0.2.2 192.0.2.4]",
 		"ns2 inherit AAAA [2001:db8::2]",
 	)
-	if got := EntryCount(h, 5); got != 1+5+10 {
+	if got := EntryCount(h.NameServerRRsets(), 5); got != 1+5+10 {
 		t.Errorf("EntryCount %d, want 16", got)
 	}
 	err := h.Check()

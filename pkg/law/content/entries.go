@@ -227,10 +227,10 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount returns status.entryCount (S6.7): SOA, records of nameServers, and rows.
-func EntryCount(h Header, rows int) int {
+// EntryCount returns status.entryCount (S6.7): SOA, rows, and made, the records of nameServers.
+func EntryCount(made []RRset, rows int) int {
 	count := 1 + rows
-	for _, set := range h.NameServerRRsets() {
+	for _, set := range made {
 		count += len(set.Data)
 	}
 	return count

@@ -93,7 +93,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 }
 
 // recountParent lets the parent count the cut of h's zone again: addresses of its name servers may now be another
-// zone's (S6.1).
+// zone's (S6.3).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)

@@ -6,6 +6,7 @@ package commit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,6 +19,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
+
+func (g *group) reply(a Answer) {
+	if a.Out = g.members[0].out; g.order != nil && !a.Out.OK {
+		g.order.broken.Store(true)
+	}
+	g.answered = true
+	g.answer <- a
+}
+
+func replyAll(groups []*group, a Answer) {
+	for _, g := range groups {
+		if !g.answered {
+			g.reply(a)
+		}
+	}
+}
 
 func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	com := b.com
@@ -66,7 +83,6 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	if b.zoneAt >= 0 && len(r.Responses) > 0 {
 		zoneRev = etcd.VersionAt(r, b.offset+b.zoneAt)
 	}
-	b.rememberResult(rev, zoneRev)
 	next := b.offset // responses begin with the objects
 	for _, m := range b.writing {
 		if m.Plan, m.out = m.plan, (Outcome{OK: true, Rev: rev}); m.writesObject() {
@@ -74,6 +90,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 			next++
 		}
 	}
+	b.rememberResult(rev, zoneRev)
 	for _, g := range b.groups {
 		if w := g.members[0]; g.set == nil && g.proves && !g.preview {
 			g.reply(Answer{Err: Status(w.Resource, w.Name, w.refusal)})
@@ -173,6 +190,60 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
+// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
+// Otherwise a change set is decided again, up to maxStrange times, as its zone may have changed. Then, and for a single
+// write, the error reports damage.
+func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
+	if g.preview {
+		g.reply(Answer{Err: facts.ErrMoved})
+		return false
+	}
+	var damaged error
+	for _, m := range g.members {
+		kv, rev, err := etcd.ReadKey(ctx, b.com.mem.Client, m.Key)
+		if err != nil {
+			damaged = err
+		} else if !m.compareStored(kv, rev) {
+			damaged = fmt.Errorf("%s contradicts its stored index keys: run kubizone fsck, which names the damage", m.Key)
+		}
+	}
+	switch {
+	case g.hasMoved():
+		g.reply(Answer{})
+	case g.set == nil || g.strange == maxStrange:
+		g.reply(Answer{Err: damaged})
+	default:
+		g.strange++
+		return true
+	}
+	return false
+}
+
+func (m *member) compareStored(kv *mvccpb.KeyValue, rev int64) (moved bool) {
+	if m.moved = kv.GetModRevision() != m.Expected; m.moved {
+		m.out = Outcome{Rev: rev, KV: kv}
+	}
+	return m.moved
+}
+
+// resolveConflicts finds the responses by index.
+func (b *batch) readCompared() (ops []clientv3.Op) {
+	for _, z := range b.zones {
+		ops = append(ops, clientv3.OpGet(z.Key))
+	}
+	for _, m := range b.comparedMembers() {
+		ops = append(ops, clientv3.OpGet(m.Key))
+	}
+	return ops
+}
+
+func (b *batch) comparedMembers() []*member {
+	if b.groups[0].preview {
+		return nil
+	}
+	return b.members
+}
+
 // resolveConflicts returns the groups to decide again. It answers those whose object has changed, or that must first
 // lock a changed zone.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
@@ -191,10 +262,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	}
 	explained := len(moved) > 0
 	for i, m := range b.comparedMembers() {
-		kv := etcd.One(r.Responses[len(b.zones)+i])
-		if m.moved = etcd.ModRevision(kv) != m.Expected; m.moved {
-			m.out, explained = Outcome{Rev: r.Header.Revision, KV: kv}, true
-		}
+		explained = m.compareStored(etcd.One(r.Responses[len(b.zones)+i]), r.Header.Revision) || explained
 	}
 	refreshed := map[*Item]error{nil: nil}
 	for _, g := range b.groups {
@@ -215,11 +283,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 		}
 	}
 	if !explained {
-		com.mem.Mu.Lock()
-		for _, s := range b.sessions {
-			com.mem.Suspect(s)
-		}
-		com.mem.Mu.Unlock()
+		com.mem.Suspect(b.sessions...)
 	}
 	klog.FromContext(ctx).V(4).Info("groups decided anew", "groups", len(again), "moved", moved, "try", b.try)
 	return again
@@ -247,12 +311,11 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// reloadMoved returns the changed zones, and as strange those not locked by the batch.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
 		kv := etcd.One(r.Responses[i])
-		if etcd.ModRevision(kv) == z.Mod {
+		if kv.GetModRevision() == z.Mod {
 			continue
 		}
 		moved = append(moved, z.Key)
@@ -281,6 +344,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {
+	case errors.Is(err, rpctypes.ErrDuplicateKey):
 	case many && len(b.groups) > 1:
 		b.com.mem.Narrow(most)
 		return b.groups
@@ -291,18 +355,14 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 		return b.groups
 	case many:
 		err = g.tooManyOperations(most)
-	case etcd.TooLarge(err) && len(b.groups) > 1:
+	case len(b.groups) > 1:
 		b.bound = min(b.bound, b.octets) / 2
 		return b.groups
-	case etcd.TooLarge(err):
-		err = g.tooLong(countOctets(b.then))
+	default:
+		err = g.tooLong(b.size)
 	}
 	replyAll(b.groups, Answer{Err: err})
 	return nil
-}
-
-func isRefusedByEtcd(err error) bool {
-	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
 // answerPanic returns the groups to decide again. If the transaction was sent, each unanswered group of the batch gets
@@ -310,7 +370,7 @@ func isRefusedByEtcd(err error) bool {
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {
-		b.dropFacts()
+		b.com.mem.Drop(b.sessions...)
 		if b.head != nil {
 			b.com.mem.Unknown(b.head.Key)
 		}
@@ -339,10 +399,4 @@ func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 		}
 		return g == guilty
 	})
-}
-
-func (b *batch) dropFacts() {
-	for _, s := range b.sessions {
-		b.com.mem.Drop(s)
-	}
 }

@@ -6,15 +6,16 @@ package commit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
-	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 // decideGroups returns the groups that do not fit into the batch. Facts missing in memory are read together for all
@@ -78,11 +79,7 @@ func (b *batch) takeZone(ctx context.Context) error {
 	known := b.head.Loaded && !stale
 	com.mem.Mu.Unlock()
 	if !known {
-		kv, rev, err := etcd.ReadKey(ctx, com.mem.Client, b.head.Key)
-		if err != nil {
-			return err
-		}
-		if err := com.mem.Reload(ctx, b.head.Head, kv, rev); err != nil {
+		if err := com.mem.ReadHead(ctx, b.head.Head); err != nil {
 			return err
 		}
 	}
@@ -123,12 +120,33 @@ func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict
 	before.Puts, b.undo = slices.Clone(b.Puts), b.undo[:0]
 	ctx, span := g.startLaw(ctx)
 	v, cold := b.decideLocked(ctx, g, how, &before)
-	g.endLaw(span, len(cold))
 	if len(b.groups) == count || g.proves {
 		b.restoreDraft(before)
 	}
+	g.endLaw(span, len(cold))
 	b.deciding = nil
 	return v, cold
+}
+
+func (g *group) startLaw(ctx context.Context) (context.Context, trace.Span) {
+	if !g.isRecorded() {
+		return ctx, traces.None
+	}
+	return traces.Start(traces.Within(ctx, g.commit), "Law")
+}
+
+func (g *group) endLaw(span trace.Span, lacks int) {
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(attribute.Int("kubizone.missing_facts", lacks))
+	for _, m := range g.members {
+		var refusal *law.Refusal
+		if errors.As(m.refusal, &refusal) {
+			span.SetAttributes(attribute.String("kubizone.rule", refusal.Rule))
+		}
+	}
+	span.End()
 }
 
 func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before *draft) (verdict, []law.Key) {
@@ -152,7 +170,9 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	case errors.Is(err, facts.ErrOverlayMoved):
 		return overtaken, nil
 	case errors.Is(err, facts.ErrMoved):
-		return b.answerMoved(ctx, g), nil
+		if b.answerMoved(ctx, g) {
+			return overtaken, nil
+		}
 	case err != nil:
 		g.reply(Answer{Err: err})
 	case len(d.cold) > 0:
@@ -163,13 +183,14 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	case len(d.locks) > 0: // facts may change until the lock is taken
 		g.reply(Answer{Locks: d.locks})
 	default:
-		return b.takeGroup(ctx, g, d, before), nil
+		if err := b.takeGroup(ctx, g, d, before); errors.Is(err, errBoundary) {
+			return boundary, nil
+		} else if err != nil {
+			g.reply(Answer{Err: err})
+		}
 	}
 	return taken, nil
 }
-
-// errBoundary means that the write must begin a batch: it depends on this batch's puts, or the batch has read enough.
-var errBoundary = errors.New("the write begins a batch")
 
 // decideMembers decides refused writes again, as others of the group may make room, until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
@@ -231,7 +252,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	}
 	s.CheckCovered(ctx)
 	if m.session, m.plan, m.cmps = s, out.Plan, s.Guards(); !g.preview {
-		m.cmps = append(m.cmps, etcd.RevisionIs(m.Key, m.Expected))
+		m.cmps = append(m.cmps, m.unchanged)
 	}
 	if most := b.com.mem.MaxCompares(); len(b.groups) == 0 && len(m.cmps) > most {
 		if !s.Guess && s.Depth <= facts.FlatName {
@@ -242,9 +263,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	}
 	switch r := out.Refusal; {
 	case r != nil && r.Kind == law.Later && !g.insists:
-		b.com.mem.Mu.Lock()
 		b.com.mem.Suspect(s)
-		b.com.mem.Mu.Unlock()
 		d.later, m.refusal = r, r
 		return nil
 	case r != nil:
@@ -270,6 +289,26 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	}
 	d.held = d.held || m.plan.Zone != nil && m.plan.Zone.Held
 	return nil
+}
+
+// missingLocks returns the zones that a plan needs locked: the changed zone, and each whose holding (the state under
+// its name) is written, since its writes compare the holding.
+func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
+	need := func(z law.Ref) {
+		key := com.mem.Layout.Zone(z.Namespace, z.Name)
+		if !slices.ContainsFunc(locks, func(h *queue) bool { return h.Key == key }) && !slices.Contains(missing, key) {
+			missing = append(missing, key)
+		}
+	}
+	if plan.Zone != nil {
+		need(plan.Zone.Zone.Ref)
+	}
+	for _, x := range plan.Writes {
+		if h, ok := x.Value.(*law.Holding); ok && h != nil {
+			need(h.Ref)
+		}
+	}
+	return missing
 }
 
 // askLaw returns the decision about a write, or as cold the facts to read for all groups.
@@ -369,62 +408,4 @@ func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 		}
 	}
 	return nil
-}
-
-func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) verdict {
-	first := len(b.groups) == 0
-	if g.proves = g.preview || g.isRefused(); g.proves && g.order != nil {
-		g.order.broken.Store(true)
-	}
-	if !g.proves {
-		step := b.condenseSteps(g, &d, before)
-		if err := b.placeMembers(ctx, g); err != nil {
-			g.reply(Answer{Err: err})
-			return taken
-		}
-		if g.proves = g.isDry(); !g.proves {
-			b.addStates(ctx, g, step)
-			if !b.addStep(g, step, before) {
-				return boundary
-			}
-		}
-	}
-	if first && g.set == nil && !g.proves {
-		b.settleOn(g.members[0])
-	}
-	b.addProofs(g)
-	if b.groups, b.members = append(b.groups, g), append(b.members, g.members...); !g.proves {
-		b.writing = append(b.writing, g.members...)
-	}
-	b.closed = b.closed || g.goesAlone() || len(b.locks) > 1
-	return taken
-}
-
-// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, up to maxStrange times, as its zone may have changed. Then, and for a single
-// write, the error reports damage.
-func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
-	if g.preview {
-		g.reply(Answer{Err: facts.ErrMoved})
-		return taken
-	}
-	var damaged error
-	for _, m := range g.members {
-		kv, rev, err := etcd.ReadKey(ctx, b.com.mem.Client, m.Key)
-		if m.moved = err == nil && etcd.ModRevision(kv) != m.Expected; m.moved {
-			m.out = Outcome{Rev: rev, KV: kv}
-		} else if damaged = err; err == nil {
-			damaged = fmt.Errorf("%s contradicts its stored index keys: run kubizone fsck, which names the damage", m.Key)
-		}
-	}
-	switch {
-	case g.hasMoved():
-		g.reply(Answer{})
-	case g.set == nil || g.strange == maxStrange:
-		g.reply(Answer{Err: damaged})
-	default:
-		g.strange++
-		return overtaken
-	}
-	return taken
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -52,17 +54,24 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
 	g.commit = span
 	com.packStates(g.firstWrite().Hint, g)
+	var locks []string
 	for postponed := time.Duration(0); ; g = g.renew() {
-		a := com.submitGroup(ctx, g)
-		switch {
-		case a.Err != nil:
-			return a, g
-		case len(a.Locks) > 0:
-			if err := com.Acquire(ctx, g.firstWrite(), a.Locks...); err != nil {
+		w := g.firstWrite()
+		if g.goesAlone() && w.Hint != "" && len(w.Locks)+len(locks) == 0 {
+			locks = []string{w.Hint}
+		}
+		if len(locks) > 0 {
+			if err := com.Acquire(ctx, w, locks...); err != nil {
 				return Answer{Err: err}, g
 			}
+		}
+		a := com.submitGroup(ctx, g)
+		switch locks = a.Locks; {
+		case a.Err != nil:
+			return a, g
+		case len(locks) > 0:
 		case a.Later != nil:
-			com.releaseAll(g.firstWrite())
+			com.releaseAll(w)
 			etcd.Pause(ctx, laterPause)
 			postponed += laterPause
 			g.insists = postponed >= maxPostponed
@@ -80,11 +89,6 @@ const (
 
 func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	w := g.firstWrite()
-	if g.goesAlone() && w.Hint != "" && len(w.Locks) == 0 {
-		if err := com.Acquire(ctx, w, w.Hint); err != nil {
-			return Answer{Err: err}
-		}
-	}
 	if len(w.Locks) > 0 || w.Hint == "" {
 		com.commitAll(ctx, w.Locks, []*group{g})
 		return <-g.answer
@@ -132,6 +136,13 @@ func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*g
 	}
 }
 
+func headOf(locks []*queue, zone string) *queue {
+	if len(locks) == 0 {
+		return nil
+	}
+	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
+}
+
 // commitGroups commits the groups that fit into a transaction. again are to be decided again; rest do not fit.
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
 
@@ -144,7 +155,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}()
 	defer b.com.Recover(ctx, &b.sent, &fault)
 
-	rest, err := b.decideGroups(causeOf(ctx, groups), groups)
+	rest, err := b.decideGroups(ctx, groups)
 	if err != nil {
 		replyAll(all, Answer{Err: err})
 		return nil, nil
@@ -155,16 +166,12 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 
 	ctx, span := b.startBatch(ctx)
 	defer span.End()
-	// Refusals and dry runs have no puts, but their compares are sent.
-	if err := b.buildPuts(ctx); err != nil {
-		replyAll(b.groups, Answer{Err: err})
-		return nil, rest
-	}
-
-	var o outcome
-	if b.mayShare() {
+	o := outcome{err: b.buildPuts(ctx)}
+	switch { // refusals and dry runs have no puts, but their compares are sent
+	case o.err != nil:
+	case b.mayShare():
 		o = b.sendShared(ctx)
-	} else {
+	default:
 		o = b.sendAlone(ctx)
 	}
 
@@ -179,15 +186,39 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		b.raced = true
 		b.keepApart()
 		again = b.resolveConflicts(ctx, o.r)
-	case isRefusedByEtcd(o.err):
+	case o.refused:
 		again = b.shrinkNext(o.err)
-	default: // etcd did not answer: memory forgets what may be written, and nothing is sent twice
+	default: // nothing is sent twice, and memory forgets what may be written
 		if b.sent {
-			b.dropFacts()
+			b.com.mem.Drop(b.sessions...)
 		}
 		replyAll(b.groups, Answer{Err: o.err, sent: b.sent})
 	}
 	return again, b.answerOvertaken(rest)
+}
+
+// startBatch starts a span below the first recorded group's, linked with the others.
+func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
+	b.span = traces.None
+	for _, g := range b.groups {
+		if !g.isRecorded() {
+			continue
+		}
+		if b.span == traces.None {
+			ctx, b.span = traces.Start(traces.Within(ctx, g.commit), "Batch")
+		} else {
+			g.commit.AddLink(trace.Link{SpanContext: b.span.SpanContext()})
+		}
+		b.span.AddLink(trace.Link{SpanContext: g.commit.SpanContext()})
+	}
+	if b.span == traces.None {
+		return traces.Within(ctx, b.span), b.span
+	}
+	b.span.SetAttributes(attribute.Int("kubizone.groups", len(b.groups)), attribute.Int("kubizone.try", b.try))
+	if b.Zone != nil {
+		b.span.SetAttributes(attribute.String("kubizone.zone", b.Zone.FQDN().String()))
+	}
+	return ctx, b.span
 }
 
 // Plain writes an object with unchanged content, or deletes it if data is nil. Only the object's revision is compared,

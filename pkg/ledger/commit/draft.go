@@ -5,6 +5,7 @@ package commit
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -16,6 +17,38 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
+
+// errBoundary means that the write must begin a batch: it depends on this batch's puts, or the batch has read enough.
+var errBoundary = errors.New("the write begins a batch")
+
+// takeGroup returns errBoundary if the group begins the next batch.
+func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) error {
+	first := len(b.groups) == 0
+	if g.proves = g.preview || g.isRefused(); g.proves && g.order != nil {
+		g.order.broken.Store(true)
+	}
+	if !g.proves {
+		step := b.condenseSteps(g, &d, before)
+		if err := b.placeMembers(ctx, g); err != nil {
+			return err
+		}
+		if g.proves = g.isDry(); !g.proves {
+			b.addStates(ctx, g, step)
+			if !b.addStep(g, step, before) {
+				return errBoundary
+			}
+		}
+	}
+	if first && g.set == nil && !g.proves {
+		b.settleOn(g.members[0])
+	}
+	b.addProofs(g)
+	if b.groups, b.members = append(b.groups, g), append(b.members, g.members...); !g.proves {
+		b.writing = append(b.writing, g.members...)
+	}
+	b.closed = b.closed || g.goesAlone() || len(b.locks) > 1
+	return nil
+}
 
 func (b *batch) restoreDraft(before draft) {
 	for _, u := range slices.Backward(b.undo) {
@@ -104,7 +137,6 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 	return step
 }
 
-// nameAuthors gives a change set's step user and origin of the first write, and all Records.
 func nameAuthors(all *content.Step, steps []content.Step) {
 	all.By, all.Origin, all.Record = steps[0].By, steps[0].Origin, steps[0].Record
 	for _, step := range steps[1:] {
@@ -288,29 +320,4 @@ func (b *batch) addCompare(c clientv3.Cmp) {
 func (b *batch) countPuts() int {
 	const shared = 8
 	return len(b.Facts) + len(b.Puts) + b.writes + len(b.states) + shared
-}
-
-func countOctets(then []clientv3.Op) (octets int) {
-	for _, op := range then {
-		octets += len(op.KeyBytes()) + len(op.ValueBytes())
-	}
-	return octets
-}
-
-// Zones first, then objects: resolveConflicts finds the responses by index.
-func (b *batch) readCompared() (ops []clientv3.Op) {
-	for _, z := range b.zones {
-		ops = append(ops, clientv3.OpGet(z.Key))
-	}
-	for _, m := range b.comparedMembers() {
-		ops = append(ops, clientv3.OpGet(m.Key))
-	}
-	return ops
-}
-
-func (b *batch) comparedMembers() []*member {
-	if b.groups[0].preview {
-		return nil
-	}
-	return b.members
 }

@@ -61,7 +61,7 @@ func CauseOf(item *Item) content.Origin {
 	return content.Origin{Cause: item.Work.Reason, CausedBy: item.Work.By}
 }
 
-// keepsStates reports whether Records before a zone's steps are kept or sent. It returns true if z is nil, unknown.
+// keepsStates returns true if z is nil, unknown.
 func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 	return z == nil || com.Committed != nil || history.RetentionOf(z, com.Retention) > 0
 }
@@ -70,7 +70,7 @@ func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 func (com *Committer) packStates(zone string, groups ...*group) {
 	if zone != "" {
 		com.mem.Mu.Lock()
-		z := com.queueAt(zone).Object
+		z := com.mem.Head(zone).Object
 		com.mem.Mu.Unlock()
 		if !com.keepsStates(z) {
 			return
@@ -144,7 +144,6 @@ func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
 	return out
 }
 
-// removalOf describes the end of a zone for the journal, with the spec of a deleted Zone.
 func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
 	w := b.writing[0]
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,

@@ -36,13 +36,6 @@ func (com *Committer) queueAt(key string) *queue {
 	return q
 }
 
-func headOf(locks []*queue, zone string) *queue {
-	if len(locks) == 0 {
-		return nil
-	}
-	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
-}
-
 // LockKey locks a key for a caller without a write.
 func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
 	w := &Write{}
@@ -94,26 +87,6 @@ func (com *Committer) Release(locks ...*queue) {
 			<-h.sem
 		}
 	}
-}
-
-// missingLocks returns the zones that a plan needs locked: the changed zone, and each whose holding (the state under
-// its name) is written, since its writes compare the holding.
-func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
-	need := func(z law.Ref) {
-		key := com.mem.Layout.Zone(z.Namespace, z.Name)
-		if !slices.ContainsFunc(locks, func(h *queue) bool { return h.Key == key }) && !slices.Contains(missing, key) {
-			missing = append(missing, key)
-		}
-	}
-	if plan.Zone != nil {
-		need(plan.Zone.Zone.Ref)
-	}
-	for _, x := range plan.Writes {
-		if h, ok := x.Value.(*law.Holding); ok && h != nil {
-			need(h.Ref)
-		}
-	}
-	return missing
 }
 
 // askFor asks other servers, after two lost races, for the next commit at a zone: a server that always wins does not

@@ -10,6 +10,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
@@ -25,6 +26,18 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 		answers[i] = com.awaitAnswer(ctx, h, g)
 	}
 	return answers
+}
+
+func (s *spans) beginWait(ctx context.Context) {
+	if s.isRecorded() {
+		_, s.wait = traces.Start(traces.Within(ctx, s.commit), "Queue")
+	}
+}
+
+func (s *spans) endWait() {
+	if s.wait != nil {
+		s.wait.End()
+	}
 }
 
 // The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
@@ -51,8 +64,7 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 	batch := com.takeBatch(h)
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
-		defer com.Release(h)
-		com.commitAll(ctx, []*queue{h}, batch)
+		com.commitLocked(ctx, h, batch)
 		return
 	}
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
@@ -107,27 +119,41 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group)
 			}
 		}
 		started := time.Now()
-		com.carryLocked(ctx, h, batch)
+		within, cancel := context.WithTimeout(causeOf(ctx, batch), batchTimeout)
+		com.commitLocked(within, h, batch)
+		cancel()
 		com.waitForBatch(h, len(batch), started)
 		batch = nil
 	}
 }
 
-func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*group) {
+func (com *Committer) commitLocked(ctx context.Context, h *queue, batch []*group) {
 	defer com.Release(h)
-	within, cancel := context.WithTimeout(ctx, batchTimeout)
-	defer cancel()
-	com.commitAll(within, []*queue{h}, batch)
+	com.commitAll(ctx, []*queue{h}, batch)
+}
+
+// causeOf returns ctx with the first recorded group's span, as ctx may be an earlier caller's.
+func causeOf(ctx context.Context, groups []*group) context.Context {
+	cause := traces.None
+	for _, g := range groups {
+		if g.isRecorded() && !cause.IsRecording() {
+			cause = g.commit
+		}
+	}
+	return traces.Within(ctx, cause)
 }
 
 func (com *Committer) takeBatch(h *queue) []*group {
 	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
 	batch := h.waiting
 	if len(batch) > layout.MaxSteps {
 		batch = batch[:layout.MaxSteps:layout.MaxSteps]
 	}
 	h.waiting = slices.Clone(h.waiting[len(batch):])
+	com.mem.Mu.Unlock()
+	for _, g := range batch {
+		g.endWait()
+	}
 	return batch
 }
 

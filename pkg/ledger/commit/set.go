@@ -39,12 +39,13 @@ func (t *Set) newGroup() *group {
 			op, err := t.placeRecord(ctx, w.Key, x, plan)
 			return op, nil, err
 		}
-		if eligible := x.Unread == nil && (x.isDecided() || len(t.Requires) > 0); eligible && hint == "" {
+		x.decided = !x.Same && x.Put == nil && !lawform.SameContent(x.Before, x.After)
+		if eligible := x.Unread == nil && (x.decided || len(t.Requires) > 0); eligible && hint == "" {
 			if t.anchor == nil || x.Hint != "" {
 				t.anchor, hint = x, x.Hint
 			}
 		}
-		g.members = append(g.members, &member{Write: w, setWrite: x})
+		g.members = append(g.members, newMember(w, x))
 	}
 	g.firstWrite().Hint = hint
 	return g
@@ -59,10 +60,6 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
-func (w *SetWrite) isDecided() bool {
-	return !w.Same && w.Put == nil && !lawform.SameContent(w.Before, w.After)
-}
-
 // beginDecision returns the writes in order: deletions, as they free names, then addresses, NS, and the rest, so that
 // no warning calls a Record of the set missing.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
@@ -72,12 +69,11 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	}
 	for _, m := range g.members {
 		m.session, m.plan, m.op = nil, nil, clientv3.Op{}
-		m.cmps = []clientv3.Cmp{etcd.RevisionIs(m.Key, m.Expected)}
-		decided := m.setWrite.isDecided()
-		if m.refusal = t.refuseMisfit(m.setWrite); m.refusal == nil && decided {
+		m.cmps = []clientv3.Cmp{m.unchanged}
+		if m.refusal = t.refuseMisfit(m.setWrite); m.refusal == nil && m.setWrite.decided {
 			m.refusal = m.setWrite.Unread
 		}
-		if m.refusal == nil && decided {
+		if m.refusal == nil && m.setWrite.decided {
 			pending = append(pending, m)
 		}
 	}
@@ -106,7 +102,7 @@ func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 
 func (t *Set) refuseMisfit(w *SetWrite) error {
 	if w.Before == nil || w.Before.Status.ZoneRef == nil {
-		if w.isDecided() && w.After != nil {
+		if w.decided && w.After != nil {
 			return nil
 		}
 		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in no zone, and a change set has Records of one zone: change "+

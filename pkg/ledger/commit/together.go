@@ -10,10 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
@@ -68,8 +66,7 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends the batch with all parked batches that fit. Without a place, the batch is parked until a place is
-// free or a sender takes it along.
+// sendShared sends the batch with all parked batches that fit.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -94,32 +91,6 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 		}
 	}()
 	return sendTogether(ctx, all)
-}
-
-func sendTogether(ctx context.Context, all []*parked) outcome {
-	var cmps []clientv3.Cmp
-	var then []clientv3.Op
-	var payers []etcd.Payer
-	for _, p := range all {
-		p.b.offset = len(then)
-		cmps, then, payers = append(cmps, p.b.cmps...), append(then, p.b.then...), append(payers, p.b.payers()...)
-	}
-	ctx, cancel := context.WithTimeout(etcd.PaidBy(context.WithoutCancel(ctx), payers...), batchTimeout)
-	defer cancel()
-	first := all[0].b
-	defer func() {
-		for _, p := range all[1:] { // after a panic, too
-			p.b.sent = first.sent
-		}
-	}()
-	o := first.sendTransaction(ctx, all[1:], cmps, then, nil)
-	if o.shared = true; errors.Is(o.err, rpctypes.ErrTooManyOps) {
-		first.com.mem.Narrow(max(len(cmps), len(then)))
-	}
-	for _, p := range all[1:] {
-		p.outcome = &o
-	}
-	return o
 }
 
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
@@ -205,10 +176,10 @@ func (g *gate) takeParked(first *parked) []*parked {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	most := int(b.com.mem.Ops.Load())
-	compares, puts, octets, objects := len(b.cmps), len(b.then), countOctets(b.then), b.writes
+	compares, puts, octets, objects := len(b.cmps), len(b.then), b.size, b.writes
 	full := false
 	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {
-		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.b.then), octets+countOctets(p.b.then), objects+p.b.writes
+		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.b.then), octets+p.b.size, objects+p.b.writes
 		full = full || max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects
 		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.restsOn(x) || x.restsOn(p) }) {
 			return false

@@ -5,16 +5,21 @@ package commit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 func (b *batch) buildPuts(ctx context.Context) (err error) {
@@ -49,7 +54,10 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 			b.then = append(b.then, etcd.OpPut(com.mem.Layout.Key(k), layout.Encode(v)))
 		}
 	}
-	b.then = append(b.then, b.Puts.Ops()...)
+	b.then, b.size = append(b.then, b.Puts.Ops()...), 0
+	for _, op := range b.then {
+		b.size += len(op.KeyBytes()) + len(op.ValueBytes())
+	}
 	return err
 }
 
@@ -126,6 +134,32 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	return b.sendTransaction(ctx, nil, b.cmps, b.then, orelse)
 }
 
+func sendTogether(ctx context.Context, all []*parked) outcome {
+	var cmps []clientv3.Cmp
+	var then []clientv3.Op
+	var payers []etcd.Payer
+	for _, p := range all {
+		p.b.offset = len(then)
+		cmps, then, payers = append(cmps, p.b.cmps...), append(then, p.b.then...), append(payers, p.b.payers()...)
+	}
+	ctx, cancel := context.WithTimeout(etcd.PaidBy(context.WithoutCancel(ctx), payers...), batchTimeout)
+	defer cancel()
+	first := all[0].b
+	defer func() {
+		for _, p := range all[1:] { // after a panic, too
+			p.b.sent = first.sent
+		}
+	}()
+	o := first.sendTransaction(ctx, all[1:], cmps, then, nil)
+	if o.shared = true; errors.Is(o.err, rpctypes.ErrTooManyOps) {
+		first.com.mem.Narrow(max(len(cmps), len(then)))
+	}
+	for _, p := range all[1:] {
+		p.outcome = &o
+	}
+	return o
+}
+
 func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview {
@@ -137,9 +171,9 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	com.mem.Stats.Transactions.Add(1)
 	b.sent = len(then) > 0
 	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
-	o := outcome{r: r, err: err, trip: time.Since(started)}
+	o := outcome{r: r, err: err, trip: time.Since(started), refused: isRefusedByEtcd(err)}
 	o.endTransaction(span, len(cmps), len(then))
-	if isRefusedByEtcd(err) || err == nil && !r.Succeeded {
+	if o.refused || err == nil && !r.Succeeded {
 		b.sent = false
 	}
 	if err == nil {
@@ -149,6 +183,38 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 		}
 	}
 	return o
+}
+
+func (b *batch) startTransaction(ctx context.Context, others []*parked) (context.Context, trace.Span) {
+	span := traces.None
+	join := func(of *batch) {
+		if of.span == nil || !of.span.IsRecording() {
+			return
+		}
+		if span == traces.None {
+			ctx, span = traces.Start(traces.Within(ctx, of.span), "Transaction")
+		} else {
+			of.span.AddLink(trace.Link{SpanContext: span.SpanContext()})
+		}
+		span.AddLink(trace.Link{SpanContext: of.span.SpanContext()})
+	}
+	join(b)
+	for _, p := range others {
+		join(p.b)
+	}
+	return ctx, span
+}
+
+func (o *outcome) endTransaction(span trace.Span, compares, puts int) {
+	if span.IsRecording() {
+		span.SetAttributes(attribute.Int("kubizone.compares", compares), attribute.Int("kubizone.puts", puts),
+			attribute.Bool("kubizone.committed", o.err == nil && o.r.Succeeded))
+	}
+	traces.End(span, o.err != nil, "etcd")
+}
+
+func isRefusedByEtcd(err error) bool {
+	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
 // payerOf returns the charged namespace: Payer, the origin of the cascade, or the object's.

@@ -146,6 +146,7 @@ type proof struct {
 type puts struct {
 	steps layout.JournalValue
 	then  []clientv3.Op
+	size  int // octets of then
 	// offset is the index of the batch's first operation in a shared transaction, zoneAt the Zone's put from there, or
 	// -1.
 	offset, zoneAt int
@@ -159,10 +160,11 @@ type touched struct {
 }
 
 type outcome struct {
-	r      *clientv3.TxnResponse
-	err    error
-	trip   time.Duration
-	shared bool
+	r       *clientv3.TxnResponse
+	err     error
+	trip    time.Duration
+	shared  bool
+	refused bool // by etcd, for its size or operations
 }
 
 func (b *batch) hasOutboxItem() bool {

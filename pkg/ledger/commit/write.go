@@ -11,14 +11,17 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/history"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 type Object struct {
@@ -113,6 +116,7 @@ type SetWrite struct {
 	Put      []byte
 	Same     bool
 	Dry      bool
+	decided  bool // by the law
 	Answered chan SetAnswer
 
 	// Run sets the rest.
@@ -154,17 +158,22 @@ type member struct {
 	*Write
 	setWrite *SetWrite // nil: a single write
 	// flat means that ranges guard names of more than facts.FlatName labels.
-	flat    bool
-	session *facts.Session // nil: no decision needed
-	cmps    []clientv3.Cmp
-	plan    *law.Plan
-	refusal error
-	op      clientv3.Op
+	flat      bool
+	session   *facts.Session // nil: no decision needed
+	unchanged clientv3.Cmp   // of the object
+	cmps      []clientv3.Cmp
+	plan      *law.Plan
+	refusal   error
+	op        clientv3.Op
 	// state is Before, packed; zero if not yet packed.
 	state history.Packed
 	// moved means that the object has changed since the caller read it.
 	out   Outcome
 	moved bool
+}
+
+func newMember(w *Write, of *SetWrite) *member {
+	return &member{Write: w, setWrite: of, unchanged: etcd.RevisionIs(w.Key, w.Expected)}
 }
 
 func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
@@ -182,7 +191,7 @@ type Answer struct {
 }
 
 func newGroup(w *Write) *group {
-	return &group{members: []*member{{Write: w}}, answer: make(chan Answer, 1)}
+	return &group{members: []*member{newMember(w, nil)}, answer: make(chan Answer, 1)}
 }
 
 // The former batch may still read g, so renew copies it.
@@ -190,7 +199,8 @@ func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1),
 		spans: spans{commit: g.commit}}
 	for _, m := range g.members {
-		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat, state: m.state})
+		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, unchanged: m.unchanged, flat: m.flat,
+			state: m.state})
 	}
 	return next
 }
@@ -226,24 +236,34 @@ func (g *group) hasMoved() bool {
 	return slices.ContainsFunc(g.members, func(m *member) bool { return m.moved })
 }
 
-func (g *group) reply(a Answer) {
-	if a.Out = g.members[0].out; g.order != nil && !a.Out.OK {
-		g.order.broken.Store(true)
-	}
-	g.answered = true
-	g.answer <- a
-}
-
-func replyAll(groups []*group, a Answer) {
-	for _, g := range groups {
-		if !g.answered {
-			g.reply(a)
-		}
-	}
-}
-
 func (g *group) withdraw() {
 	g.deciding.Lock()
 	g.gone = true
 	g.deciding.Unlock()
+}
+
+// spans are nil or traces.None unless the request is recorded: commit lasts until the answer, wait until the decision.
+type spans struct{ commit, wait trace.Span }
+
+func (s *spans) isRecorded() bool { return s.commit != nil && s.commit.IsRecording() }
+
+// traceparent returns the request's, or the cascade's, whose up to 40,000 steps have no spans.
+func (g *group) traceparent() string {
+	if g.isRecorded() {
+		return traces.Parent(g.commit)
+	}
+	if item := g.firstWrite().OutboxItem; item != nil {
+		return item.Trace
+	}
+	return ""
+}
+
+func (g *group) traceWork(work *law.Work) *law.Work {
+	parent := g.traceparent()
+	if parent == "" {
+		return work
+	}
+	traced := *work
+	traced.Trace = parent
+	return &traced
 }

@@ -110,14 +110,6 @@ func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
-// ModRevision returns 0 for nil.
-func ModRevision(kv *mvccpb.KeyValue) int64 {
-	if kv == nil {
-		return 0
-	}
-	return kv.ModRevision
-}
-
 // NewID returns a random id of 24 hexadecimal digits.
 func NewID() string {
 	var b [12]byte

@@ -46,24 +46,30 @@ func (mem *Memory) Narrow(operations int) bool {
 
 const maxDoubt = 1 << 16
 
-// DropFacts has the zones and names of s, whose transaction has an unknown outcome, read before their next use.
-func (mem *Memory) Drop(s *Session) {
+// DropFacts has the zones and names of sessions, whose transaction has an unknown outcome, read before their next use.
+func (mem *Memory) Drop(sessions ...*Session) {
 	mem.Mu.Lock()
-	defer mem.Mu.Unlock()
-	for _, z := range s.Zones {
-		mem.Head(z.Key).Loaded = false
+	for _, s := range sessions {
+		for _, z := range s.Zones {
+			mem.Head(z.Key).Loaded = false
+		}
 	}
-	mem.Suspect(s)
+	mem.Mu.Unlock()
+	mem.Suspect(sessions...)
 }
 
-// MarkNamesStale has the next decision read the zone names of s from etcd. The caller holds Mu.
-func (mem *Memory) Suspect(s *Session) {
+// MarkNamesStale has the next decision read the zone names of sessions from etcd.
+func (mem *Memory) Suspect(sessions ...*Session) {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
 	if len(mem.doubt) > maxDoubt { // a stale name costs a retry
 		clear(mem.doubt)
 	}
-	for _, p := range s.Single {
-		if p.Key.Kind == law.KindHolding {
-			mem.doubt[p.Key] = true
+	for _, s := range sessions {
+		for _, p := range s.Single {
+			if p.Key.Kind == law.KindHolding {
+				mem.doubt[p.Key] = true
+			}
 		}
 	}
 }
@@ -250,7 +256,7 @@ func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 
 // The caller of indexName and dropName holds Mu.
 func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
-	mem.unrefer(k)
+	mem.dropName(k)
 	mem.index[k] = &indexed{holding: h, mod: mod}
 	if t := h.Target; t != nil {
 		if mem.referring[*t] == nil {
@@ -260,13 +266,9 @@ func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	}
 	if len(h.Works) > 0 {
 		mem.unsettled[k] = h
-	} else {
-		delete(mem.unsettled, k)
 	}
 	if h.Held != nil {
 		mem.stopped[k] = true
-	} else {
-		delete(mem.stopped, k)
 	}
 }
 
@@ -368,6 +370,71 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 func (mem *Memory) Absent(h *Head, rev int64) {
 	mem.StandAt(h, nil, nil, 0)
 	h.gone = max(h.gone, rev)
+}
+
+// ZoneAt returns a key's zone from memory or etcd, nil if absent.
+func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
+	mem.Mu.Lock()
+	h := mem.Head(key)
+	loaded := h.Loaded
+	mem.Mu.Unlock()
+	if !loaded {
+		if err := mem.ReadHead(ctx, h); err != nil {
+			return nil, err
+		}
+	}
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	return h.Zone, nil
+}
+
+// ReadHead reads a head's zone from etcd.
+func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
+	kv, rev, err := etcd.ReadKey(ctx, mem.Client, h.Key)
+	if err != nil {
+		return err
+	}
+	return mem.Reload(ctx, h, kv, rev)
+}
+
+// Reload sets a head to its zone read at rev, nil if absent. A newer head stays: a slow read undoes no later write.
+func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
+	mem.Mu.Lock()
+	known := h.isCurrent(kv, rev)
+	if kv == nil && !known {
+		mem.Absent(h, rev)
+	}
+	mem.Mu.Unlock()
+	if known || kv == nil {
+		return nil
+	}
+	object := &v1alpha1.Zone{}
+	if err := mem.Zones.Decode(ctx, h.Key, kv.Value, kv.ModRevision, object); err != nil {
+		return fmt.Errorf("%s cannot be read: %w", h.Key, err)
+	}
+	zone, err := lawform.Zone(object)
+	if err != nil {
+		return err
+	}
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	if !h.isCurrent(kv, rev) {
+		mem.StandAt(h, object, zone, kv.ModRevision)
+	}
+	return nil
+}
+
+// isCurrent returns true if the head is not older than the read. The caller holds Mu.
+func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
+	switch {
+	case kv != nil && kv.ModRevision <= h.gone:
+		return true
+	case !h.Loaded:
+		return false
+	case kv == nil:
+		return h.Mod > rev
+	}
+	return h.Mod >= kv.ModRevision
 }
 
 // CacheFact caches a fact valid at the head's revision. The caller holds Memory.Mu.

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
@@ -228,22 +227,13 @@ func (s *Session) forgetFacts(keys []law.Key) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	for _, k := range keys {
-		switch {
-		case k.Kind == law.KindZone:
+		if k.Kind == law.KindZone {
 			s.mem.Head(s.mem.Layout.Key(k)).Loaded = false
-		case k.Kind == law.KindHolding:
-			s.mem.dropName(k)
-			if h := s.mem.byUID[k.Zone]; h != nil {
-				h.Loaded = false
-			}
-		case zoneScoped(k):
-			if h := s.mem.byUID[k.Zone]; h != nil {
-				h.Loaded = false
-			}
+		} else if h := s.mem.byUID[k.Zone]; h != nil {
+			h.Loaded = false
 		}
-	}
-	for _, k := range keys {
 		if k.Kind == law.KindHolding {
+			s.mem.dropName(k)
 			s.mem.doubt[k] = true
 		}
 	}
@@ -463,12 +453,10 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	if err := s.readDeepNames(ctx, deep); err != nil {
 		return err
 	}
-	for len(read) > 0 {
-		n := min(len(read), 100)
-		if err := s.Read(ctx, read[:n]); err != nil {
+	for chunk := range slices.Chunk(read, 100) {
+		if err := s.Read(ctx, chunk); err != nil {
 			return err
 		}
-		read = read[n:]
 	}
 	return nil
 }
@@ -553,9 +541,9 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		// The zone's revision covers the fact if the decision compares it anyway.
 		seen := s.Zone(z.Key)
 		compared := seen != nil
-		moved = moved || compared && seen.Mod != etcd.ModRevision(kv)
+		moved = moved || compared && seen.Mod != kv.GetModRevision()
 		mem.Mu.Lock()
-		if compared && z.Zone != nil && z.Mod == etcd.ModRevision(kv) {
+		if compared && z.Zone != nil && z.Mod == kv.GetModRevision() {
 			covered[z.Zone.UID] = z.Mod
 		}
 		mem.Mu.Unlock()
@@ -632,7 +620,7 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 		h, _ := v.(*law.Holding)
 		s.Seen.Put(k, h)
 		delete(mem.doubt, k)
-		mem.Remember(k, h, etcd.ModRevision(kv))
+		mem.Remember(k, h, kv.GetModRevision())
 	}
 	if covered != 0 {
 		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered {
@@ -640,7 +628,7 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 		}
 		return nil
 	}
-	s.proveFact(k, etcd.ModRevision(kv))
+	s.proveFact(k, kv.GetModRevision())
 	return nil
 }
 
@@ -665,46 +653,6 @@ func (s *Session) getOperation(k law.Key) clientv3.Op {
 		return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(2), clientv3.WithKeysOnly())
 	}
 	return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
-}
-
-// Reload sets a head to its zone read at rev, nil if absent. A newer head stays: a slow read undoes no later write.
-func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
-	mem.Mu.Lock()
-	known := h.isCurrent(kv, rev)
-	if kv == nil && !known {
-		mem.Absent(h, rev)
-	}
-	mem.Mu.Unlock()
-	if known || kv == nil {
-		return nil
-	}
-	object := &v1alpha1.Zone{}
-	if err := mem.Zones.Decode(ctx, h.Key, kv.Value, kv.ModRevision, object); err != nil {
-		return fmt.Errorf("%s cannot be read: %w", h.Key, err)
-	}
-	zone, err := lawform.Zone(object)
-	if err != nil {
-		return err
-	}
-	mem.Mu.Lock()
-	defer mem.Mu.Unlock()
-	if !h.isCurrent(kv, rev) {
-		mem.StandAt(h, object, zone, kv.ModRevision)
-	}
-	return nil
-}
-
-// isCurrent returns true if the head is not older than the read. The caller holds Mu.
-func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
-	switch {
-	case kv != nil && kv.ModRevision <= h.gone:
-		return true
-	case !h.Loaded:
-		return false
-	case kv == nil:
-		return h.Mod > rev
-	}
-	return h.Mod >= kv.ModRevision
 }
 
 // DecodeRange decodes keys into the range's fact.
@@ -850,27 +798,6 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 		return nil, 0, fmt.Errorf("%s cannot be read: %w: %w", key, ErrDamaged, err)
 	}
 	return o, kv.ModRevision, nil
-}
-
-// ZoneAt returns a key's zone from memory or etcd, nil if absent.
-func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
-	mem.Mu.Lock()
-	h := mem.Head(key)
-	zone, loaded := h.Zone, h.Loaded
-	mem.Mu.Unlock()
-	if loaded {
-		return zone, nil
-	}
-	kv, rev, err := etcd.ReadKey(ctx, mem.Client, key)
-	if err != nil {
-		return nil, err
-	}
-	if err := mem.Reload(ctx, h, kv, rev); err != nil {
-		return nil, err
-	}
-	mem.Mu.Lock()
-	defer mem.Mu.Unlock()
-	return h.Zone, nil
 }
 
 // ErrDamaged means that a stored record does not decode, or the law cannot read it.

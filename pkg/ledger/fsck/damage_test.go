@@ -302,7 +302,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				d.Status.Conditions[0].Status = "True"
 			})
 		}},
-		{"a Delegation that waits for a zone which stands", "S4.3", func(v *vandal) string {
+		{"a Delegation that waits for a zone which exists", "S4.3", func(v *vandal) string {
 			return v.editDelegation("infra", "shared", func(d *v1alpha1.Delegation) {
 				d.Status.ZoneRef, d.Status.Conditions[0].Status, d.Status.Conditions[0].Reason = nil, "False", v1alpha1.ReasonZoneNotFound
 			})

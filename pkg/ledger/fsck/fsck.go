@@ -84,7 +84,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, kind := range []struct {
 		name string
 		of   Findings
-	}{{"damage", r.Damage}, {"owed", r.Pending}, {"note", r.Notes}} {
+	}{{"damage", r.Damage}, {"pending", r.Pending}, {"note", r.Notes}} {
 		for _, f := range kind.of.List {
 			line("%s: %s (%s)\n    have %s\n    want %s", kind.name, f.Key, f.Rule, f.Have, f.Want)
 		}

@@ -290,7 +290,7 @@ func (c *check) readDelegations() error {
 			if z := c.objects[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
 				c.reportDifference(c.isScanned(func(s *law.Scan) bool {
 					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name
-				}), key, "S4.3", "in force nowhere", "in force in zone %s, which stands", z.key)
+				}), key, "S4.3", "in force nowhere", "in force in zone %s, which exists", z.key)
 			}
 			return
 		}

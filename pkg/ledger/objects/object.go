@@ -262,7 +262,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	state := sethash.State(z.State)
 	s.ContentState = state.String()
 	s.Hash = z.Header.Hash(state)
-	s.EntryCount, s.RRsetCount = int64(content.EntryCount(z.Header, z.Rows)), int64(z.RRsets)
+	s.EntryCount, s.RRsetCount = int64(content.EntryCount(z.Made, z.Rows)), int64(z.RRsets)
 	s.Deletions = deletionsOf(z.Deletions)
 	s.ParentRef = nil
 	if p := c.Holding.Parent; p != nil {

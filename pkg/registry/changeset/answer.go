@@ -32,7 +32,7 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	for _, one := range items {
 		switch {
 		case one.failure == nil:
-		case one.ended():
+		case one.failure.Reason == v1alpha1.StatusReasonChangeSetEnded:
 			ended = append(ended, one)
 		case one.code >= http.StatusInternalServerError:
 			failed = append(failed, one)
@@ -77,7 +77,9 @@ func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.
 			texts = append(texts, fmt.Sprintf("%s (%s): %s", one.path(), one.name, one.failure.Message))
 		}
 		status.Details.Causes = append(status.Details.Causes, one.listCauses()...)
-		status.Details.RetryAfterSeconds = max(status.Details.RetryAfterSeconds, retryAfter(one))
+		if d := one.failure.Details; d != nil {
+			status.Details.RetryAfterSeconds = max(status.Details.RetryAfterSeconds, d.RetryAfterSeconds)
+		}
 	}
 	if status.Code == http.StatusUnprocessableEntity {
 		status.Details.RetryAfterSeconds = 0
@@ -87,13 +89,6 @@ func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.
 	}
 	status.Message = fmt.Sprintf("%d of %d items failed, and %s: %s", len(items), len(set.Spec.Items), so, strings.Join(texts, "; "))
 	return &apierrors.StatusError{ErrStatus: status}
-}
-
-func retryAfter(x *item) int32 {
-	if d := x.failure.Details; d != nil {
-		return d.RetryAfterSeconds
-	}
-	return 0
 }
 
 func (x *item) listCauses() (causes []metav1.StatusCause) {
@@ -120,14 +115,12 @@ func (x *item) fieldOf(name string) string {
 }
 
 func (x *item) describeOutcome() string {
-	what := x.member() + " " + x.name
+	what := fmt.Sprintf("%s %s: %d", x.member(), x.name, x.code)
 	switch {
-	case x.failure == nil && x.record.ResourceVersion != "":
-		what += fmt.Sprintf(": %d, resourceVersion %s", x.code, x.record.ResourceVersion)
-	case x.failure == nil:
-		what += fmt.Sprintf(": %d", x.code)
-	default:
-		what += fmt.Sprintf(": %d %s", x.code, x.failure.Message)
+	case x.failure != nil:
+		what += " " + x.failure.Message
+	case x.record.ResourceVersion != "":
+		what += ", resourceVersion " + x.record.ResourceVersion
 	}
 	return kind.Cut(what, maxOutcome)
 }

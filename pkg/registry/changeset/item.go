@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	goruntime "runtime"
 	"runtime/debug"
 
 	"go.opentelemetry.io/otel/trace"
@@ -128,7 +129,16 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
+// growStack grows the stack while it is empty: later steps copy all frames.
+//
+//go:noinline
+func growStack() {
+	var frame [24 << 10]byte
+	goruntime.KeepAlive(&frame)
+}
+
 func (x *item) run(ctx context.Context, handler Handler, set Set) {
+	growStack()
 	own, cancel := x.newContext(ctx)
 	defer cancel()
 	x.serve(set.Context(own, x.index), handler)
@@ -205,8 +215,4 @@ func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
 		s.Operation = v1alpha1.OperationCreated
 	}
 	return s
-}
-
-func (x *item) ended() bool {
-	return x.failure != nil && x.failure.Reason == v1alpha1.StatusReasonChangeSetEnded
 }

@@ -52,7 +52,7 @@ func Zone(o *v1alpha1.Zone) (*law.Zone, error) {
 		z.State = state
 	}
 	z.Complete()
-	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.Header, 0)
+	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.Made, 0)
 	return z, nil
 }
 
