@@ -43,11 +43,11 @@ const (
 )
 
 type announcer struct {
-	broadcaster events.EventBroadcaster // nil if standalone
-	recorder    events.EventRecorder
-	queue       *eventQueue
-	refused     *cache.LRUExpireCache
-	members     func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
+	broadcaster  events.EventBroadcaster // nil if standalone
+	recorder     events.EventRecorder
+	queue        *eventQueue
+	recentEvents *cache.LRUExpireCache
+	members      func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 	// lastChange may return "".
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
@@ -55,7 +55,7 @@ type announcer struct {
 func newAnnouncer(client kubernetes.Interface) announcer {
 	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	return announcer{broadcaster: b, recorder: b.NewRecorder(scheme.Scheme, version.Component), queue: newEventQueue(),
-		refused: cache.NewLRUExpireCache(maxRefused)}
+		recentEvents: cache.NewLRUExpireCache(maxRefused)}
 }
 
 // find, if not nil, looks up the object; without an object the Event is dropped.
@@ -168,9 +168,9 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 
 // isRepeated also notes the event.
 func (a *announcer) isRepeated(event string) bool {
-	_, again := a.refused.Get(event)
+	_, again := a.recentEvents.Get(event)
 	if !again {
-		a.refused.Add(event, nil, refusedInterval)
+		a.recentEvents.Add(event, nil, refusedInterval)
 	}
 	return again
 }

@@ -79,7 +79,7 @@ func TestWithdrawn_isAnnounced_S2_12(t *testing.T) {
 // loss of the key's name.
 func TestRefused_isAnnounced_S13_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
+		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), recentEvents: cache.NewLRUExpireCache(maxRefused)}
 		key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "k", UID: "u"}}
 		for range 5 {
 			a.announceRefused(key, "REFUSED", "the reason")
@@ -104,7 +104,7 @@ func TestRefused_isAnnounced_S13_7(t *testing.T) {
 // The wildcard's Record gets its own.
 func TestNotices_areAnnounced_S4_25(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
+		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), recentEvents: cache.NewLRUExpireCache(maxRefused)}
 		z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "z", UID: "u"}}
 		a.members = func(_ context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 			return fmt.Sprint("at ", owner, " in ", zone), "r", nil
@@ -138,7 +138,7 @@ func TestNotices_areAnnounced_S4_25(t *testing.T) {
 // Thousands of refused keys of two tenants and of revoked Records of a third leave a neighbour's Event among the next
 // few (attack 106).
 func TestEventQueue_hasAShareForEachNamespace(t *testing.T) {
-	a := announcer{recorder: events.NewFakeRecorder(1), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
+	a := announcer{recorder: events.NewFakeRecorder(1), queue: newEventQueue(), recentEvents: cache.NewLRUExpireCache(maxRefused)}
 	refuse := func(namespace string, key int) {
 		name := fmt.Sprintf("%s-%d", namespace, key)
 		at := metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}
@@ -150,8 +150,8 @@ func TestEventQueue_hasAShareForEachNamespace(t *testing.T) {
 		a.announceWithdrawn(&v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "oscar", Name: "r"}}, 1, "")
 	}
 	refuse("victim", 1)
-	if a.queue.count != maxQueued || len(a.refused.Keys()) > maxRefused {
-		t.Errorf("%d Events wait, and %d keys are remembered", a.queue.count, len(a.refused.Keys()))
+	if a.queue.count != maxQueued || len(a.recentEvents.Keys()) > maxRefused {
+		t.Errorf("%d Events wait, and %d keys are remembered", a.queue.count, len(a.recentEvents.Keys()))
 	}
 	counts, first := map[string]int{}, 0
 	for n := 1; ; n++ {

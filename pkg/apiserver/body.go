@@ -53,17 +53,17 @@ func checkBodies(handler http.Handler) http.Handler {
 type boundedBody struct {
 	io.ReadCloser
 	what        string // resource
-	left        int    // octets
+	remaining   int    // octets
 	isJSON      bool
 	isJSONPatch bool
-	in          jsonPlace
+	scanner     jsonPlace
 	isYAML      bool
 	whole       io.Reader
 	refusal     error
 }
 
 func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
-	b := &boundedBody{ReadCloser: body, what: resource, left: maxBody}
+	b := &boundedBody{ReadCloser: body, what: resource, remaining: maxBody}
 	switch mediaOf(contentType) {
 	case runtime.ContentTypeProtobuf: // decoded once, in linear time
 	case runtime.ContentTypeYAML, string(types.ApplyYAMLPatchType):
@@ -100,20 +100,20 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 }
 
 func (b *boundedBody) checkPiece(piece []byte) error {
-	if b.left -= len(piece); b.left < 0 {
+	if b.remaining -= len(piece); b.remaining < 0 {
 		return b.tooLarge()
 	}
 	if !b.isJSON {
 		return nil
 	}
-	b.in.passPiece(piece)
-	if b.in.deepest > maxDepth {
+	b.scanner.passPiece(piece)
+	if b.scanner.deepest > maxDepth {
 		return b.tooDeep()
 	}
-	if b.in.most > maxEntries {
+	if b.scanner.largest > maxEntries {
 		return b.tooMany()
 	}
-	if b.isJSONPatch && b.in.items > maxOperations {
+	if b.isJSONPatch && b.scanner.items > maxOperations {
 		return refusal.ByRule("S5.12", apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of %s has at most %d "+
 			"operations (S5.12): replace the whole field, or send several patches", b.what, maxOperations)))
 	}
@@ -188,8 +188,8 @@ type jsonPlace struct {
 	items           int
 	inText, escaped bool
 	// commas is per open value.
-	commas [maxDepth + 1]int
-	most   int
+	commas  [maxDepth + 1]int
+	largest int
 }
 
 func (p *jsonPlace) countsCommas() bool { return p.depth > 0 && p.depth <= maxDepth }
@@ -215,7 +215,7 @@ func (p *jsonPlace) passPiece(piece []byte) {
 			}
 		case c == ',' && p.countsCommas():
 			p.commas[p.depth]++
-			p.most = max(p.most, p.commas[p.depth]+1)
+			p.largest = max(p.largest, p.commas[p.depth]+1)
 		case c == '}' || c == ']':
 			p.depth--
 		}

@@ -173,7 +173,7 @@ func TestJSONPlace_inPieces(t *testing.T) {
 				break
 			}
 		}
-		if have := fmt.Sprint(place.deepest, place.items, place.most); have != want {
+		if have := fmt.Sprint(place.deepest, place.items, place.largest); have != want {
 			t.Errorf("%s: %s, want %s", text, have, want)
 		}
 	}

@@ -29,7 +29,7 @@ type sized interface {
 }
 
 // budgetedWrite is a write, real or dry run (S9). before is nil for a create.
-type asked struct {
+type budgetedWrite struct {
 	resource      schema.GroupResource
 	before, after sized
 }
@@ -51,7 +51,7 @@ type budgetJudge struct {
 //
 // A status is charged but not counted as stored: S5.10 bounds its size. No Role of a namespace grants status,
 // finalizers or dnssec (S8.3, S12.2).
-func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
+func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
 		had := j.countOctets(w.before)
@@ -68,7 +68,7 @@ func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 		}
 	}
 	err := j.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(),
-		Grows: ledger.GrowsBy(ctx, grows)})
+		Grows: ledger.GrowthInSet(ctx, grows)})
 	if err != nil && w.before != nil && unchanged(w.before, w.after) {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (b *budgeted) charge(of sized, err error) {
 }
 
 func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	if err := b.judge.allowWrite(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
+	if err := b.judge.allowWrite(ctx, budgetedWrite{resource: b.resource, after: obj.(sized)}); err != nil {
 		return err
 	}
 	done, err := b.admitCluster(ctx, obj.(sized))
@@ -157,7 +157,7 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 			if err != nil {
 				return out, ttl, err
 			}
-			if err := b.judge.allowWrite(ctx, asked{resource: b.resource, before: before, after: out.(sized)}); err != nil ||
+			if err := b.judge.allowWrite(ctx, budgetedWrite{resource: b.resource, before: before, after: out.(sized)}); err != nil ||
 				before != nil || done != nil {
 				return out, ttl, err
 			}
@@ -172,7 +172,7 @@ func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record)
 	if j.budgets == nil {
 		return nil
 	}
-	return j.allowWrite(ctx, asked{resource: v1alpha1.Resource("records"), after: record})
+	return j.allowWrite(ctx, budgetedWrite{resource: v1alpha1.Resource("records"), after: record})
 }
 
 func judgePreview[T interface {
@@ -186,7 +186,7 @@ func judgePreview[T interface {
 	return func(ctx context.Context, before, after T) error {
 		var none T
 		if after != none {
-			w := asked{resource: v1alpha1.Resource(resource), after: after}
+			w := budgetedWrite{resource: v1alpha1.Resource(resource), after: after}
 			if before != none {
 				w.before = before
 			}

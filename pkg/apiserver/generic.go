@@ -50,7 +50,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(
 		basecompatibility.DefaultKubeComponent)}
 
-	namer := openapi.NewDefinitionNamer(install.Served(authorizationv1.AddToScheme))
+	namer := openapi.NewDefinitionNamer(install.NewServedScheme(authorizationv1.AddToScheme))
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIConfig.Info.Title = version.Component
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)

@@ -20,7 +20,7 @@ import (
 
 // refuseUntilReady answers 503 until the server is ready (A8): admission would answer 403, which clients do not retry,
 // and decisions would miss classes and namespace labels.
-func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Config) http.Handler {
+func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
 		if !ok || !info.IsResourceRequest || s.hasBeenReady(r) {
@@ -54,7 +54,7 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 
 // closeConnections closes connections with their next response (A5). Otherwise kube-apiserver keeps its connection
 // until requests are refused, and does not retry a write that races with the close (kubernetes/kubernetes#135285).
-func (s *Server) sendAway(handler http.Handler) http.Handler {
+func (s *Server) closeConnections(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {
 			w.Header().Set("Connection", "close") // HTTP/2 sends GOAWAY

@@ -30,25 +30,25 @@ const measureEvery = 15 * time.Second
 type Metrics struct {
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
-	set    *zoneview.Set
+	zones  *zoneview.Set
 	// listGone lists deleted namespaces with objects here; false means unknown.
 	listGone     func() ([]string, bool)
 	certificates inventory.Certificates
 	// replicas is nil without Leases.
 	replicas func() ([]heartbeat.Replica, error)
 	// keyCounts counts keys by key prefix in etcd, -1 if unknown.
-	rooms map[string]*atomic.Int64
+	keyCounts map[string]*atomic.Int64
 }
 
 // countedPrefixes has the kind of work that waits at each key prefix, or "".
-var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
+var countedPrefixes = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
 // NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
-	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}, rooms: map[string]*atomic.Int64{}}
-	for room := range rooms {
-		m.rooms[room] = new(atomic.Int64)
-		m.rooms[room].Store(-1)
+	m := &Metrics{ledger: of, feed: feed, zones: set, certificates: inventory.Certificates{}, keyCounts: map[string]*atomic.Int64{}}
+	for room := range countedPrefixes {
+		m.keyCounts[room] = new(atomic.Int64)
+		m.keyCounts[room].Store(-1)
 	}
 	all := []samples.Metric{certificateMetric, processMetric, waitingMetric}
 	for _, one := range serverMetrics {
@@ -60,7 +60,7 @@ func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjour
 
 type metric struct {
 	samples.Metric
-	of func(m *Metrics) (float64, bool)
+	value func(m *Metrics) (float64, bool)
 }
 
 func counter(name, help string, of func(m *Metrics) int64) metric {
@@ -71,7 +71,7 @@ func gauge(name, help string, of func(m *Metrics) (float64, bool)) metric {
 	return metric{samples.New(name, help), of}
 }
 
-func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
+func loadKnown(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
 
 var serverMetrics = []metric{
 	counter("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.",
@@ -85,17 +85,17 @@ var serverMetrics = []metric{
 	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.",
 		func(m *Metrics) int64 { return m.ledger.Stats().CascadeSteps.Load() }),
 	gauge("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.",
-		func(m *Metrics) (float64, bool) { return measured(m.rooms["outbox"]) }),
+		func(m *Metrics) (float64, bool) { return loadKnown(m.keyCounts["outbox"]) }),
 	gauge("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.",
-		func(m *Metrics) (float64, bool) { return measured(m.rooms["journal"]) }),
+		func(m *Metrics) (float64, bool) { return loadKnown(m.keyCounts["journal"]) }),
 	gauge("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.",
 		func(m *Metrics) (float64, bool) {
-			steps, _ := m.set.Journal()
+			steps, _ := m.zones.Journal()
 			return float64(steps), true
 		}),
 	gauge("kubizone_journal_oldest_seconds", "Age of the oldest step from which this server answers changes and IXFR; 0 while it has none.",
 		func(m *Metrics) (float64, bool) {
-			if _, oldest := m.set.Journal(); oldest > 0 {
+			if _, oldest := m.zones.Journal(); oldest > 0 {
 				return time.Since(time.Unix(oldest, 0)).Seconds(), true
 			}
 			return 0, true
@@ -132,13 +132,13 @@ func (m *Metrics) sendSamples(send samples.Send) {
 		send(certificateMetric, at, name)
 	}
 	m.collectProcesses(send)
-	for room, kind := range rooms {
-		if value, known := measured(m.rooms[room]); known && kind != "" {
+	for room, kind := range countedPrefixes {
+		if value, known := loadKnown(m.keyCounts[room]); known && kind != "" {
 			send(waitingMetric, value, kind)
 		}
 	}
 	for _, one := range serverMetrics {
-		if value, known := one.of(m); known {
+		if value, known := one.value(m); known {
 			send(one.Metric, value)
 		}
 	}
@@ -178,9 +178,9 @@ func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profilin
 	})
 }
 
-func (m *Metrics) measureRooms(ctx context.Context) error {
+func (m *Metrics) countKeys(ctx context.Context) error {
 	for {
-		for room, into := range m.rooms {
+		for room, into := range m.keyCounts {
 			asking, cancel := context.WithTimeout(ctx, measureEvery)
 			answer, err := m.ledger.Client().Get(asking, m.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			cancel()

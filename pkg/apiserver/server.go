@@ -118,7 +118,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix, s.registry)
 	if limits != nil {
 		s.budgets = budget.New(budget.Config{Limits: *limits, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
-		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
+		s.client.Client.KV = ledgeretcd.MeterKV(s.client.Client.KV, s.budgets.Charge)
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	stored := ledger.Config{
@@ -128,20 +128,20 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Delegations: objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("delegations")),
 		Deliveries:  objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
 
-		DefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
-		NameServers:  func(o *v1alpha1.Zone) bool { return s.classes.HaveNameServers(o) },
-		Terminating:  s.namespaces.isTerminating,
-		Held:         func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
-		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
-		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
-		Now:          Faults.Now, Fault: Faults.At,
+		HasDefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
+		HasNameServers:  func(o *v1alpha1.Zone) bool { return s.classes.HaveNameServers(o) },
+		IsTerminating:   s.namespaces.isTerminating,
+		OnHold:          func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
+		Notify:          func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
+		OnWithdrawal:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
+		Now:             Faults.Now, OnFault: Faults.At,
 		HistoryRetention: kept.Retention, Quota: s.keeper.Quota, Traces: config.TracerProvider,
 	}
-	if kept.To != "" {
-		if s.sender, err = history.NewSender(kept.To); err != nil {
+	if kept.Target != "" {
+		if s.sender, err = history.NewSender(kept.Target); err != nil {
 			return nil, err
 		}
-		stored.Committed, stored.Removed = s.sender.Queue, s.sender.QueueRemoval
+		stored.OnCommit, stored.OnRemoval = s.sender.Queue, s.sender.QueueRemoval
 	}
 	if s.ledger, err = ledger.Open(ctx, stored); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
 	s.metrics.listGone = func() ([]string, bool) { return s.namespaces.listGone(s.budgets.Namespaces()) }
 	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates,
-		Gone: s.metrics.listGone, Permissions: of.permissions}
+		ListGone: s.metrics.listGone, Permissions: of.permissions}
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
 		s.inventory.AddServing(serving.Cert)
 	}
@@ -186,7 +186,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
 	chain := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return s.sendAway(chain(s.refuseEarly(changeset.WithRequest(handler), c), c))
+		return s.closeConnections(chain(s.refuseUntilReady(changeset.WithRequest(handler), c), c))
 	}
 	if s.generic, err = config.Complete().New(version.Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
@@ -286,19 +286,19 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	past := history.Reader{Ledger: s.ledger, Records: records, Began: s.namespaces.began}
 	s.announcer.lastChange = past.LastChange
 	if err := zone.AddStorage(paths, zone.Config{
-		Scheme:        registry.Scheme,
-		RESTOptions:   options,
-		Preview:       judgePreview(judge, "zones", s.ledger.PreviewZone),
-		Authorizer:    s.authorizer,
-		WithEstablish: s.ledger.WithEstablish,
-		Admits:        s.classes.Admits,
-		WarnOfAbsent:  s.namespaces.warnOfAbsent,
-		FirstClass:    s.classes.First,
-		Withdrawing:   s.classes.Withdrawing,
-		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
-		Stopping:      stopping,
-		Sources:       &history.Sources{Ledger: s.ledger, Records: records},
-		History:       past,
+		Scheme:               registry.Scheme,
+		RESTOptions:          options,
+		Preview:              judgePreview(judge, "zones", s.ledger.PreviewZone),
+		Authorizer:           s.authorizer,
+		WithEstablish:        s.ledger.WithEstablish,
+		Admits:               s.classes.Admits,
+		WarnOfAbsent:         s.namespaces.warnOfAbsent,
+		FirstClass:           s.classes.FirstClass,
+		ClassesWithoutRetain: s.classes.ClassesWithoutRetain,
+		Views:                views{of.zones, s.feed.FrozenReason, s.ledger.Steps, s.ledger.AllSteps, s.ledger.EndedContent},
+		Stopping:             stopping,
+		Sources:              &history.Sources{Ledger: s.ledger, Records: records},
+		History:              past,
 	}); err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	paths["installations"] = installation.NewREST(s.inventory.ReadStatus)
 	changes := changeset.Config{NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
-		changes.GiveBack = quotaReturn{s.core, s.client.Client, keys}.returnQuota
+		changes.ReturnQuota = quotaReturn{s.core, s.client.Client, keys}.returnQuota
 	}
 	sets := changeset.NewREST(changes)
 	paths["changesets"] = sets
@@ -372,7 +372,7 @@ func (s *Server) Loopback() *restclient.Config {
 }
 
 // ConfigAs returns a client configuration in this process with the user's rights.
-func (s *Server) As(user string) *restclient.Config {
+func (s *Server) ConfigAs(user string) *restclient.Config {
 	config := restclient.CopyConfig(s.loopback)
 	config.Impersonate.UserName = user
 	return config
@@ -395,7 +395,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	var all sync.WaitGroup
 	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
 		"views": s.feed.Run, "classes": s.classes.Run, "Records": s.confirmer.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
-		"metrics": s.metrics.measureRooms, "processes": s.inventory.Run, "history": s.sender.Run} {
+		"metrics": s.metrics.countKeys, "processes": s.inventory.Run, "history": s.sender.Run} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))
@@ -438,7 +438,7 @@ func (s *Server) runCascades(ctx context.Context) error {
 func (s *Server) WaitForViews(ctx context.Context) error { return s.feed.Wait(ctx) }
 
 // Frozen returns the zones whose content does not match their hash.
-func (s *Server) Frozen() []cache.ObjectName { return s.feed.Frozen() }
+func (s *Server) Frozen() []cache.ObjectName { return s.feed.FrozenZones() }
 
 // WaitForAPI returns when /readyz passes.
 func (s *Server) WaitForAPI(ctx context.Context) error {

@@ -30,16 +30,16 @@ import (
 
 // views serves zones/entries and zones/changes (A2).
 type views struct {
-	set *zoneview.Set
+	zones *zoneview.Set
 	// frozenCause returns why a zone's content (by UID) is unproven, or nil.
-	frozen func(uid string) error
+	frozenCause func(uid string) error
 	// readSteps returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
 	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
-	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
+	readSteps func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// readJournal returns all steps up to step n, and the content state before them.
-	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
+	readJournal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
 	// readEnded returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if unknown or withdrawn.
-	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
+	readEnded func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error)
 }
 
 var _ zone.Views = views{}
@@ -47,15 +47,15 @@ var _ zone.Views = views{}
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
 	// Even a frozen zone is served if proven at this step.
-	if snapshot, ok := v.set.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozen(uid) != nil {
-		return nil, unproven(object)
+	if snapshot, ok := v.zones.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozenCause(uid) != nil {
+		return nil, frozenError(object)
 	}
-	snapshot, err := v.set.Wait(ctx, uid, wanted)
+	snapshot, err := v.zones.Wait(ctx, uid, wanted)
 	switch {
 	case errors.Is(err, zoneview.ErrGone):
 		return nil, apierrors.NewNotFound(v1alpha1.Resource("zones"), object.Name)
-	case err != nil && v.frozen(uid) != nil:
-		return nil, unproven(object)
+	case err != nil && v.frozenCause(uid) != nil:
+		return nil, frozenError(object)
 	case err != nil:
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 
 // frozenError is the error for readers of a frozen zone. Only the log has the cause, which may name other namespaces'
 // Records (S1.8).
-func unproven(zone *v1alpha1.Zone) error {
+func frozenError(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
 		Message: fmt.Sprintf("zone %s is frozen: its stored content does not match its hash, so it is not served. The server's log and "+
@@ -73,8 +73,8 @@ func unproven(zone *v1alpha1.Zone) error {
 	}}
 }
 
-func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
-	snapshot, ok := v.set.ByUID(string(object.UID))
+func (v views) SnapshotAt(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
+	snapshot, ok := v.zones.ByUID(string(object.UID))
 	if !ok {
 		return nil, zone.ErrNotHeld
 	}
@@ -91,15 +91,15 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 // Oldest looks into the Set and the stored journal: after a restart the Set has few steps.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
-	oldest, kept, err := v.set.Oldest(uid)
+	oldest, kept, err := v.zones.Oldest(uid)
 	if err != nil {
-		return 0, held(err)
+		return 0, asNotHeld(err)
 	}
-	newest, ok := v.set.ByUID(uid)
+	newest, ok := v.zones.ByUID(uid)
 	if !ok {
 		return 0, zone.ErrNotHeld
 	}
-	before, steps, err := v.journal(ctx, uid, newest.N())
+	before, steps, err := v.readJournal(ctx, uid, newest.N())
 	switch {
 	case errors.Is(err, journal.ErrTrimmed):
 		return oldest, nil
@@ -119,9 +119,9 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
 	if entries {
-		steps, changes, err = v.set.ResolvedSteps(uid, since, until)
+		steps, changes, err = v.zones.ResolvedSteps(uid, since, until)
 	} else {
-		steps, err = v.set.Changes(uid, since, until)
+		steps, err = v.zones.Changes(uid, since, until)
 	}
 	if errors.Is(err, zoneview.ErrTrimmed) {
 		var after *zoneview.Snapshot
@@ -129,13 +129,13 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 			changes, err = zoneview.Resolve(after, steps)
 		}
 	}
-	return steps, changes, held(err)
+	return steps, changes, asNotHeld(err)
 }
 
-func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
-	left, err := v.left(ctx, object, since)
+func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
+	left, err := v.readEnded(ctx, object, since)
 	if err != nil {
-		return name.Name{}, dns.Change{}, held(err)
+		return name.Name{}, dns.Change{}, asNotHeld(err)
 	}
 	fqdn := left.Header.FQDN
 	entries := map[dns.Entry]bool{}
@@ -158,11 +158,11 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
-	after, ok := v.set.ByUID(uid)
+	after, ok := v.zones.ByUID(uid)
 	if !ok {
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, zoneview.ErrUnknown)
 	}
-	before, steps, err := v.stored(ctx, uid, since, after.N())
+	before, steps, err := v.readSteps(ctx, uid, since, after.N())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,7 +198,7 @@ func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Seri
 	return after, steps[:upTo], nil
 }
 
-func held(err error) error {
+func asNotHeld(err error) error {
 	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) || errors.Is(err, journal.ErrTrimmed) {
 		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)
 	}

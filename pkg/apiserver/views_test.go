@@ -121,7 +121,7 @@ func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 }
 
 func TestViews_answerForSerialsThatAreKept(t *testing.T) {
-	set := zoneview.NewSet(zoneview.Config{Retain: 3})
+	set := zoneview.NewSet(zoneview.Config{MaxSteps: 3})
 	all := makeSteps(t, 5)
 	// The stored journal reaches back one serial further than the Set.
 	damage := slices.Clone[[]content.Step]
@@ -135,12 +135,12 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	}, nil}
 	applySteps(t, set, all)
 	for at := serial.Serial(101); at <= 105; at++ {
-		snapshot, err := v.At(t.Context(), makeZone(6), at)
+		snapshot, err := v.SnapshotAt(t.Context(), makeZone(6), at)
 		if err != nil || snapshot.Serial() != at || snapshot.State() != all[at-100].State {
 			t.Errorf("at %d: %v, %v", at, snapshot, err)
 		}
 	}
-	if _, err := v.At(t.Context(), makeZone(6), 100); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.SnapshotAt(t.Context(), makeZone(6), 100); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("a serial that is trimmed: %v", err)
 	}
 	if _, _, err := v.Steps(t.Context(), makeZone(6), 100, 105, false); !errors.Is(err, zone.ErrNotHeld) {
@@ -188,7 +188,7 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 		}
 	}
 	set.Remove(uid)
-	if _, err := v.At(t.Context(), makeZone(6), 105); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.SnapshotAt(t.Context(), makeZone(6), 105); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("a zone that is gone: %v", err)
 	}
 	if _, _, err := v.Steps(t.Context(), makeZone(6), 103, 104, true); !errors.Is(err, zone.ErrNotHeld) {
@@ -198,10 +198,10 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 
 // The journal of a held zone may be condensed at any time (S7.5): steps and entries must be from the same read.
 func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
-	set := zoneview.NewSet(zoneview.Config{Retain: 1})
+	set := zoneview.NewSet(zoneview.Config{MaxSteps: 1})
 	all := makeSteps(t, 5)
 	reads := 0
-	v := views{set: set, stored: func(_ context.Context, _ string, since serial.Serial, n uint64) (sethash.State, []content.Step, error) {
+	v := views{zones: set, readSteps: func(_ context.Context, _ string, since serial.Serial, n uint64) (sethash.State, []content.Step, error) {
 		steps := slices.Clone(all[since-99 : n])
 		if reads++; reads > 1 {
 			steps = append([]content.Step{content.Condense(steps[:2])}, steps[2:]...)
@@ -225,17 +225,17 @@ func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
 // S3.5, S8.4: an ended zone is listed by the names and types of its content and header, each once.
 func TestViews_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	known := true
-	v := views{left: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
+	v := views{readEnded: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error) {
 		if !known {
 			return nil, journal.ErrTrimmed
 		}
-		return &journal.Left{
+		return &journal.EndedContent{
 			Header: content.Header{FQDN: name.MustParse("example.org."), NameServers: []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}},
 			Serial: since + 2,
 			Rows:   []content.Row{{Owner: name.MustRel("www"), Type: rdata.A}, {Owner: name.MustRel("www"), Type: rdata.A}, {Owner: name.MustRel("@"), Type: rdata.MX}},
 		}, nil
 	}}
-	fqdn, change, err := v.Left(t.Context(), &v1alpha1.Zone{}, 5)
+	fqdn, change, err := v.EndedZone(t.Context(), &v1alpha1.Zone{}, 5)
 	if err != nil || fqdn.String() != "example.org." || change.From != 5 || change.To != 7 || len(change.Added) != 0 {
 		t.Fatalf("%s, %+v, %v", fqdn, change, err)
 	}
@@ -247,7 +247,7 @@ func TestViews_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	known = false
-	if _, _, err := v.Left(t.Context(), &v1alpha1.Zone{}, 5); !errors.Is(err, zone.ErrNotHeld) {
+	if _, _, err := v.EndedZone(t.Context(), &v1alpha1.Zone{}, 5); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("what is not known any more: %v", err)
 	}
 }

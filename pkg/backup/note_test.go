@@ -24,7 +24,7 @@ func TestNote_isMeasuredByServers(t *testing.T) {
 		t.Helper()
 		m := must.Get(Take(t.Context(), s.where, filepath.Join(dir, name)))(t)
 		m.Time = at
-		must.Succeed(t, m.Note(t.Context(), s.where))
+		must.Succeed(t, m.WriteTime(t.Context(), s.where))
 	}
 	expect := func(s *running, want int64) {
 		t.Helper()

@@ -66,7 +66,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	if err := opened.ForgetHistory(ctx); err != nil {
 		return 0, 0, err
 	}
-	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // its log starts over
+	if _, err := client.Client.Delete(ctx, maintenance.BeganKey(apiserver.Prefix)); err != nil { // its log starts over
 		return 0, 0, err
 	}
 	store := opened.Zones(raw)

@@ -62,7 +62,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 }
 
 // WriteTime writes the backup's time into its store, for the metric and the alert of a late backup.
-func (m *Manifest) Note(ctx context.Context, where storagebackend.TransportConfig) error {
+func (m *Manifest) WriteTime(ctx context.Context, where storagebackend.TransportConfig) error {
 	config, err := clientConfig(where)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (m *Manifest) Note(ctx context.Context, where storagebackend.TransportConfi
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	return maintenance.NoteBackup(ctx, client, apiserver.Prefix, m.Time)
+	return maintenance.WriteBackupTime(ctx, client, apiserver.Prefix, m.Time)
 }
 
 func clientConfig(where storagebackend.TransportConfig) (clientv3.Config, error) {

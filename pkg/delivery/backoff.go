@@ -38,7 +38,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 }
 
 // RetryDelay prefers e.RetryAfter. A permanent error or an exceeded quota is retried after Slow.
-func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
+func (b Backoff) RetryDelay(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:
 		return e.RetryAfter

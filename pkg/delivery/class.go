@@ -36,9 +36,9 @@ type Zone struct {
 	Tenant  string
 	Classes []string
 	// FormerClasses still have the zone. The Loop itself remembers earlier Classes.
-	Former []string
+	FormerClasses []string
 	// ExpelledClasses are former classes that lose the zone at once.
-	Expelled []string
+	ExpelledClasses []string
 	// Remove is true for a Zone being deleted, which leaves Classes, too.
 	Remove bool
 	Retain bool
@@ -46,5 +46,5 @@ type Zone struct {
 	// Request asks for an immediate comparison and retry, if different from State.Request.
 	Request string
 	// FrozenSerial is delivered while a terminating namespace deletes its records; 0 means none.
-	Frozen serial.Serial
+	FrozenSerial serial.Serial
 }

@@ -31,10 +31,10 @@ type Event struct {
 	// First is true for the first failure after a success, Recovered for the first success after a failure.
 	First, Recovered bool
 	Proven           bool
-	OfClass          *Error
+	ClassError       *Error
 	Drift            Drift
 	// AbsentZone counts as removed: the provider lacked the zone for too long.
-	Absent name.Name
+	AbsentZone name.Name
 	// LeftoverZone may still have removed RRsets at the provider.
-	Remains name.Name
+	LeftoverZone name.Name
 }

@@ -15,37 +15,37 @@ import (
 // WriteOrder sorts writes: RRsets that failed before come last, the oldest failure first, so that they delay no others
 // if an attempt ends early.
 type WriteOrder struct {
-	mu     sync.Mutex
-	failed map[name.Name]map[RRsetKey]uint64
-	count  uint64
+	mu       sync.Mutex
+	failures map[name.Name]map[RRsetKey]uint64
+	count    uint64
 }
 
 const MaxFailed = 4096
 
 // FailedRRsets returns a zone's failed RRsets, with higher numbers for later failures.
-func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
+func (o *WriteOrder) FailedRRsets(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return maps.Clone(o.failed[zone])
+	return maps.Clone(o.failures[zone])
 }
 
 // Note records a write. It ignores new failures beyond MaxFailed of a zone.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	of := o.failed[zone]
+	of := o.failures[zone]
 	_, known := of[key]
 	switch {
 	case !failed:
 		if delete(of, key); len(of) == 0 {
-			delete(o.failed, zone)
+			delete(o.failures, zone)
 		}
 	case of == nil:
-		if o.failed == nil {
-			o.failed = map[name.Name]map[RRsetKey]uint64{}
+		if o.failures == nil {
+			o.failures = map[name.Name]map[RRsetKey]uint64{}
 		}
 		o.count++
-		o.failed[zone] = map[RRsetKey]uint64{key: o.count}
+		o.failures[zone] = map[RRsetKey]uint64{key: o.count}
 	case known || len(of) < MaxFailed:
 		o.count++
 		of[key] = o.count
@@ -55,13 +55,13 @@ func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 func (o *WriteOrder) Forget(zone name.Name) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.failed, zone)
+	delete(o.failures, zone)
 }
 
 // Divide puts changes at names without failed RRsets into first, others into last, in the order of failure.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
-	for key, at := range o.Failed(zone) {
+	for key, at := range o.FailedRRsets(zone) {
 		failed[key.Name] = max(at, failed[key.Name])
 	}
 	for _, change := range changes {

@@ -52,7 +52,7 @@ func TestWriteOrder(t *testing.T) {
 	for i := range delivery.MaxFailed + 1 {
 		order.Note(zone, key(fmt.Sprint("n", i), rdata.A), true)
 	}
-	if n := len(order.Failed(zone)); n != delivery.MaxFailed {
+	if n := len(order.FailedRRsets(zone)); n != delivery.MaxFailed {
 		t.Errorf("%d are remembered", n)
 	}
 }

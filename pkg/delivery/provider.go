@@ -134,7 +134,7 @@ type Plan struct {
 	// Servers has the rows of the last report, also of servers that left the class but may have the zone.
 	Servers []Server
 	// Requested is true if Zone.Request asks for this comparison.
-	Asked bool
+	Requested bool
 }
 
 func (p Plan) ServerNames() []string { return namesOf(p.Servers) }
@@ -235,8 +235,8 @@ type Server struct {
 	At time.Time
 	// Content compares the server's data with the zone's at Serial. DiffersSince is the zone's serial at the first
 	// ContentDiffers, or 0.
-	Content Content
-	Since   serial.Serial
+	Content      Content
+	DiffersSince serial.Serial
 }
 
 // Content is the result of a comparison; "" if equal or not compared yet.
@@ -253,7 +253,7 @@ func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false
 	}
-	return s.Name == other.Name && s.Serial == other.Serial && s.Content == other.Content && s.Since == other.Since
+	return s.Name == other.Name && s.Serial == other.Serial && s.Content == other.Content && s.DiffersSince == other.DiffersSince
 }
 
 type Failure struct {

@@ -30,7 +30,7 @@ type State struct {
 	Intent                   *Intent
 	Servers                  []Server
 	// AskedSerial is the settled serial for which Servers were asked; 0 if read from a Store.
-	Asked           serial.Serial
+	AskedSerial     serial.Serial
 	Failed, Skipped int
 	// Refused are the RRsets refused in the last attempt. FailedWhole is true if the attempt failed for another reason.
 	Refused     []Failure
@@ -59,13 +59,13 @@ const (
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
 // LaggingServers returns the servers that failed, or whose serial precedes the latest confirmed, begun or asked for.
-func (s State) Behind() (names []string) {
+func (s State) LaggingServers() (names []string) {
 	goal := s.Serial
 	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
 		goal = s.Intent.Serial
 	}
-	if s.Asked != 0 && (goal == 0 || s.Asked.Ahead(goal)) {
-		goal = s.Asked
+	if s.AskedSerial != 0 && (goal == 0 || s.AskedSerial.Ahead(goal)) {
+		goal = s.AskedSerial
 	}
 	for _, server := range s.Servers {
 		if server.Err != nil || server.Serial == 0 || goal == 0 || goal.Ahead(server.Serial) {
@@ -116,7 +116,7 @@ func (s State) Earliest() serial.Serial {
 }
 
 // Equal reports whether both are the same worker's attempt at the same serial.
-func (i *Intent) Same(other *Intent) bool {
+func (i *Intent) Equal(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other
 	}
@@ -125,7 +125,7 @@ func (i *Intent) Same(other *Intent) bool {
 
 // Alike compares all fields but Time.
 func (i *Intent) Alike(other *Intent) bool {
-	return i.Same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
+	return i.Equal(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
 // Alike ignores times, Version and Holder. AskedSerial counts by its effect on LaggingServers alone.
@@ -136,7 +136,7 @@ func (s State) Alike(other State) bool {
 		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready &&
 		s.FailedWhole == other.FailedWhole && slices.EqualFunc(s.Refused, other.Refused, Failure.Alike) &&
 		slices.Equal(s.Digests, other.Digests) &&
-		slices.EqualFunc(s.Servers, other.Servers, Server.Alike) && slices.Equal(s.Behind(), other.Behind())
+		slices.EqualFunc(s.Servers, other.Servers, Server.Alike) && slices.Equal(s.LaggingServers(), other.LaggingServers())
 }
 
 type StateError struct {

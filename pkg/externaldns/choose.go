@@ -34,9 +34,9 @@ type Candidate struct {
 	Record *v1alpha1.Record
 	// Err is the reason of a nil Record, or the server's refusal. Admitted is true after a passed dry run. Without
 	// either the server has not been asked.
-	Err      error
-	Admitted bool
-	note     error // for an object whose Record stays
+	Err        error
+	Admitted   bool
+	stayReason error // for an object whose Record stays
 }
 
 // MakeCandidates returns the endpoints' candidates, sorted by RRset, object and targets.
@@ -82,7 +82,7 @@ func (c *Candidate) makeRecord(m Mapping) {
 	c.Record, c.Err = m.MakeRecord(&e)
 }
 
-type pointer struct{ at, host name.Name }
+type pointer struct{ reverse, host name.Name }
 
 // findSources returns the object of each address of a host: of the host's adopted Record if the Record has the address,
 // else of the endpoint, or zero if the endpoint has several targets.
@@ -232,9 +232,9 @@ func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 		if !known || wanted.wants(key, current.Namespace) || len(others) == 0 && resource.Kind != "crd" {
 			continue
 		}
-		c := &Candidate{Key: key, Endpoint: ReadEndpoint(current), Resource: resource, Namespace: current.Namespace, note: errShared}
+		c := &Candidate{Key: key, Endpoint: ReadEndpoint(current), Resource: resource, Namespace: current.Namespace, stayReason: errShared}
 		if len(others) == 0 {
-			c.note = errLeft
+			c.stayReason = errLeft
 		}
 		if !wanted.replaces(key, current.Namespace) {
 			c.Asker = current.Namespace
@@ -276,12 +276,12 @@ type choice struct {
 	answer   []*contract.Endpoint
 	reported []Candidate
 	// unadmitted is by namespace too: a candidate hides none of another namespace.
-	open map[place]bool
-	left []*v1alpha1.Record
+	unadmitted map[place]bool
+	unclaimed  []*v1alpha1.Record
 }
 
 type place struct {
-	at        name.Name
+	fqdn      name.Name
 	namespace string
 }
 
@@ -298,7 +298,7 @@ var (
 // Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused, or Admitted
 // although external-dns names another object. judged adds the server's verdict.
 func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
-	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
+	x := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
 		var formed []*Candidate
 		withdrawn := false
@@ -313,7 +313,7 @@ func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 				withdrawn = true
 			default:
 				x.report(c, c.Err)
-				x.open[place{key.Name, c.Namespace}] = true
+				x.unadmitted[place{key.Name, c.Namespace}] = true
 			}
 		}
 		if current := s[key]; current != nil {
@@ -324,13 +324,13 @@ func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 	}
 	for key, current := range s {
 		if len(wanted[key]) == 0 {
-			x.left = append(x.left, current)
+			x.unclaimed = append(x.unclaimed, current)
 		}
 	}
 	// A Record stays until its replacement is admitted (X4).
-	for _, current := range x.left {
+	for _, current := range x.unclaimed {
 		fqdn, _ := name.Parse(current.Spec.DomainName) // valid as key of s
-		if x.open[place{fqdn, current.Namespace}] {
+		if x.unadmitted[place{fqdn, current.Namespace}] {
 			x.answer = append(x.answer, ReadEndpoint(current))
 		}
 	}
@@ -339,7 +339,7 @@ func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 
 func (x *choice) report(c *Candidate, err error) {
 	reported := *c
-	reported.Err, reported.Admitted = err, err == c.note
+	reported.Err, reported.Admitted = err, err == c.stayReason
 	x.reported = append(x.reported, reported)
 }
 
@@ -358,7 +358,7 @@ func (x *choice) chooseNew(formed []*Candidate) {
 			}
 			return
 		}
-		x.open[place{c.Name, c.Namespace}] = true
+		x.unadmitted[place{c.Name, c.Namespace}] = true
 		if c.Err != nil {
 			x.report(c, c.Err)
 		}
@@ -380,13 +380,13 @@ func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, w
 	}
 	switch {
 	case holder == nil && withdrawn:
-		x.left = append(x.left, current)
+		x.unclaimed = append(x.unclaimed, current)
 		return
 	case holder == nil:
 	case holder.Err != nil:
 		x.report(holder, holder.Err)
-	case holder.Admitted && holder.note != nil:
-		x.report(holder, holder.note)
+	case holder.Admitted && holder.stayReason != nil:
+		x.report(holder, holder.stayReason)
 	}
 	if holder != nil && holder.Admitted && !matches(current, holder.Record) {
 		x.accept(holder)

@@ -100,7 +100,7 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Z
 }
 
 // RecordsAt returns the Records at a canonical name.
-func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error) {
+func (s *Search) RecordsAt(ctx context.Context, fqdn string) ([]v1alpha1.Record, error) {
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }
 

@@ -28,9 +28,9 @@ type Beat struct {
 	Leases            coordinationclient.LeaseInterface
 	Process, Identity string
 
-	name   string // "" before a Lease is taken
-	others map[string]sight
-	said   string
+	name      string // "" before a Lease is taken
+	sights    map[string]sight
+	lastError string
 }
 
 // PodNamespace returns the namespace of this process's pod, as client-go finds it; "" outside a pod.
@@ -54,8 +54,8 @@ func (b *Beat) Run(ctx context.Context, ready func() bool) {
 	for {
 		if ready() {
 			soon.Stop()
-			if err := b.renewLease(ctx); err != nil && ctx.Err() == nil && err.Error() != b.said {
-				b.said = err.Error()
+			if err := b.renewLease(ctx); err != nil && ctx.Err() == nil && err.Error() != b.lastError {
+				b.lastError = err.Error()
 				klog.FromContext(ctx).Info("The Lease that tells of this process is not renewed", "process", b.Process, "err", err)
 			}
 		}
@@ -75,7 +75,7 @@ func (b *Beat) renewLease(ctx context.Context) error {
 		lease, err := b.Leases.Get(ctx, b.name, metav1.GetOptions{})
 		switch {
 		case err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == b.Identity:
-			return b.take(ctx, lease)
+			return b.takeLease(ctx, lease)
 		case err != nil && !apierrors.IsNotFound(err):
 			return err
 		}
@@ -86,8 +86,8 @@ func (b *Beat) renewLease(ctx context.Context) error {
 // findPlace takes the first Lease that no other replica renews, else makes the next.
 func (b *Beat) findPlace(ctx context.Context) error {
 	b.name = ""
-	before := b.others
-	b.others = map[string]sight{}
+	before := b.sights
+	b.sights = map[string]sight{}
 	absent := ""
 	for n := range Places {
 		name := fmt.Sprintf("kubizone-%s-%d", b.Process, n)
@@ -101,15 +101,15 @@ func (b *Beat) findPlace(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		seen := sight{at: time.Now()}
+		seen := sight{seen: time.Now()}
 		if lease.Spec.RenewTime != nil {
 			seen.Renewed = lease.Spec.RenewTime.Time
 		}
 		if last, known := before[name]; known && last.Renewed.Equal(seen.Renewed) {
 			seen = last
 		}
-		if b.others[name] = seen; time.Since(seen.at) >= EndAfter || time.Since(seen.Renewed) >= 2*EndAfter {
-			return b.take(ctx, lease)
+		if b.sights[name] = seen; time.Since(seen.seen) >= EndAfter || time.Since(seen.Renewed) >= 2*EndAfter {
+			return b.takeLease(ctx, lease)
 		}
 	}
 	if absent == "" {
@@ -124,7 +124,7 @@ func (b *Beat) findPlace(ctx context.Context) error {
 	return err
 }
 
-func (b *Beat) take(ctx context.Context, lease *coordinationv1.Lease) error {
+func (b *Beat) takeLease(ctx context.Context, lease *coordinationv1.Lease) error {
 	b.fill(lease)
 	taken, err := b.Leases.Update(ctx, lease, metav1.UpdateOptions{}) // of the version read
 	if err == nil {

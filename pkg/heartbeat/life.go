@@ -48,8 +48,8 @@ type Life struct {
 
 // Watcher follows a namespace's Leases.
 type Watcher struct {
-	leases  coordinationclient.LeaseInterface
-	changed func()
+	leases   coordinationclient.LeaseInterface
+	onChange func()
 
 	sights map[string]sight // by Lease; for Run only
 	failed bool
@@ -63,7 +63,7 @@ type Watcher struct {
 // sight is the last change of a Lease seen by the watcher, or the first look.
 type sight struct {
 	Replica
-	at      time.Time // the watcher's clock
+	seen    time.Time // the watcher's clock
 	changed bool
 }
 
@@ -86,7 +86,7 @@ func (w *Watcher) Replicas() ([]Replica, error) {
 
 // NewWatcher returns a Watcher, whose Run calls changed after a change of a Life.
 func NewWatcher(leases coordinationclient.LeaseInterface, changed func()) *Watcher {
-	return &Watcher{leases: leases, changed: changed, sights: map[string]sight{}}
+	return &Watcher{leases: leases, onChange: changed, sights: map[string]sight{}}
 }
 
 // LifeOf returns the Life of a process.
@@ -135,7 +135,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 	w.sights = make(map[string]sight, len(all.Items))
 	for i := range all.Items {
 		lease := &all.Items[i]
-		next := sight{Replica: Replica{Process: lease.Labels[LabelProcess], Identity: ptr.Deref(lease.Spec.HolderIdentity, "")}, at: now}
+		next := sight{Replica: Replica{Process: lease.Labels[LabelProcess], Identity: ptr.Deref(lease.Spec.HolderIdentity, "")}, seen: now}
 		if lease.Spec.RenewTime != nil {
 			next.Renewed = lease.Spec.RenewTime.Time
 		}
@@ -144,7 +144,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 		}
 		if last, known := before[lease.Name]; known && last.Renewed.Equal(next.Renewed) {
 			if next = last; w.failed { // a replica could not renew either
-				next.at = now
+				next.seen = now
 			}
 		} else {
 			next.changed = known
@@ -169,7 +169,7 @@ func listReplicas(sights map[string]sight, lives map[string]Life, now time.Time)
 				one.Ended = true
 				last[one.Process] = one.Replica
 			}
-		case now.Sub(one.at) < EndAfter:
+		case now.Sub(one.seen) < EndAfter:
 			all = append(all, one.Replica)
 		}
 	}
@@ -184,7 +184,7 @@ func (w *Watcher) setLives(lives map[string]Life, replicas []Replica) {
 	w.lives, w.replicas = lives, replicas
 	w.mu.Unlock()
 	if !same {
-		w.changed()
+		w.onChange()
 	}
 }
 
@@ -192,7 +192,7 @@ func decideLives(sights map[string]sight, now time.Time) map[string]Life {
 	lives, works := map[string]Life{}, map[string]bool{}
 	for _, one := range sights {
 		life := lives[one.Process]
-		switch recent := now.Sub(one.at) < EndAfter; {
+		switch recent := now.Sub(one.seen) < EndAfter; {
 		case recent && one.changed:
 			works[one.Process] = true
 		case recent:

@@ -21,7 +21,7 @@ import (
 )
 
 // A Record deleted within deletionWindow before its zone counts as deleted with the zone.
-const deletedWith = 10 * time.Minute
+const deletionWindow = 10 * time.Minute
 
 // Deleted names a deleted Zone.
 type Deleted struct {
@@ -31,7 +31,7 @@ type Deleted struct {
 	// Namespace is the user's. The Zone is searched there first.
 	Namespace string
 	// TargetNamespace is for the Zone; "" means its former namespace.
-	Into string
+	TargetNamespace string
 }
 
 // MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it. Present Records join
@@ -43,7 +43,7 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	}
 	removal := &past.Steps[0]
 	was := removal.Zone
-	zone, err := zoneOf(removal, d.Into)
+	zone, err := zoneOf(removal, d.TargetNamespace)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 		if removed.IsZero() && x.Time != nil {
 			removed = x.Time.Time
 		}
-		return x.Time == nil || x.Time.Time.Before(removed.Add(-deletedWith))
+		return x.Time == nil || x.Time.Time.Before(removed.Add(-deletionWindow))
 	})
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && (len(past.Steps) == 0 || past.Steps[0].Zone == nil):
@@ -107,13 +107,13 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 }
 
 // oneTimeAnnotations must not be on a recreated object.
-var once = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
+var oneTimeAnnotations = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
 	v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt}
 
 func metaOf(namespace, object string, was *v1alpha1.HistoryState) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Namespace: namespace, Name: object, Labels: maps.Clone(was.Labels), Annotations: maps.Clone(was.Annotations)}
 	delete(m.Labels, serverLabel)
-	for _, key := range once {
+	for _, key := range oneTimeAnnotations {
 		delete(m.Annotations, key)
 	}
 	return m
@@ -212,7 +212,7 @@ func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) erro
 // addDeleted adds the absent Records that were deleted with the zone.
 func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.HistoryStep) error {
 	steps := slices.DeleteFunc(slices.Clone(p.past.Steps[1:]), func(x v1alpha1.HistoryStep) bool {
-		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletedWith))
+		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletionWindow))
 	})
 	for i := range steps { // own Records follow their Zone
 		steps[i].Records = slices.Clone(steps[i].Records)
@@ -226,7 +226,7 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 	if err != nil {
 		return err
 	}
-	p.now = now
+	p.present = now
 	for _, t := range deletedBy(steps) {
 		if reason := unreadable[t.key.Namespace]; reason != "" {
 			p.refuse(t, reason)
@@ -253,7 +253,7 @@ func deletedBy(steps []v1alpha1.HistoryStep) []*touch {
 			key := types.NamespacedName{Namespace: rec.Namespace, Name: rec.Name}
 			t := of[key]
 			if t == nil {
-				t = &touch{key: key, uid: types.UID(rec.UID), newest: x, oldest: x, before: rec.Before, existed: true}
+				t = &touch{key: key, uid: types.UID(rec.UID), newest: x, oldest: x, stateBefore: rec.Before, existed: true}
 				if of[key] = t; rec.Effect == v1alpha1.EffectRemoved {
 					all = append(all, t)
 				}

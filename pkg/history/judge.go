@@ -222,7 +222,7 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 		if c.counts && o.Operation != "" && o.Operation != v1alpha1.OperationUnchanged {
 			written++
 		}
-		refused := o.Refused
+		refused := o.Refusals
 		if len(dryRun) > 0 && c.After != "" {
 			refused = slices.DeleteFunc(slices.Clone(refused), isFreed)
 		}
@@ -267,7 +267,7 @@ func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	case now != nil && before != nil && now.UID == before.UID && sameSpec(&now.Spec, &before.Spec):
 		next := w.change // status or metadata changed
 		if next.Before = now; want != nil {
-			next.Applied = applyOver(want, now)
+			next.AppliedJSON = applyOver(want, now)
 		}
 		return &next
 	}

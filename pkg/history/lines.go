@@ -67,7 +67,7 @@ func headerLines(before, after *v1alpha1.ZoneHeader) (lines []string) {
 	return lines
 }
 
-type ttlKey struct{ owner, of string }
+type ttlKey struct{ owner, rrtype string }
 
 // Sum returns the net difference of steps, newest first. Its other fields are the newest step's.
 func Sum(steps []v1alpha1.HistoryStep) v1alpha1.HistoryStep {

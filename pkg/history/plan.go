@@ -110,7 +110,7 @@ type touch struct {
 	uid types.UID
 	// stateBefore is the Record before the oldest step.
 	newest, oldest *v1alpha1.HistoryStep
-	before         *v1alpha1.HistoryState
+	stateBefore    *v1alpha1.HistoryState
 	existed        bool
 	// renewer is a writer other than a person's tool, "" for none.
 	renewer   string
@@ -130,7 +130,7 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 			t := of[key]
 			if x.Way == v1alpha1.WayCascade {
 				if t != nil && !t.existed && r.Effect != v1alpha1.EffectAdded {
-					t.oldest, t.before, t.existed = x, r.Before, true
+					t.oldest, t.stateBefore, t.existed = x, r.Before, true
 				}
 				continue
 			}
@@ -138,7 +138,7 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 				t = &touch{key: key, uid: types.UID(r.UID), newest: x}
 				of[key], all = t, append(all, t)
 			}
-			t.oldest, t.before, t.existed = x, r.Before, r.Effect != v1alpha1.EffectAdded
+			t.oldest, t.stateBefore, t.existed = x, r.Before, r.Effect != v1alpha1.EffectAdded
 			t.addWriter(x, r)
 		}
 	}
@@ -196,7 +196,7 @@ type planner struct {
 	*Plan
 	past    *Past
 	options Options
-	now     Present
+	present Present
 	apex    name.Name
 	zone    types.NamespacedName // the Zone, zero if unknown
 }
@@ -219,7 +219,7 @@ func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[str
 	}
 	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{}},
 		past:    past,
-		options: options, now: now}
+		options: options, present: now}
 	if s.Zone != nil {
 		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
 	}
@@ -271,7 +271,7 @@ func (t *touch) owner(apex name.Name) string {
 }
 
 // r may be nil in addLeft.
-func (p *planner) leave(t *touch, r *v1alpha1.Record, writer, reason string) {
+func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	text := "a Record that was there"
 	if r != nil {
 		text = r.Status.FQDN + " " + r.Spec.Type
@@ -282,21 +282,21 @@ func (p *planner) leave(t *touch, r *v1alpha1.Record, writer, reason string) {
 }
 
 func (p *planner) addRecord(t *touch) {
-	now, by := p.now[t.key], AuthorOf(t.newest)
+	now, by := p.present[t.key], AuthorOf(t.newest)
 	var want *v1alpha1.Record
-	if t.existed && t.before != nil && t.before.Spec != nil {
+	if t.existed && t.stateBefore != nil && t.stateBefore.Spec != nil {
 		want = &v1alpha1.Record{}
-		if json.Unmarshal(t.before.Spec.Raw, &want.Spec) != nil {
+		if json.Unmarshal(t.stateBefore.Spec.Raw, &want.Spec) != nil {
 			want = nil
 		}
 	}
 	if want != nil {
 		want.Namespace, want.Name = t.key.Namespace, t.key.Name
-		want.Labels, want.Annotations = t.before.Labels, t.before.Annotations
-		if now != nil && slices.Contains(t.before.LeftOut, "labels") {
+		want.Labels, want.Annotations = t.stateBefore.Labels, t.stateBefore.Annotations
+		if now != nil && slices.Contains(t.stateBefore.LeftOut, "labels") {
 			want.Labels = now.Labels
 		}
-		if now != nil && slices.Contains(t.before.LeftOut, "annotations") {
+		if now != nil && slices.Contains(t.stateBefore.LeftOut, "annotations") {
 			want.Annotations = now.Annotations
 		}
 		want.Labels = maps.Clone(want.Labels)
@@ -310,25 +310,25 @@ func (p *planner) addRecord(t *touch) {
 	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
 		return // as it was
 	case t.existed && want == nil:
-		p.leave(t, now, by.User(), "the history has no former spec of it; write it by hand")
+		p.addLeft(t, now, by.User(), "the history has no former spec of it; write it by hand")
 		return
 	case t.challenge:
-		p.leave(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes")
+		p.addLeft(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes")
 		return
 	case now != nil && now.DeletionTimestamp != nil:
-		p.leave(t, now, by.User(), "it is being deleted, and waits for its finalizers")
+		p.addLeft(t, now, by.User(), "it is being deleted, and waits for its finalizers")
 		return
-	case now != nil && now.UID != t.uid && (p.zone.Name == "" || !p.has(now)):
-		p.leave(t, now, by.User(), "it is another Record of this name, outside the zone; change it by hand")
+	case now != nil && now.UID != t.uid && (p.zone.Name == "" || !p.isInZone(now)):
+		p.addLeft(t, now, by.User(), "it is another Record of this name, outside the zone; change it by hand")
 		return
-	case now != nil && now.Status.ZoneRef != nil && !p.has(now):
-		p.leave(t, now, by.User(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
+	case now != nil && now.Status.ZoneRef != nil && !p.isInZone(now):
+		p.addLeft(t, now, by.User(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
 		return
-	case now != nil && want == nil && !p.has(now):
-		p.leave(t, now, by.User(), "it is in no zone now; delete it by hand")
+	case now != nil && want == nil && !p.isInZone(now):
+		p.addLeft(t, now, by.User(), "it is in no zone now; delete it by hand")
 		return
 	case !t.existed && t.oldest.Time != nil && now.CreationTimestamp.Time.Before(t.oldest.Time.Add(-2*time.Second)):
-		p.leave(t, now, by.User(), "it existed already, and was in no zone")
+		p.addLeft(t, now, by.User(), "it existed already, and was in no zone")
 		return
 	}
 	renewer := t.renewer
@@ -336,7 +336,7 @@ func (p *planner) addRecord(t *touch) {
 		renewer = cmp.Or(renewer, renewerOf(now))
 	}
 	if renewer != "" && !p.options.IncludeManaged {
-		p.leave(t, shown, renewer, "its writer renews it; --include-managed takes it back, and the writer may write it again")
+		p.addLeft(t, shown, renewer, "its writer renews it; --include-managed takes it back, and the writer may write it again")
 		return
 	}
 	p.addChange(t, want, now, by, renewer)
@@ -347,15 +347,15 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	r.change = rrsets.Change{Before: now, After: want}
 	switch {
 	case now == nil:
-		if r.Op = "+"; len(t.before.LeftOut) > 0 {
-			p.leave(t, want, by.User(), "the history has no room for its former "+strings.Join(t.before.LeftOut, " and ")+
+		if r.Op = "+"; len(t.stateBefore.LeftOut) > 0 {
+			p.addLeft(t, want, by.User(), "the history has no room for its former "+strings.Join(t.stateBefore.LeftOut, " and ")+
 				"; write them by hand")
 		}
 	case want == nil:
 		r.Op = "-"
 	default:
 		r.Op = "~"
-		r.change.Applied = applyOver(want, now)
+		r.change.AppliedJSON = applyOver(want, now)
 	}
 	var texts []string
 	for _, c := range load.ChangesOfRecord(now, want, p.zone) {
@@ -399,7 +399,7 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 }
 
 // isInZone compares name and view if the Zone is unknown.
-func (p *planner) has(r *v1alpha1.Record) bool {
+func (p *planner) isInZone(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
 	if ref == nil || p.zone.Name != "" {
 		return ref != nil && ref.Namespace == p.zone.Namespace && ref.Name == p.zone.Name

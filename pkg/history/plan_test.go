@@ -273,8 +273,8 @@ func TestPlanRevert_withoutRoomForMetadata(t *testing.T) {
 	changed.Records[0].Before.Labels = nil
 	p = plan(changed, present, "annotations", "labels")
 	if got := p.Changes[0].change; got.After.Labels["app"] != "new" || got.After.Annotations["note"] != "keep" ||
-		strings.Contains(string(got.Applied), "null") {
-		t.Errorf("both left out: %v, applied %s", got.After, got.Applied)
+		strings.Contains(string(got.AppliedJSON), "null") {
+		t.Errorf("both left out: %v, applied %s", got.After, got.AppliedJSON)
 	}
 	p = plan(makeStep(2, v1alpha1.EffectRemoved, old, nil), nil, "annotations", "labels")
 	want := []string{"+ team/a a.example.org.", "left team/a a.example.org. A of carol (kubectl-edit): the history has no room for its " +

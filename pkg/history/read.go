@@ -67,11 +67,11 @@ type Reader struct {
 }
 
 type page struct {
-	steps []v1alpha1.HistoryStep
-	next  string
-	whole time.Time
-	fqdn  string
-	view  string
+	steps      []v1alpha1.HistoryStep
+	nextToken  string
+	wholeSince time.Time
+	fqdn       string
+	view       string
 }
 
 // Read reads steps from the newest to the first for which enough returns true.
@@ -93,7 +93,7 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	}
 	// Users know their own Records, in zones of others too.
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
-	own, err := r.readAll(ctx, s, r.readOwn, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
+	own, err := r.readAll(ctx, s, r.readNamespaceSteps, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
 	if apierrors.IsForbidden(err) {
 		return past, nil
 	}
@@ -117,13 +117,13 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
 	for next := ""; ; {
-		p, err := rrsets.Retry(ctx, func() (*page, error) { return r.readOwn(ctx, s, next) })
+		p, err := rrsets.Retry(ctx, func() (*page, error) { return r.readNamespaceSteps(ctx, s, next) })
 		if err != nil {
 			return nil, err
 		}
-		past.WholeSince = laterOf(past.WholeSince, p.whole)
+		past.WholeSince = laterOf(past.WholeSince, p.wholeSince)
 		past.Steps = append(past.Steps, p.steps...)
-		next = p.next
+		next = p.nextToken
 		if past.Ended, past.Cut = next == "", next != "" && len(past.Steps) > maxSteps; past.Ended || past.Cut {
 			break
 		}
@@ -170,14 +170,14 @@ func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Conte
 		if p.fqdn != "" {
 			past.FQDN, past.View = p.fqdn, p.view
 		}
-		past.WholeSince = laterOf(past.WholeSince, p.whole)
+		past.WholeSince = laterOf(past.WholeSince, p.wholeSince)
 		for i := range p.steps {
 			past.Steps = append(past.Steps, p.steps[i])
 			if enough != nil && enough(&p.steps[i]) {
 				return past, nil
 			}
 		}
-		if next = p.next; next == "" {
+		if next = p.nextToken; next == "" {
 			past.Ended = true
 			return past, nil
 		}
@@ -217,15 +217,15 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	if err != nil {
 		return nil, fmt.Errorf("history of zone %s/%s: %w", s.Zone.Namespace, s.Zone.Name, err)
 	}
-	p := &page{steps: answer.History, next: answer.Metadata.Continue, fqdn: answer.FQDN, view: answer.View}
+	p := &page{steps: answer.History, nextToken: answer.Metadata.Continue, fqdn: answer.FQDN, view: answer.View}
 	if answer.WholeSince != nil {
-		p.whole = answer.WholeSince.Time
+		p.wholeSince = answer.WholeSince.Time
 	}
 	return p, nil
 }
 
 // readNamespaceSteps reads steps of the namespace's own Records, in the zone or in each zone at or above the name.
-func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, error) {
+func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string) (*page, error) {
 	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
 	if s.Zone != nil {
 		enclosing = s.Zone.Status.FQDN
@@ -234,9 +234,9 @@ func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, er
 	if err := request.Do(ctx).Into(answer); err != nil {
 		return nil, fmt.Errorf("history of the Records of namespace %s: %w", s.Namespace, err)
 	}
-	p := &page{next: answer.Metadata.Continue}
+	p := &page{nextToken: answer.Metadata.Continue}
 	if answer.WholeSince != nil {
-		p.whole = answer.WholeSince.Time
+		p.wholeSince = answer.WholeSince.Time
 	}
 	for i := range answer.History {
 		x := &answer.History[i]

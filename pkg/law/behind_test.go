@@ -52,7 +52,7 @@ func TestRepair(t *testing.T) {
 		{"one that differs, a second one on the day", 7, 8, 8, 0, ago(24*time.Hour - time.Second), true},
 		{"one that differs, a day later", 7, 8, 0, 8, ago(24 * time.Hour), true},
 	} {
-		next, ok := zones.Repair(c.last, zones.Behind{Serial: c.ahead, Accepted: c.accepted, Differs: c.differs}, c.repaired, now)
+		next, ok := zones.Repair(c.last, zones.Ahead{Serial: c.ahead, AcceptedSerial: c.accepted, Differs: c.differs}, c.repaired, now)
 		if next != c.want || ok != (c.want != 0) {
 			t.Errorf("S6.11 %s: %d, %v; want %d", c.why, next, ok, c.want)
 		}
@@ -63,13 +63,13 @@ func TestRepair(t *testing.T) {
 func TestRepair_neverBackwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		last := serial.Serial(rapid.Uint32Range(1, 1<<32-1).Draw(t, "last"))
-		behind := zones.Behind{Serial: serial.Serial(rapid.Uint32().Draw(t, "ahead")),
-			Accepted: serial.Serial(rapid.Uint32().Draw(t, "accepted")), Differs: rapid.Bool().Draw(t, "differs")}
+		behind := zones.Ahead{Serial: serial.Serial(rapid.Uint32().Draw(t, "ahead")),
+			AcceptedSerial: serial.Serial(rapid.Uint32().Draw(t, "accepted")), Differs: rapid.Bool().Draw(t, "differs")}
 		if behind.Differs && rapid.Bool().Draw(t, "next") {
 			behind.Serial = last.Next()
 		}
 		if rapid.Bool().Draw(t, "agrees") {
-			behind.Accepted = behind.Serial
+			behind.AcceptedSerial = behind.Serial
 		}
 		next, ok := zones.Repair(last, behind, 0, time.Now())
 		if ok && (next == 0 || !next.Ahead(last) || !next.Ahead(behind.Serial) && !behind.Differs) {

@@ -63,8 +63,8 @@ func BenchmarkDecide(b *testing.B) {
 		} {
 			r := x.record
 			r.UID, r.Name = "r", "bench"
-			ask := records.RecordAsk{Namespace: "a", Name: r.Name, UID: "r", After: &r, Now: time.Unix(1, 0), WorkID: "w"}
-			seen := law.NewSeen()
+			ask := records.RecordInput{Namespace: "a", Name: r.Name, UID: "r", After: &r, Now: time.Unix(1, 0), WorkID: "w"}
+			seen := law.NewFacts()
 			for {
 				out := records.DecideRecord(seen, ask)
 				if out.Refusal != nil {

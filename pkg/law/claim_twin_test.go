@@ -197,7 +197,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 		}
 	}
 	listed := slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool { return t.namesShared(&rule, base) })
-	server := slices.Contains(z.MadeNames, base)
+	server := slices.Contains(z.NSHosts, base)
 	free := slices.Contains(t.listHosts(), base) && !slices.ContainsFunc(t.records, func(r tenantRecord) bool {
 		return r.base == base && tenant(r)
 	})
@@ -253,7 +253,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	}
 	for _, host := range t.listHosts() {
 		claimed := slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == host && tenant(r) })
-		if under(host) && (!claimed || slices.Contains(z.MadeNames, host)) {
+		if under(host) && (!claimed || slices.Contains(z.NSHosts, host)) {
 			return false
 		}
 	}
@@ -291,7 +291,7 @@ func (t *tenancy) findHolder(n name.Rel) (mine, others bool) {
 			}
 			some = some || t.namesShared(&z.Rules[i], up)
 		}
-		some = some || up.IsApex() || slices.Contains(z.MadeNames, up) || slices.Contains(t.listHosts(), up) && !tenant
+		some = some || up.IsApex() || slices.Contains(z.NSHosts, up) || slices.Contains(t.listHosts(), up) && !tenant
 		if some {
 			return mine, !mine
 		}
@@ -316,7 +316,7 @@ func (t *tenancy) hidesName(n name.Rel) bool {
 				return true
 			}
 		}
-		return slices.ContainsFunc(t.zone.MadeNames, is)
+		return slices.ContainsFunc(t.zone.NSHosts, is)
 	}
 	for at := n; !at.IsApex(); {
 		if is := func(o name.Rel) bool { return o == at }; isPresent(is, false) || made(is) {
@@ -425,7 +425,7 @@ func (t *tenancy) findOwnAbove(base name.Rel) name.Rel {
 		}
 		claimed := has(func(ns string) bool { return ns != t.zone.Namespace })
 		listed := slices.ContainsFunc(t.zone.Rules, func(rule rules.Rule) bool { return t.namesShared(&rule, up) })
-		if up != base && (has(func(ns string) bool { return ns == t.zone.Namespace }) || slices.Contains(t.zone.MadeNames, up) ||
+		if up != base && (has(func(ns string) bool { return ns == t.zone.Namespace }) || slices.Contains(t.zone.NSHosts, up) ||
 			slices.Contains(hosts, up) && !claimed || listed || isService(up)) {
 			return up
 		}
@@ -513,7 +513,7 @@ func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 	})
 	by := plan.Record.Admission
 	adopts := by != rules.AdmittedUnderscore && by != rules.AdmittedLiteral
-	named := slices.ContainsFunc(listRulesFor(z, r), func(to rules.RecordRule) bool { return to.Pattern.Names(plan.Record.FQDN, z.FQDN()) })
+	named := slices.ContainsFunc(listRulesFor(z, r), func(to rules.RecordRule) bool { return to.Pattern.IsLiteralFor(plan.Record.FQDN, z.FQDN()) })
 	return adopts && !had && !named && allowsSome(z, other, baseName(owner), name.Apex)
 }
 
@@ -572,7 +572,7 @@ func (t *tenancy) delegatesAway(n name.Rel) bool {
 // listHosts returns the targets below the apex of NS records at the apex, of the own namespace's MX, SVCB and HTTPS
 // records there, and of the zone's name servers.
 func (t *tenancy) listHosts() []name.Rel {
-	out := slices.Clone(t.zone.MadeNames)
+	out := slices.Clone(t.zone.NSHosts)
 	for o, r := range t.world.records {
 		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.ownerIn(t.zone).IsApex() {
 			continue

@@ -16,7 +16,7 @@ type CountedCut struct {
 }
 
 // CutWithDS returns cut with the DS records that the parent lists: ds if h.DS, else none. A nil cut stays nil.
-func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
+func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
 	}

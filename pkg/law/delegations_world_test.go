@@ -22,9 +22,9 @@ type delegationObject struct {
 
 func (w *world) putDelegation(o object, spec zones.DelegationSpec) (*law.Plan, *law.Refusal) {
 	was := w.delegations[o]
-	ask := zones.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, After: &spec, Now: w.now, WorkID: w.makeUID("work")}
+	ask := zones.DelegationInput{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, After: &spec, Now: w.now, WorkID: w.makeUID("work")}
 	if was != nil {
-		ask.UID, ask.Before, ask.In, ask.Waits = was.uid, &was.spec, was.in, was.waits
+		ask.UID, ask.Before, ask.InZone, ask.WaitingBefore = was.uid, &was.spec, was.in, was.waits
 	} else {
 		ask.UID = w.makeUID("delegation")
 	}
@@ -33,28 +33,28 @@ func (w *world) putDelegation(o object, spec zones.DelegationSpec) (*law.Plan, *
 
 func (w *world) deleteDelegation(o object) *law.Plan {
 	was := w.delegations[o]
-	plan, refusal := w.decideDelegation(o, zones.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: was.uid},
-		Before: &was.spec, In: was.in, Waits: was.waits, Now: w.now})
+	plan, refusal := w.decideDelegation(o, zones.DelegationInput{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: was.uid},
+		Before: &was.spec, InZone: was.in, WaitingBefore: was.waits, Now: w.now})
 	if refusal != nil {
 		panicInvariant("S2.4: deleting Delegation %s is refused: %v", o, refusal)
 	}
 	return plan
 }
 
-func (w *world) decideDelegation(o object, ask zones.DelegationAsk) (*law.Plan, *law.Refusal) {
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideDelegation(s, ask) })
+func (w *world) decideDelegation(o object, ask zones.DelegationInput) (*law.Plan, *law.Refusal) {
+	out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideDelegation(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
 	plan := *out.Plan
-	plan.Orphan, plan.OrphanBefore = nil, nil // the ledger assigns the letters
+	plan.Waiting, plan.WaitingBefore = nil, nil // the ledger assigns the letters
 	w.applyPlan(o, false, &plan, nil)
 	w.countPendingCuts()
 	if ask.After == nil {
 		delete(w.delegations, o)
 		return out.Plan, nil
 	}
-	d := &delegationObject{spec: *ask.After, uid: ask.UID, waits: out.Plan.Orphan, reason: out.Plan.Delegation.Reason}
+	d := &delegationObject{spec: *ask.After, uid: ask.UID, waits: out.Plan.Waiting, reason: out.Plan.Delegation.Reason}
 	if z := out.Plan.Delegation.Zone; z != nil {
 		d.in = z.UID
 	}
@@ -73,8 +73,8 @@ func (w *world) decideDelegations(work *law.Work) {
 			continue
 		}
 		spec := d.spec
-		ask := zones.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: d.uid}, Before: &spec, In: d.in,
-			Waits: d.waits, After: &spec, Cascade: true, Covered: work.Purge == "", Now: w.now}
+		ask := zones.DelegationInput{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: d.uid}, Before: &spec, InZone: d.in,
+			WaitingBefore: d.waits, After: &spec, Cascade: true, Covered: work.Purge == "", Now: w.now}
 		if _, refusal := w.decideDelegation(o, ask); refusal != nil {
 			panicInvariant("a cascade is refused: %v", refusal)
 		}
@@ -83,7 +83,7 @@ func (w *world) decideDelegations(work *law.Work) {
 		return
 	}
 	for _, place := range work.Zones {
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideTakenIn(s, place, work.ID) })
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideDelegationsDone(s, place, work.ID) })
 		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
 }

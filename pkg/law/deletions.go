@@ -24,14 +24,14 @@ const (
 // Excess compares the removals by the zone's own namespace with the limit.
 type Excess struct {
 	// Removed counts the removed RRsets, RRsets all before the removal.
-	Gone, RRsets int
-	Percent      int64
-	NameServers  bool
+	Removed, RRsets int
+	Percent         int64
+	NameServers     bool
 }
 
 // ExcessOf returns the removals since h.Had, the stock before the hold.
 func (z *Zone) ExcessOf(h *Held) *Excess {
-	return &Excess{Gone: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
+	return &Excess{Removed: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
 }
 
@@ -39,18 +39,18 @@ func (z *Zone) ExcessOf(h *Held) *Excess {
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
 // ExceedsPercent reports whether the removals exceed the percentage.
-func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
+func (e *Excess) ExceedsPercent() bool { return e.RRsets >= minRRsets && e.Removed > e.Allowed() }
 
 // Holds reports whether the removals hold the zone. With a limit of 100 % none do.
-func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
+func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.ExceedsPercent()) }
 
 func (e *Excess) String() string {
 	var parts []string
 	if e.NameServers {
 		parts = append(parts, "the last NS record at the apex")
 	}
-	if e.TooMany() {
-		parts = append(parts, fmt.Sprintf("%d of its %d RRsets, more than %d %%", e.Gone, e.RRsets, e.Percent))
+	if e.ExceedsPercent() {
+		parts = append(parts, fmt.Sprintf("%d of its %d RRsets, more than %d %%", e.Removed, e.RRsets, e.Percent))
 	}
 	return strings.Join(parts, ", and ")
 }
@@ -62,7 +62,7 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	if after.Deletions.Own -= taken; nameServers {
 		after.Header.NameServers = nil
 	}
-	held := after.heldAgainst(append(z.Deletions.Least[1:], z.stock()), nameServers)
+	held := after.findHold(append(z.Deletions.LeastStocks[1:], z.stock()), nameServers)
 	if held == nil || taken <= 0 && !nameServers {
 		return nil
 	}
@@ -70,11 +70,11 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 }
 
 // findHold returns the hold since the first stock with ExceedsPercent, else since the first with Holds; nil for none.
-func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
+func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
 		excess := z.ExcessOf(against)
-		if excess.Holds() && excess.TooMany() {
+		if excess.Holds() && excess.ExceedsPercent() {
 			return against
 		}
 		if held == nil && excess.Holds() {
@@ -86,11 +86,11 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 
 // YoungExcess returns the removals of the present period if this change would begin a hold with RRsets of any age
 // counted; else nil, also if a user let removals through beforehand (S7.9).
-func (z *Zone) YoungSince(before *Zone) *Excess {
-	if z.Deletions.Most == nil {
+func (z *Zone) YoungExcess(before *Zone) *Excess {
+	if z.Deletions.PeakStock == nil {
 		return nil
 	}
-	had := &Held{Had: *z.Deletions.Most}
+	had := &Held{Had: *z.Deletions.PeakStock}
 	if excess := z.ExcessOf(had); excess.Holds() && !before.ExcessOf(had).Holds() {
 		return excess
 	}
@@ -106,16 +106,16 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 
 // advanceTo ends the periods before now (unix seconds). last is the stock since the last write.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
-	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
-	if now < d.Since {
-		d.Since = now
+	d.LeastStocks[0] = Stock{min(d.LeastStocks[0].RRsets, last.RRsets), min(d.LeastStocks[0].Own, last.Own)}
+	if now < d.PeriodStart {
+		d.PeriodStart = now
 		return d
 	}
-	passed := (now - d.Since) / periodSeconds
-	for range min(passed, int64(len(d.Least))) {
-		d.Least, d.Most = [...]Stock{last, d.Least[0], d.Least[1]}, &last
+	passed := (now - d.PeriodStart) / periodSeconds
+	for range min(passed, int64(len(d.LeastStocks))) {
+		d.LeastStocks, d.PeakStock = [...]Stock{last, d.LeastStocks[0], d.LeastStocks[1]}, &last
 	}
-	d.Since += passed * periodSeconds
+	d.PeriodStart += passed * periodSeconds
 	return d
 }
 
@@ -123,9 +123,9 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 // count.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
-	d.Since, d.Least, d.Most = now, [3]Stock{has}, nil
+	d.PeriodStart, d.LeastStocks, d.PeakStock = now, [3]Stock{has}, nil
 	if had != nil {
-		d.Least[1], d.Least[2], d.Most = *had, *had, &has
+		d.LeastStocks[1], d.LeastStocks[2], d.PeakStock = *had, *had, &has
 	}
 }
 
@@ -183,19 +183,19 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 }
 
 // CountedStep describes a step for CountDeletions. Own marks an act of the zone's own namespace.
-type Taken struct {
+type CountedStep struct {
 	Own bool
 	// NS at the apex.
-	NameServers, BackNameServers bool
+	RemovesLastNS, AddsNS bool
 }
 
 // CountDeletions counts the step from z to c.Zone in c.Zone.Deletions, and begins or ends the hold (c.Holding). last is
 // z or, in a change set, the zone before the set.
-func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
+func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, now int64) {
 	after, holding := *c.Zone, *c.Holding
-	t.NameServers = t.NameServers && !z.ClassNameServers
+	t.RemovesLastNS = t.RemovesLastNS && !z.ClassNameServers
 	grown := after.RRsets - z.RRsets
-	if grown == 0 && holding.Held == nil && !t.NameServers {
+	if grown == 0 && holding.Held == nil && !t.RemovesLastNS {
 		return
 	}
 	d := &after.Deletions
@@ -205,8 +205,8 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int6
 	if t.Own {
 		d.Own += grown
 	}
-	if d.Most != nil && d.Own >= d.Most.Own {
-		d.Most = &Stock{after.RRsets, d.Own}
+	if d.PeakStock != nil && d.Own >= d.PeakStock.Own {
+		d.PeakStock = &Stock{after.RRsets, d.Own}
 	}
 	c.Zone = &after
 	switch settled := last.settledAt(&holding); {
@@ -214,16 +214,16 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int6
 		return
 	case holding.Held != nil: // ends once enough RRsets are back
 		held := *holding.Held
-		held.NameServers = (held.NameServers || t.NameServers) && !t.BackNameServers
+		held.NameServers = (held.NameServers || t.RemovesLastNS) && !t.AddsNS
 		holding.Held, c.Holding = &held, &holding
 		c.updateHold(plan, now)
-	case settled == 0 || d.Most == nil: // never delivered, or let through
-	case grown < 0 || t.NameServers:
-		if held := after.heldAgainst(d.Least[1:], t.NameServers); held != nil {
+	case settled == 0 || d.PeakStock == nil: // never delivered, or let through
+	case grown < 0 || t.RemovesLastNS:
+		if held := after.findHold(d.LeastStocks[1:], t.RemovesLastNS); held != nil {
 			held.Serial, held.Since = settled, now
-			holding.Held, c.Holding, c.Held = held, &holding, true
+			holding.Held, c.Holding, c.BeginsHold = held, &holding, true
 			return
 		}
-		c.Young = after.YoungSince(z)
+		c.YoungExcess = after.YoungExcess(z)
 	}
 }

@@ -51,9 +51,9 @@ func (b *brake) applyAct(a act) bool {
 		delete(b.sets, a.name)
 	}
 	c := ZoneChange{Zone: &after, Holding: &b.h}
-	c.CountDeletions(&Plan{}, &b.zone, &b.zone, Taken{Own: a.own}, a.at)
-	b.zone, b.h, b.young = *c.Zone, *c.Holding, c.Young
-	return c.Held
+	c.CountDeletions(&Plan{}, &b.zone, &b.zone, CountedStep{Own: a.own}, a.at)
+	b.zone, b.h, b.young = *c.Zone, *c.Holding, c.YoungExcess
+	return c.BeginsHold
 }
 
 // exact is the former rule of S7.5: for each content of the last ten minutes, count the RRsets, by name, removed by
@@ -435,8 +435,8 @@ func TestDeletions_ofOthers_S7_7(t *testing.T) {
 		for _, a := range joinTraces(makeBurst(now, 0, true, true, "own", 50), makeBurst(now+7200, 0, true, false, "own", 50)) {
 			b.applyAct(a)
 		}
-		if held := b.h.Held != nil; held != (b.zone.Deletions.Least[1].RRsets*30 < 5000) {
-			t.Fatalf("seed %d: 50 of %d RRsets, and held is %t", seed, b.zone.Deletions.Least[1].RRsets, held)
+		if held := b.h.Held != nil; held != (b.zone.Deletions.LeastStocks[1].RRsets*30 < 5000) {
+			t.Fatalf("seed %d: 50 of %d RRsets, and held is %t", seed, b.zone.Deletions.LeastStocks[1].RRsets, held)
 		}
 		for range 200 {
 			held := b.h.Held != nil
@@ -481,7 +481,7 @@ func TestDeletions_whateverElse_S7_5(t *testing.T) {
 func TestDeletions_advanceTo(t *testing.T) {
 	t.Parallel()
 	at := func(rrsets int) Stock { return Stock{rrsets, rrsets} }
-	d := Deletions{Own: 3, Since: 1000, Least: [3]Stock{at(5), at(6), at(7)}}
+	d := Deletions{Own: 3, PeriodStart: 1000, LeastStocks: [3]Stock{at(5), at(6), at(7)}}
 	for _, test := range []struct {
 		after time.Duration
 		since int64
@@ -496,7 +496,7 @@ func TestDeletions_advanceTo(t *testing.T) {
 		{-365 * 24 * time.Hour, 1000 - 365*86400, [3]Stock{at(4), at(6), at(7)}},
 	} {
 		got := d.advanceTo(1000+int64(test.after/time.Second), at(4))
-		if got.Least != test.want || got.Since != test.since || got.Own != 3 {
+		if got.LeastStocks != test.want || got.PeriodStart != test.since || got.Own != 3 {
 			t.Errorf("after %s: %+v, want %v since %d", test.after, got, test.want, test.since)
 		}
 	}

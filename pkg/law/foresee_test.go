@@ -31,7 +31,7 @@ func TestForeseeHold_S7_5(t *testing.T) {
 		{"the last NS", 1, 1, [3]law.Stock{}, 30, -1, true},
 		{"the last NS, without a limit", 1, 1, [3]law.Stock{}, 100, -1, false},
 	} {
-		z := &law.Zone{RRsets: c.rrsets, Deletions: law.Deletions{Own: c.own, Least: c.least}}
+		z := &law.Zone{RRsets: c.rrsets, Deletions: law.Deletions{Own: c.own, LeastStocks: c.least}}
 		z.MaxDeletePercent = c.percent
 		if excess := z.ForeseeHold(max(c.taken, 0), c.taken < 0); (excess != nil) != c.holds {
 			t.Errorf("%s: %v", c.what, excess)

@@ -14,7 +14,7 @@ import (
 // records.
 
 // HasGuestsOnly reports whether the name has data, all of guests.
-func (o *Owner) GuestsAlone() bool {
+func (o *Owner) HasGuestsOnly() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
 }
@@ -30,14 +30,14 @@ func (o *Owner) OfGuests() *Owner {
 // GuestsBelow counts names below a name that exist because of guests.
 type GuestsBelow struct {
 	// CutNames counts the names with data of cuts alone, GuestNames of guests alone.
-	Cuts, Guests int
+	CutNames, GuestNames int
 	// Children counts the children (names right below) with only guests' data at and below, without underscore names.
 	// FirstChildren has the first FirstNames, in key order.
-	Children int
-	First    []name.Rel
+	Children      int
+	FirstChildren []name.Rel
 
-	last          name.Rel
-	guests, hosts bool
+	lastChild                      name.Rel
+	childHasGuests, childHasOthers bool
 }
 
 // countOwner counts the owner at a name below up. All owners at and below a child of up must follow each other.
@@ -49,24 +49,24 @@ func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	for n := at.NumLabels() - up.NumLabels(); n > 1; n-- {
 		child, _ = child.Parent()
 	}
-	if child != b.last {
-		b.last, b.guests, b.hosts = child, false, false
+	if child != b.lastChild {
+		b.lastChild, b.childHasGuests, b.childHasOthers = child, false, false
 	}
-	guests := o.GuestsAlone()
+	guests := o.HasGuestsOnly()
 	switch {
 	case rules.IsUnderscore(child.String()):
-	case guests && !b.guests && !b.hosts:
+	case guests && !b.childHasGuests && !b.childHasOthers:
 		if b.Children++; b.Children <= FirstNames {
-			b.First = append(b.First, child)
+			b.FirstChildren = append(b.FirstChildren, child)
 		}
-	case !guests && b.guests && !b.hosts:
+	case !guests && b.childHasGuests && !b.childHasOthers:
 		b.Children--
-		b.First = b.First[:min(len(b.First), b.Children)]
+		b.FirstChildren = b.FirstChildren[:min(len(b.FirstChildren), b.Children)]
 	}
-	b.guests, b.hosts = b.guests || guests, b.hosts || !guests
+	b.childHasGuests, b.childHasOthers = b.childHasGuests || guests, b.childHasOthers || !guests
 	if guests {
-		b.Guests++
+		b.GuestNames++
 	} else if len(o.Values) == 0 {
-		b.Cuts++
+		b.CutNames++
 	}
 }

@@ -83,12 +83,12 @@ type CascadeMark struct {
 	Own   bool      `json:"own,omitempty"`
 	// Replaces marks a lock of WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn is true until the Delegations that waited for a new zone are decided (S4.22).
+	// HasPendingDelegations is true until the Delegations that waited for a new zone are decided (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// HasPendingDelegations reports whether any mark has TakesIn.
-func (h *Holding) TakesIn() bool {
+// HasPendingDelegations reports whether any mark has HasPendingDelegations.
+func (h *Holding) HasPendingDelegations() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
 
@@ -136,27 +136,27 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 }
 
 // HasLock reports whether n, or a name above or below, is locked (S2.10).
-func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.HasLockedBelow(n) }
+func (h *Holding) HasLock(n name.Name) bool { return h.HasLockAt(n) || h.HasLockBelow(n) }
 
 // HasLockAt reports whether n or a name above is locked.
-func (h *Holding) HasLockedAt(n name.Name) bool {
+func (h *Holding) HasLockAt(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
 }
 
-func (h *Holding) HasLockedBelow(n name.Name) bool {
+func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
 // HasLockOf reports whether the cascade id has a lock. Only such cascades bring records to locked names (S2.9), also
 // records on the way to a removed zone (Origins).
-func (h *Holding) IsLockedBy(id string) bool {
+func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
 // MayGainRecords reports whether an unfinished cascade may bring records to n, so that others must wait: HasLock, or
 // the zone's own namespace caused a cascade.
-func (h *Holding) Gains(n name.Name) bool {
-	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
+func (h *Holding) MayGainRecords(n name.Name) bool {
+	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
 // WithReplacement locks a name that namespace "by" left, until the cascade id has decided the Records waiting there
@@ -218,7 +218,7 @@ const MaxRemovals = 16
 const MaxEnds = 2 * MaxRemovals
 
 // CountIncomingZones counts the zones whose records a namespace's cascades move here.
-func (h *Holding) CountGained(by string) (n int) {
+func (h *Holding) CountIncomingZones(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {
 			n++
@@ -248,7 +248,7 @@ const (
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
 // BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds).
-func (h *Holding) OverdueAt(now int64) bool {
+func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
 	}
@@ -269,7 +269,7 @@ type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
 	Had    Stock         `json:"had"`
-	// NameServers is true if the zone's own namespace removed the last apex NS, and put none back (S7.6).
+	// RemovesLastNS is true if the zone's own namespace removed the last apex NS, and put none back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 

@@ -32,14 +32,14 @@ func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
 	w.deleteZone(object{"owner", "kid"})
 	for range 2 {
 		ask := w.askAgain(object{"b", "waits"}, nil)
-		if ask.Existed {
+		if ask.HadZone {
 			t.Fatal("what waits is taken for what moves")
 		}
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
-		if p := out.Plan; p == nil || p.Record.Zone != nil || p.Record.Reason != law.ReasonNameHeld || p.Orphan == nil {
-			t.Fatalf("%+v %+v", p.Record, p.Orphan)
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
+		if p := out.Plan; p == nil || p.Record.Zone != nil || p.Record.Reason != law.ReasonNameHeld || p.Waiting == nil {
+			t.Fatalf("%+v %+v", p.Record, p.Waiting)
 		}
 		r := w.records[object{"b", "waits"}]
-		r.placed, r.waits = *out.Plan.Record, out.Plan.Orphan
+		r.placed, r.waits = *out.Plan.Record, out.Plan.Waiting
 	}
 }

@@ -72,7 +72,7 @@ type Naming struct {
 
 const MaxNamed = 64
 
-func (o *Owner) IsNamedFor(namespace string) bool {
+func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
@@ -120,41 +120,41 @@ type Member struct {
 
 // OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
-	Names  int
-	Claims []Claim
+	RecordNames int
+	Claims      []Claim
 	// ReservedNames counts the names that Delegations reserve, ReservedFor by namespace.
-	Named    int
-	NamedFor []Naming
+	ReservedNames int
+	ReservedFor   []Naming
 	// PointerHosts has the first MaxPointerHosts names with Pointers and no records.
-	Pointed []name.Rel
+	PointerHosts []name.Rel
 	GuestsBelow
 }
 
 // ReservesForOthers reports whether Delegations reserve a name for others, but not for the namespace.
-func (b *OwnersBelow) NamesOthers(namespace string) bool {
+func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	if b == nil {
 		return false
 	}
-	i := slices.IndexFunc(b.NamedFor, func(x Naming) bool { return x.Namespace == namespace })
-	return b.Named > 0 && (i < 0 || b.NamedFor[i].Count < b.Named)
+	i := slices.IndexFunc(b.ReservedFor, func(x Naming) bool { return x.Namespace == namespace })
+	return b.ReservedNames > 0 && (i < 0 || b.ReservedFor[i].Count < b.ReservedNames)
 }
 
 // Add counts the owner at a name below up. Callers add owners in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
-		b.Names++
-	} else if o.Pointers > 0 && len(b.Pointed) < MaxPointed {
-		b.Pointed = append(b.Pointed, at)
+		b.RecordNames++
+	} else if o.Pointers > 0 && len(b.PointerHosts) < MaxPointerHosts {
+		b.PointerHosts = append(b.PointerHosts, at)
 	}
 	if len(o.Named) > 0 {
-		b.Named++
+		b.ReservedNames++
 	}
 	for _, x := range o.Named {
-		if i := slices.IndexFunc(b.NamedFor, func(y Naming) bool { return y.Namespace == x.Namespace }); i >= 0 {
-			b.NamedFor[i].Count++
+		if i := slices.IndexFunc(b.ReservedFor, func(y Naming) bool { return y.Namespace == x.Namespace }); i >= 0 {
+			b.ReservedFor[i].Count++
 		} else {
-			b.NamedFor = append(b.NamedFor, Naming{x.Namespace, 1})
+			b.ReservedFor = append(b.ReservedFor, Naming{x.Namespace, 1})
 		}
 	}
 	for _, c := range o.Claims {
@@ -175,7 +175,7 @@ const (
 	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
 	// MaxPointerHosts bounds a record's hosts that are looked up and counted (S4.26).
-	MaxPointed = 8
+	MaxPointerHosts = 8
 )
 
 func sameTTL(l, r *uint32) bool {
@@ -382,7 +382,7 @@ func (c *Claim) counted(a rules.Admission) *int {
 }
 
 // Holds reports whether the claim keeps its name from others: own records at underscore names alone do not.
-func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
+func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
 // CountClaim adds n (1 or -1) to a claim; own is true for the zone's own namespace. It returns false if a count would
 // be negative.

@@ -28,8 +28,8 @@ type Plan struct {
 	Work        *Work
 	PendingCuts []PendingCut
 	// Waiting has the index keys of a waiting record or pending zone, WaitingBefore the former keys.
-	Orphan, OrphanBefore *Waiting
-	Delegation           *DelegationPlacement
+	Waiting, WaitingBefore *Waiting
+	Delegation             *DelegationPlacement
 	// Rule is the pattern that allowed the record, for the audit log.
 	Rule     string
 	Warnings []Warning
@@ -83,15 +83,15 @@ type ZoneChange struct {
 	// Delegated and Servable are new conditions; nil leaves them.
 	Delegated, Servable *Condition
 	Step                *content.Step
-	Gone                bool
+	Removed             bool
 	// TakesOver is true if a new zone takes names or zones from the zone above.
 	TakesOver bool
 	// EndedZone is the former state, if the zone ends (S3.5).
-	Ended *Zone
-	Held  bool
+	EndedZone  *Zone
+	BeginsHold bool
 	// YoungExcess has removals that would begin a hold if the RRsets were older (S7.5).
-	Young   *Excess
-	Notices []Notice
+	YoungExcess *Excess
+	Notices     []Notice
 	// EndsAt estimates the zone's end, unix seconds; 0 leaves the former.
 	EndsAt int64
 }

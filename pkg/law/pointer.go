@@ -16,7 +16,7 @@ var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdat
 
 // ListPointerHosts returns the base names of the first MaxPointerHosts hosts in a zone to which c leads, without the
 // apex. c may be nil.
-func (c *Contribution) ListPointed(zone name.Name) (bases []name.Rel) {
+func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (c *Contribution) ListPointed(zone name.Name) (bases []name.Rel) {
 		}
 		host, ok := fqdn.Rel(zone)
 		if base := rules.Base(host); ok && !base.IsApex() && !slices.Contains(bases, base) {
-			if bases = append(bases, base); len(bases) == MaxPointed {
+			if bases = append(bases, base); len(bases) == MaxPointerHosts {
 				break
 			}
 		}

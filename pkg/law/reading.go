@@ -12,22 +12,22 @@ import (
 // Reading gives a decision its facts (stored values). At a fact not yet read, Get panics with missingFacts, and Decide
 // recovers.
 type Reading struct {
-	seen  *Seen
-	needs []Key
+	facts   *Facts
+	missing []Key
 }
 
-type lacking struct{}
+type missingFacts struct{}
 
 // Decide runs the decision "by" on the facts in seen, and marks the used facts.
-func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
+func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
 	}
-	r := Reading{seen: seen}
+	r := Reading{facts: seen}
 	defer func() {
-		if len(r.needs) > 0 {
+		if len(r.missing) > 0 {
 			_ = recover()
-			out = Outcome{Need: r.needs}
+			out = Outcome{Need: r.missing}
 		}
 	}()
 	plan, refusal := by(&r)
@@ -39,10 +39,10 @@ func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 
 // Get returns a fact; nil if the store has no value.
 func Get[T any](r *Reading, k Key) *T {
-	f := r.seen.lookUp(k)
+	f := r.facts.lookUp(k)
 	if f == nil {
-		r.needs = append(r.needs, k)
-		panic(lacking{})
+		r.missing = append(r.missing, k)
+		panic(missingFacts{})
 	}
 	f.used = true
 	t, _ := f.value.(*T)
@@ -50,26 +50,26 @@ func Get[T any](r *Reading, k Key) *T {
 }
 
 // RequireAll ends the decision with a Need for keys not yet read, if any.
-func (r *Reading) AskAll(keys []Key) {
+func (r *Reading) RequireAll(keys []Key) {
 	for i, k := range keys {
-		if r.seen.lookUp(k) == nil {
-			if r.needs == nil {
-				r.needs = make([]Key, 0, len(keys)-i)
+		if r.facts.lookUp(k) == nil {
+			if r.missing == nil {
+				r.missing = make([]Key, 0, len(keys)-i)
 			}
-			r.needs = append(r.needs, k)
+			r.missing = append(r.missing, k)
 		}
 	}
-	if len(r.needs) > 0 {
-		panic(lacking{})
+	if len(r.missing) > 0 {
+		panic(missingFacts{})
 	}
 }
 
 // Reread ends the decision with a Need for all facts, to read them at one revision.
 func (r *Reading) Reread() {
-	for k := range r.seen.All() {
-		r.needs = append(r.needs, k)
+	for k := range r.facts.All() {
+		r.missing = append(r.missing, k)
 	}
-	panic(lacking{})
+	panic(missingFacts{})
 }
 
 func (r *Reading) HoldingOf(z *Zone) *Holding {
@@ -103,7 +103,7 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		ks = append(ks, HoldingKey(view, at))
 	}
-	r.AskAll(ks)
+	r.RequireAll(ks)
 	for _, k := range ks {
 		if h := Get[Holding](r, k); h != nil {
 			return k.Name, h
@@ -113,10 +113,12 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 }
 
 // WithRulesFor returns z with the rules of Delegations for a namespace.
-func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
+func (r *Reading) WithRulesFor(z *Zone, namespace string) *Zone {
+	return r.WithRulesExcept(z, namespace, "")
+}
 
 // WithRulesExcept is WithRulesFor without the named Delegation.
-func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
+func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
 	}
@@ -136,14 +138,14 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 }
 
 // ZoneVisibleTo reports whether the namespace may know of the zone (S1.8), also by rules of Delegations.
-func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
-	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
+func (r *Reading) ZoneVisibleTo(z *Zone, namespace string) bool {
+	return z.visibleTo(namespace) || r.WithRulesFor(z, namespace).visibleTo(namespace)
 }
 
 // NameContact adds the contact of z, a result of WithRulesFor, to a refusal that the zone's owner can lift, if the
 // namespace may know the zone (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
-	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
+	if refusal.Kind == Forbidden && namespace != z.Namespace && z.visibleTo(namespace) {
 		refusal.Contact = z.Header.Contact
 	}
 	return refusal

@@ -18,8 +18,8 @@ type Record struct {
 	TTL                  *uint32
 	Values               []rdata.Value
 	// RepeatedValues has further spellings of Values (RFC 2181 §5).
-	Repeated []rdata.Value
-	Created  int64
+	RepeatedValues []rdata.Value
+	Created        int64
 	// Terminating is true if the record or its namespace is being deleted: no zone adopts it (S2.6).
 	Terminating bool
 	// WaitsOnConflict is true if a create refused for data at the name is stored and waits (S2.14).
@@ -30,7 +30,7 @@ type Record struct {
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
 // Adoption is a record's contribution to its zone.
-type Adopted struct {
+type Adoption struct {
 	Zone Ref
 	// FQDN is set if Owner is zero: the owner of an absolute name follows from the zone.
 	FQDN   name.Name

@@ -46,7 +46,7 @@ func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 	} {
 		z := &law.Zone{Ref: law.Ref{Namespace: "owner", Name: "example", UID: "4711"}}
 		z.Header.FQDN = name.MustParse("example.")
-		look := func(seen *law.Seen, k law.Key) {
+		look := func(seen *law.Facts, k law.Key) {
 			switch {
 			case k == law.ForeignRecordsKey(z):
 				seen.Put(k, c.records)
@@ -61,9 +61,9 @@ func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 			}
 		}
 		decide := func(annotated bool) law.Outcome {
-			seen := law.NewSeen()
-			seen.Look = func(k law.Key) bool { look(seen, k); return true }
-			return zones.DecideZone(seen, zones.ZoneAsk{Before: z, Annotated: annotated})
+			seen := law.NewFacts()
+			seen.LoadCached = func(k law.Key) bool { look(seen, k); return true }
+			return zones.DecideZone(seen, zones.ZoneInput{Before: z, Annotated: annotated})
 		}
 		if out := decide(true); out.Refusal != nil {
 			t.Errorf("%s, annotated: %v", c.what, out.Refusal)

@@ -467,11 +467,11 @@ func (w *world) dropRecords(t *testing.T, d *datadriven.TestData) string {
 		h := plan.Zone.Holding.Held
 		fqdn := plan.Zone.Zone.FQDN().String()
 		if held[fqdn] != (h != nil) {
-			if held[fqdn] = h != nil; plan.Zone.Held {
+			if held[fqdn] = h != nil; plan.Zone.BeginsHold {
 				fmt.Fprintf(&out, "%d: %s is held at serial %d, %s\n", i, fqdn, h.Serial, describeExcess(plan.Zone.Zone.ExcessOf(h)))
 			}
 		}
-		if e := plan.Zone.Young; e != nil {
+		if e := plan.Zone.YoungExcess; e != nil {
 			fmt.Fprintf(&out, "%d: %s is not held, for what went is young: %s\n", i, fqdn, describeExcess(e))
 		}
 	}
@@ -481,8 +481,8 @@ func (w *world) dropRecords(t *testing.T, d *datadriven.TestData) string {
 
 func describeExcess(e *law.Excess) string {
 	var parts []string
-	if e.TooMany() || !e.NameServers {
-		parts = append(parts, fmt.Sprintf("%d of %d RRsets", e.Gone, e.RRsets))
+	if e.ExceedsPercent() || !e.NameServers {
+		parts = append(parts, fmt.Sprintf("%d of %d RRsets", e.Removed, e.RRsets))
 	}
 	if e.NameServers {
 		parts = append(parts, "the last NS at the apex")
@@ -510,7 +510,7 @@ func (w *world) describeOutcome(plan *law.Plan, refusal *law.Refusal) string {
 		fmt.Fprintf(&out, "adopted %s, serial %d, %s\n", plan.Record.FQDN, plan.Record.Serial, plan.Record.Message)
 	case plan.Record != nil:
 		fmt.Fprintf(&out, "stored, not adopted: %s: %s\n", plan.Record.Reason, plan.Record.Message)
-	case plan.Zone != nil && plan.Zone.Gone:
+	case plan.Zone != nil && plan.Zone.Removed:
 		out.WriteString("gone\n")
 	case plan.Zone != nil:
 		z := w.zones[object{plan.Zone.Zone.Namespace, plan.Zone.Zone.Name}]
@@ -561,11 +561,11 @@ func (w *world) endOverdue() string {
 	var out strings.Builder
 	for _, k := range w.listHoldingKeys() {
 		h := w.facts[k].(*law.Holding)
-		if !h.OverdueAt(w.now.Unix()) {
+		if !h.BecomesOverdue(w.now.Unix()) {
 			continue
 		}
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-		o := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideOverdue(s, place, w.now.Unix()) })
+		o := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideOverdue(s, place, w.now.Unix()) })
 		w.applyPlan(object{h.Namespace, h.Ref.Name}, true, o.Plan, nil)
 		fmt.Fprintf(&out, "%s is delivered as it is\n", k.Name)
 	}

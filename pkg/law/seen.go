@@ -8,9 +8,9 @@ import (
 )
 
 // Facts has the values read for a decision, by key; nil if the store has no value.
-type Seen struct {
+type Facts struct {
 	// LoadCached puts a fact that needs no read of the store into Facts, or returns false. It may be nil.
-	Look func(Key) bool
+	LoadCached func(Key) bool
 
 	facts []fact
 	index map[Key]int
@@ -25,15 +25,15 @@ type fact struct {
 	used  bool
 }
 
-func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
+func NewFacts() *Facts { return &Facts{facts: make([]fact, 0, 12)} }
 
 // Reset removes all facts and keeps the memory.
-func (s *Seen) Forget() {
+func (s *Facts) Reset() {
 	clear(s.facts)
 	s.facts, s.index = s.facts[:0], nil
 }
 
-func (s *Seen) findFact(k Key) *fact {
+func (s *Facts) findFact(k Key) *fact {
 	if s.index != nil {
 		if i, ok := s.index[k]; ok {
 			return &s.facts[i]
@@ -48,22 +48,22 @@ func (s *Seen) findFact(k Key) *fact {
 	return nil
 }
 
-func (s *Seen) lookUp(k Key) *fact {
+func (s *Facts) lookUp(k Key) *fact {
 	f := s.findFact(k)
-	if f == nil && s.Look != nil && s.Look(k) {
+	if f == nil && s.LoadCached != nil && s.LoadCached(k) {
 		f = s.findFact(k)
 	}
 	return f
 }
 
-func (s *Seen) Get(k Key) (any, bool) {
+func (s *Facts) Get(k Key) (any, bool) {
 	if f := s.findFact(k); f != nil {
 		return f.value, true
 	}
 	return nil, false
 }
 
-func (s *Seen) Put(k Key, v any) {
+func (s *Facts) Put(k Key, v any) {
 	if f := s.findFact(k); f != nil {
 		f.value = v
 		return
@@ -80,12 +80,12 @@ func (s *Seen) Put(k Key, v any) {
 	}
 }
 
-func (s *Seen) Used(k Key) bool {
+func (s *Facts) IsUsed(k Key) bool {
 	f := s.findFact(k)
 	return f != nil && f.used
 }
 
-func (s *Seen) All() iter.Seq2[Key, any] {
+func (s *Facts) All() iter.Seq2[Key, any] {
 	return func(yield func(Key, any) bool) {
 		for i := range s.facts {
 			if !yield(s.facts[i].key, s.facts[i].value) {

@@ -19,23 +19,23 @@ import (
 
 // countFacts counts the facts of a decision, and those with a separate guard at commit, outside the zone's revision
 // and the range of the names above (I5).
-func (w *world) countFacts(seen *law.Seen, zone string) (all, guarded int) {
+func (w *world) countFacts(seen *law.Facts, zone string) (all, guarded int) {
 	for k := range seen.All() {
 		all++
-		if seen.Used(k) && k.Zone != zone && k.Kind != law.KindHolding {
+		if seen.IsUsed(k) && k.Zone != zone && k.Kind != law.KindHolding {
 			guarded++
 		}
 	}
 	return all, guarded
 }
 
-func (w *world) decideCreation(r law.Record) (*law.Seen, law.Outcome) {
-	return w.lookUpFacts(records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace,
+func (w *world) decideCreation(r law.Record) (*law.Facts, law.Outcome) {
+	return w.lookUpFacts(records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace,
 		WorkID: "work"})
 }
 
-func (w *world) lookUpFacts(ask records.RecordAsk) (*law.Seen, law.Outcome) {
-	seen := law.NewSeen()
+func (w *world) lookUpFacts(ask records.RecordInput) (*law.Facts, law.Outcome) {
+	seen := law.NewFacts()
 	for {
 		out := records.DecideRecord(seen, ask)
 		if len(out.Need) == 0 {
@@ -186,7 +186,7 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	below := law.Key{Kind: law.KindOwnersBelow, Zone: w.zoneOf("", name.MustParse("org.")).UID, Owner: name.MustRel("x")}
 	r := recordOf("a", "ns", "x.org.", rdata.NS, "ns.example.net.")
 	for _, asks := range []bool{true, false} {
-		ask := records.RecordAsk{Namespace: "a", Name: "ns", UID: "ns", After: &r, Now: w.now, By: "a", WorkID: "work"}
+		ask := records.RecordInput{Namespace: "a", Name: "ns", UID: "ns", After: &r, Now: w.now, By: "a", WorkID: "work"}
 		if !asks {
 			if _, refusal := w.putRecord(r); refusal != nil {
 				t.Fatal(refusal)

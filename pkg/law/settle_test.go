@@ -45,7 +45,7 @@ func (w *world) tryWaiting() bool {
 			continue
 		}
 		ask := w.askAgain(o, nil)
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 		switch p := out.Plan; {
 		case p.Record.Zone == nil && p.Work != nil:
 			w.outbox = append(w.outbox, p.Work)
@@ -130,11 +130,11 @@ func (w *world) beginWork(work *law.Work) {
 func (w *world) finishWork(work *law.Work) {
 	for i := len(work.Zones) - 1; i >= 0; i-- {
 		place := work.Zones[i]
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideThrough(s, place, work.ID) })
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideCascadeDone(s, place, work.ID) })
 		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
 	for ; len(work.Releases) > 0; work.Releases = work.Releases[min(len(work.Releases), records.MaxReleases):] {
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideReleased(s, work) })
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideReleaseDone(s, work) })
 		w.applyPlan(object{}, true, out.Plan, nil)
 	}
 	if work.Purge == "" {
@@ -148,7 +148,7 @@ func (w *world) finishWork(work *law.Work) {
 	delete(w.views, work.Purge)
 	delete(w.journal, work.Purge)
 	if work.Ended != nil {
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideEnded(s, work, w.now.Unix()) })
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideEndingDone(s, work, w.now.Unix()) })
 		w.applyPlan(object{work.Ended.Namespace, work.Ended.Name}, true, out.Plan, nil)
 	}
 }
@@ -156,7 +156,7 @@ func (w *world) finishWork(work *law.Work) {
 // S2.11.
 func (w *world) unlockNames(work *law.Work) {
 	for _, place := range work.Zones {
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideUnlocked(s, place, work.ID) })
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideUnlock(s, place, work.ID) })
 		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
 }
@@ -168,8 +168,8 @@ func (w *world) passTime(d time.Duration) {
 		for _, z := range w.zones {
 			if z.zone.UID == k.Object && !z.zone.Pending {
 				place := law.Place{Ref: z.zone.Ref, View: z.zone.View, FQDN: z.zone.FQDN()}
-				out := w.decideAll(func(s *law.Seen) law.Outcome {
-					return zones.DecideDue(s, place, k.Namespace, withdrawal, int64(d.Seconds()), "work-due-"+k.Object+k.Namespace,
+				out := w.decideAll(func(s *law.Facts) law.Outcome {
+					return zones.DecideElapsed(s, place, k.Namespace, withdrawal, int64(d.Seconds()), "work-due-"+k.Object+k.Namespace,
 						w.now.Unix())
 				})
 				w.applyPlan(object{}, true, out.Plan, nil)
@@ -203,7 +203,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 			}
 		case law.ScanMembers:
 			for k, v := range w.facts {
-				if k.Kind == law.KindMember && k.Zone == scan.Zone && isBelow(k.Owner, scan.Owner) && scan.Of(k.Namespace) {
+				if k.Kind == law.KindMember && k.Zone == scan.Zone && isBelow(k.Owner, scan.Owner) && scan.Covers(k.Namespace) {
 					m := v.(*law.Member)
 					c := candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}
 					if len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone {
@@ -217,7 +217,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 			}
 		case law.ScanWaiting, law.ScanReferring, law.ScanPending:
 			for k := range w.waiting {
-				if scan.Kind == law.ScanPending && !k.zone || !scan.Of(k.object.Namespace) {
+				if scan.Kind == law.ScanPending && !k.zone || !scan.Covers(k.object.Namespace) {
 					continue
 				}
 				if scan.Kind != law.ScanWaiting && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
@@ -274,19 +274,19 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 	return all
 }
 
-func (w *world) askAgain(o object, work *law.Work) records.RecordAsk {
+func (w *world) askAgain(o object, work *law.Work) records.RecordInput {
 	r := w.records[o]
 	record := r.record
-	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), Waits: r.waits,
+	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), WaitingBefore: r.waits,
 		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	if work != nil {
 		ask.Cause, ask.Yields, ask.Uncounted = work.Cause(), work.Yields, slices.Contains(work.Releases, o.Namespace)
-		ask.ByRules = work.RulesChanged()
-		if ask.WorkBy = work.By; !work.Unmarked {
-			ask.Work = work.ID
+		ask.RulesChanged = work.RulesChanged()
+		if ask.CausedBy = work.By; !work.Unmarked {
+			ask.MarkID = work.ID
 		}
 	}
-	ask.Existed = ask.Before != nil || r.placed.Reason == law.ReasonMoving
+	ask.HadZone = ask.Before != nil || r.placed.Reason == law.ReasonMoving
 	return ask
 }
 
@@ -308,8 +308,8 @@ func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves, locked
 			return false, false
 		}
 		ask := w.askAgain(c.object, work)
-		ask.Came = ask.Before == nil && !c.at.IsZero() && r.placed.FQDN == c.at
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
+		ask.HasFormerName = ask.Before == nil && !c.at.IsZero() && r.placed.FQDN == c.at
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 		if out.Refusal != nil && out.Refusal.Kind == law.Later && ask.Before != nil {
 			return false, true
 		} else if out.Refusal != nil {
@@ -319,11 +319,11 @@ func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves, locked
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			plan.Record.Serial = r.placed.Serial
 		}
-		if ask.Waits != nil && w.snatchesName(&r.record, plan, ask.Waits.KeptOut) {
+		if ask.WaitingBefore != nil && w.snatchesName(&r.record, plan, ask.WaitingBefore.KeptOut) {
 			panicInvariant("S2.15: %s snatches a name at which it waited", c.object)
 		}
 		w.applyPlan(c.object, false, plan, work)
-		r.placed, r.waits = *plan.Record, plan.Orphan
+		r.placed, r.waits = *plan.Record, plan.Waiting
 		w.countPendingCuts()
 		if plan.Record.Reason != law.ReasonMoving {
 			return false, false
@@ -338,15 +338,15 @@ func (w *world) reconsiderZone(work *law.Work, c candidate) {
 		return
 	}
 	out := w.decideAgain(z)
-	z.waits = out.Plan.Orphan
+	z.waits = out.Plan.Waiting
 	w.applyPlan(c.object, true, out.Plan, work)
 	w.countPendingCuts()
 }
 
 func (w *world) decideAgain(z *zoneObject) law.Outcome {
 	before, spec := *z.zone, z.spec
-	ask := zones.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideZone(s, ask) })
+	ask := zones.ZoneInput{Before: &before, WaitingBefore: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
+	out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideZone(s, ask) })
 	if out.Refusal != nil {
 		panicInvariant("a cascade is refused: %v", out.Refusal)
 	}
@@ -376,7 +376,7 @@ func (w *world) reparentZones(work *law.Work, scan law.Scan) {
 			w.endZone(z, out)
 			w.applyPlan(o, true, out.Plan, nil)
 			w.countPendingCuts()
-			if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {
+			if out.Plan.Zone != nil && out.Plan.Zone.EndedZone != nil {
 				again = true
 				break
 			}
@@ -385,8 +385,8 @@ func (w *world) reparentZones(work *law.Work, scan law.Scan) {
 }
 
 func (w *world) endZone(z *zoneObject, out law.Outcome) {
-	if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {
-		z.waits = out.Plan.Orphan
+	if out.Plan.Zone != nil && out.Plan.Zone.EndedZone != nil {
+		z.waits = out.Plan.Waiting
 	}
 }
 
@@ -394,11 +394,11 @@ func (w *world) endZone(z *zoneObject, out law.Outcome) {
 func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 	zone, spec := *z.zone, z.spec
 	spec.DS = zone.DS
-	ask := zones.ParentAsk{Zone: &zone, Spec: &spec, Work: cmp.Or(work, &law.Work{}), Now: w.now, WorkID: w.makeUID("work")}
+	ask := zones.ParentInput{Zone: &zone, Spec: &spec, Work: cmp.Or(work, &law.Work{}), Now: w.now, WorkID: w.makeUID("work")}
 	if z.delegated != nil {
 		ask.Message = z.delegated.Message
 	}
-	return w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideParent(s, ask) })
+	return w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideParent(s, ask) })
 }
 
 func (w *world) reparentReferring(work *law.Work, scan law.Scan) {
@@ -421,7 +421,7 @@ func (w *world) countPendingCuts() {
 			continue
 		}
 		parent := *p.zone
-		ask := records.CutAsk{Parent: &parent, Pending: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
+		ask := records.CutInput{Parent: &parent, Pending: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
 		if h := w.findExisting(d.Child); h != nil {
 			ask.Own = d.Own || ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 			if h.CountedBy(&parent) && h.KeepsCut(w.readCountedCut(parent.UID, d.Child.UID)) {
@@ -434,9 +434,9 @@ func (w *world) countPendingCuts() {
 		}
 		existing := w.findGaining(d)
 		if existing != nil {
-			ask.Work, ask.WorkBy = existing.ID, existing.By
+			ask.MarkID, ask.CausedBy = existing.ID, existing.By
 		}
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideCut(s, ask) })
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideCut(s, ask) })
 		if out.Refusal != nil {
 			panicInvariant("a cut is refused: %v", out.Refusal)
 		}
@@ -504,7 +504,7 @@ func (w *world) countChild(parent *law.Zone, child law.Ref) *law.CountedCut {
 		return nil
 	}
 	z := w.zones[object{child.Namespace, child.Name}].zone
-	return w.findExisting(child).Counts(w.computeCut(parent, child), z.DS)
+	return w.findExisting(child).CutWithDS(w.computeCut(parent, child), z.DS)
 }
 
 // listRRsets computes the RRsets of a zone from the record objects alone.

@@ -88,7 +88,7 @@ func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool,
 			if !to.Pattern.Match(at, z.FQDN()) || (must || len(to.Types) > 0) && !slices.Contains(to.Types, t) {
 				continue
 			}
-			meant = meant || to.Pattern.Names(at, z.FQDN()) || to.Pattern.NamesUnderscore(at, z.FQDN())
+			meant = meant || to.Pattern.IsLiteralFor(at, z.FQDN()) || to.Pattern.NamesUnderscore(at, z.FQDN())
 		}
 	}
 	return meant, shared
@@ -113,7 +113,7 @@ func (w *world) describeZoneVoice(z *law.Zone) *voice {
 			continue
 		}
 		for _, p := range rule.Zones {
-			v.meant = v.meant || p.Names(z.FQDN(), parent.FQDN()) || p.NamesUnderscore(z.FQDN(), parent.FQDN())
+			v.meant = v.meant || p.IsLiteralFor(z.FQDN(), parent.FQDN()) || p.NamesUnderscore(z.FQDN(), parent.FQDN())
 		}
 	}
 	return v
@@ -192,7 +192,7 @@ func (w *world) buildScene() *scene {
 		}
 		x := tenure{namespace: v.namespace, name: n, came: v.came, until: w.now.Unix(), given: v.meant && whole}
 		for _, i := range v.shared {
-			if at, ok := n.Rel(v.zone.FQDN()); ok && v.zone.Rules[i].NamesShared(at, v.zone.FQDN()) {
+			if at, ok := n.Rel(v.zone.FQDN()); ok && v.zone.Rules[i].HasSharedLiteral(at, v.zone.FQDN()) {
 				x.shared = append(x.shared, v.zone.Rules[i])
 			}
 		}

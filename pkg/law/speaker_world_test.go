@@ -234,7 +234,7 @@ func TestSpeakers_onThreeNames(t *testing.T) {
 		names = append(names, law.Record{DomainName: n, Type: rdata.A, Values: []rdata.Value{{Type: rdata.A, Text: "192.0.2.1"}}})
 	}
 	try := func(list []rules.Rule, tenants []string, order []int) {
-		set := rules.Set{Zone: name.MustParse("org."), Own: "owner", Lists: [2][]rules.Rule{list}}
+		set := rules.Set{Zone: name.MustParse("org."), OwnNamespace: "owner", Lists: [2][]rules.Rule{list}}
 		for i, r := range names {
 			if !set.AllowsName(name.MustParse(r.DomainName), tenants[i]) {
 				return

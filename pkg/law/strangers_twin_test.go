@@ -136,7 +136,7 @@ func uniteTitles(all []title) (out []title) {
 func listNamedTitles(z *law.Zone) (all []title) {
 	for _, rule := range z.Rules {
 		add := func(p pattern.Pattern) {
-			n, ok := p.Only(z.FQDN())
+			n, ok := p.LiteralName(z.FQDN())
 			if ok && n != z.FQDN() && !strings.Contains(p.String(), "_") && len(rule.Namespaces) > 0 {
 				kind := titleNamed
 				if slices.Equal(rule.Namespaces, []string{z.Namespace}) {
@@ -309,7 +309,7 @@ func givesName(p pattern.Pattern, n, zone name.Name, t title) bool {
 	case guest:
 		return false
 	}
-	if only, ok := p.Only(zone); ok {
+	if only, ok := p.LiteralName(zone); ok {
 		return only.Encloses(n) || n.Encloses(only)
 	}
 	return t.kind != titleClaim && t.kind != titleWaiter && p.Match(n, zone) && t.name.Encloses(tailOf(p, zone))

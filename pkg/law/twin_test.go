@@ -268,19 +268,19 @@ func countClaim(claims []law.Claim, ns string, a rules.Admission) []law.Claim {
 
 // checkDeletions checks holds (S7.5 and S7.6) and the range of all counters.
 func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report func(string, ...any)) {
-	for _, s := range z.Deletions.Least {
+	for _, s := range z.Deletions.LeastStocks {
 		if s.RRsets < 0 {
 			report("S7.5: zone %s had %d RRsets", o, s.RRsets)
 		}
 	}
-	if most := z.Deletions.Most; most != nil && (most.RRsets < 0 || most.Own < z.Deletions.Own) {
+	if most := z.Deletions.PeakStock; most != nil && (most.RRsets < 0 || most.Own < z.Deletions.Own) {
 		report("S7.5: zone %s had %+v at most, and has %d", o, *most, z.Deletions.Own)
 	}
 	if h.Held == nil {
 		return
 	}
 	e := z.ExcessOf(h.Held)
-	tooMany := e.Gone*100 > e.RRsets*int(z.MaxDeletePercent) && e.Gone > 0 && h.Held.Had.RRsets >= 10
+	tooMany := e.Removed*100 > e.RRsets*int(z.MaxDeletePercent) && e.Removed > 0 && h.Held.Had.RRsets >= 10
 	if lost := h.Held.NameServers && len(z.Header.NameServers) == 0; !tooMany && !lost || z.MaxDeletePercent >= 100 {
 		report("S7.5: zone %s is held for %+v", o, *e)
 	}
@@ -534,7 +534,7 @@ func (w *world) checkSettled() []string {
 	}
 	for o, r := range w.records {
 		ask := w.askAgain(o, nil)
-		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 		if out.Refusal != nil {
 			report("deciding record %s anew is refused: %v", o, out.Refusal)
 			continue

@@ -23,7 +23,7 @@ type Withdrawal struct {
 	Zones   Digest `json:"zones,omitzero"`
 }
 
-func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
+func (w *Withdrawal) IsOver() bool { return w.Now || w.Passed >= w.Grace }
 
 // EndsAt returns the end of the period, unix seconds, if a server always runs.
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }

@@ -131,7 +131,7 @@ func (o Origin) Scan() Scan {
 	return Scan{Kind: ScanMembers, Zone: o.Zone, Owner: name.Apex, Name: o.Name}
 }
 
-func (s *Scan) Of(namespace string) bool {
+func (s *Scan) Covers(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
@@ -141,18 +141,18 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID
 	}
-	return s.Of(b.Namespace)
+	return s.Covers(b.Namespace)
 }
 
 // RefersFrom reports whether the scan includes the zone at (view, fqdn), which refers to Target from outside the
 // subtree (S1.6).
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
-	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&
+	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Covers(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
 // MatchesTarget reports whether the object waits for the scan's Target, or at or below its (View, Name).
-func (w *Waiting) For(s *Scan) bool {
+func (w *Waiting) MatchesTarget(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
 }

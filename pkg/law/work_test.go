@@ -24,13 +24,13 @@ func TestWithdrawal_beginsAgainByExtendedWork_S3_6(t *testing.T) {
 		want  int64
 	}{"the same write": {0, 40}, "a further write": {1, 0}} {
 		work.Times = test.times
-		seen := law.NewSeen()
+		seen := law.NewFacts()
 		seen.Put(law.HoldingKey(zone.View, zone.FQDN()), &law.Holding{Ref: zone.Ref})
 		seen.Put(law.WithdrawalKey(zone.UID, "team"), &first)
 		var got *law.Withdrawal
 		out := law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 			plan := &law.Plan{}
-			got, _ = records.NoteWithdrawal(r, plan, records.Withdrawing{Zone: zone, Namespace: "team", Newly: true, Taken: true, Grace: 60,
+			got, _ = records.UpdateWithdrawal(r, plan, records.Withdrawn{Zone: zone, Namespace: "team", Begins: true, ByOwner: true, Grace: 60,
 				Cause: work.Cause(), Now: time.Unix(140, 0)})
 			return plan, nil
 		})

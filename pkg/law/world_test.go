@@ -232,8 +232,8 @@ func isBelow(sub, up name.Rel) bool {
 
 // decideAll runs a decision until all requested facts are there. It proves promise 1 of the package: requests end, the
 // answer is a function of the facts, and the facts stay unchanged.
-func (w *world) decideAll(ask func(*law.Seen) law.Outcome) law.Outcome {
-	seen := law.NewSeen()
+func (w *world) decideAll(ask func(*law.Facts) law.Outcome) law.Outcome {
+	seen := law.NewFacts()
 	for round := 1; ; round++ {
 		if round > 20 {
 			panicInvariant("the law asks without end: %v", seen)
@@ -266,11 +266,11 @@ func (w *world) decideAll(ask func(*law.Seen) law.Outcome) law.Outcome {
 		if w.quick {
 			return out
 		}
-		clone, less := law.NewSeen(), law.NewSeen()
+		clone, less := law.NewFacts(), law.NewFacts()
 		for k, fact := range seen.All() {
 			clone.Put(k, fact)
 			// A fact without use makes no difference.
-			if !seen.Used(k) {
+			if !seen.IsUsed(k) {
 				fact = nil
 			}
 			less.Put(k, fact)
@@ -285,7 +285,7 @@ func (w *world) decideAll(ask func(*law.Seen) law.Outcome) law.Outcome {
 	}
 }
 
-func (w *world) proveFacts(seen *law.Seen) string {
+func (w *world) proveFacts(seen *law.Facts) string {
 	if w.quick {
 		return ""
 	}
@@ -293,7 +293,7 @@ func (w *world) proveFacts(seen *law.Seen) string {
 }
 
 func writeFingerprint(v any) string {
-	if seen, ok := v.(*law.Seen); ok {
+	if seen, ok := v.(*law.Facts); ok {
 		var lines []string
 		for k, fact := range seen.All() {
 			lines = append(lines, fmt.Sprintf("%v=%s", k, writeFingerprint(fact)))
@@ -337,10 +337,10 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, existing *law.W
 			w.facts[x.Key] = x.Value
 		}
 	}
-	for _, k := range waitKeys(plan.OrphanBefore, o, isZone) {
+	for _, k := range waitKeys(plan.WaitingBefore, o, isZone) {
 		delete(w.waiting, k)
 	}
-	for _, k := range waitKeys(plan.Orphan, o, isZone) {
+	for _, k := range waitKeys(plan.Waiting, o, isZone) {
 		w.waiting[k] = true
 	}
 	for _, pending := range []*law.Work{plan.Work} {
@@ -367,7 +367,7 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, existing *law.W
 func (w *world) applyZone(c *law.ZoneChange, existing *law.Work) {
 	o := object{c.Zone.Namespace, c.Zone.Name}
 	z := w.zones[o]
-	if c.Gone {
+	if c.Removed {
 		if c.Step != nil {
 			panicInvariant("a zone that goes has a step")
 		}
@@ -405,7 +405,7 @@ func (w *world) applyZone(c *law.ZoneChange, existing *law.Work) {
 		after.SettledSerial = after.Serial
 	}
 	z.zone = &after
-	if c.Held {
+	if c.BeginsHold {
 		w.holds[after.UID] = &hold{}
 	} else if after.Pending || c.Holding.Held == nil {
 		delete(w.holds, after.UID)
@@ -461,11 +461,11 @@ func waitKeys(x *law.Waiting, o object, isZone bool) []waitKey {
 	return out
 }
 
-func (r *recordObject) readContribution() *law.Adopted {
+func (r *recordObject) readContribution() *law.Adoption {
 	if r.placed.Zone == nil {
 		return nil
 	}
-	a := &law.Adopted{Zone: *r.placed.Zone, FQDN: r.placed.FQDN, EndsAt: r.placed.EndsAt, Admission: r.placed.Admission}
+	a := &law.Adoption{Zone: *r.placed.Zone, FQDN: r.placed.FQDN, EndsAt: r.placed.EndsAt, Admission: r.placed.Admission}
 	a.Type, a.TTL, a.Values = r.record.Type, r.record.TTL, r.record.Values
 	if !r.record.Absolute() {
 		a.Owner, _ = name.ParseRel(r.record.DomainName)
@@ -476,11 +476,11 @@ func (r *recordObject) readContribution() *law.Adopted {
 func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	o := object{r.Namespace, r.Name}
 	was := w.records[o]
-	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.makeUID("work")}
+	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.makeUID("work")}
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
-		ask.Before, ask.Waits = was.readContribution(), was.waits
-		ask.Existed = was.placed.Reason == law.ReasonMoving
+		ask.Before, ask.WaitingBefore = was.readContribution(), was.waits
+		ask.HadZone = was.placed.Reason == law.ReasonMoving
 		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View &&
 			(was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
 			writeFingerprint(was.record.ZoneRef) == writeFingerprint(r.ZoneRef)
@@ -488,12 +488,12 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 		r.UID, r.Created = w.makeUID("record"), w.now.Unix()
 	}
 	ask.UID = r.UID
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
+	out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
 	w.applyPlan(o, false, out.Plan, nil)
-	is := &recordObject{record: r, written: w.now.Unix(), placed: *out.Plan.Record, waits: out.Plan.Orphan}
+	is := &recordObject{record: r, written: w.now.Unix(), placed: *out.Plan.Record, waits: out.Plan.Waiting}
 	if was != nil {
 		is.first = was.first
 	} else if in := is.placed.Zone; in != nil {
@@ -506,9 +506,9 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 
 func (w *world) deleteRecord(o object) *law.Plan {
 	was := w.records[o]
-	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(), Waits: was.waits,
+	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(), WaitingBefore: was.waits,
 		Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
+	out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		panicInvariant("S2.4: deleting %s is refused: %v", o, out.Refusal)
 	}
@@ -540,12 +540,12 @@ func (w *world) signZone(o object, ds []string) *law.Plan {
 func (w *world) writeZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
 	o := object{spec.Namespace, spec.Name}
 	was := w.zones[o]
-	ask := zones.ZoneAsk{After: &spec, MayEstablish: establish, Now: w.now, By: spec.Namespace, WorkID: w.makeUID("work")}
+	ask := zones.ZoneInput{After: &spec, MayEstablish: establish, Now: w.now, By: spec.Namespace, WorkID: w.makeUID("work")}
 	created := w.now.Unix()
 	if was != nil {
 		spec.UID, created = was.spec.UID, was.created
 		before := *was.zone
-		ask.Before, ask.Waits, ask.Annotated = &before, was.waits, was.annotated
+		ask.Before, ask.WaitingBefore, ask.Annotated = &before, was.waits, was.annotated
 		switch {
 		case was.spec.DomainName != spec.DomainName:
 			ask.Renames = "spec.domainName"
@@ -557,7 +557,7 @@ func (w *world) writeZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.
 	} else {
 		spec.UID = w.makeUID("zone")
 	}
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideZone(s, ask) })
+	out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideZone(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
@@ -568,7 +568,7 @@ func (w *world) writeZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.
 		}
 		w.zones[o] = was
 	}
-	was.spec, was.waits, was.written = spec, out.Plan.Orphan, w.now.Unix()
+	was.spec, was.waits, was.written = spec, out.Plan.Waiting, w.now.Unix()
 	was.spec.DS = nil // DS belong to the zone's status
 	w.applyPlan(o, true, out.Plan, nil)
 	w.countPendingCuts()
@@ -591,9 +591,9 @@ func (w *world) deleteZone(o object) *law.Plan {
 func (w *world) tryDeleteZone(o object) (*law.Plan, *law.Refusal) {
 	was := w.zones[o]
 	before := *was.zone
-	ask := zones.ZoneAsk{Before: &before, Waits: was.waits, Annotated: was.annotated, Now: w.now, By: o.Namespace,
+	ask := zones.ZoneInput{Before: &before, WaitingBefore: was.waits, Annotated: was.annotated, Now: w.now, By: o.Namespace,
 		WorkID: w.makeUID("work")}
-	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideZone(s, ask) })
+	out := w.decideAll(func(s *law.Facts) law.Outcome { return zones.DecideZone(s, ask) })
 	inUse := out.Refusal != nil && out.Refusal.Reason == law.ReasonInUse
 	if inUse != (w.hasForeign(was.zone) && !was.annotated && !before.Terminating) {
 		panicInvariant("S8.1: deleting zone %s: %v", o, out.Refusal)

@@ -52,14 +52,14 @@ type Zone struct {
 	Header content.Header
 	// NSSets are the RRsets of spec.nameServers, NSHosts its hosts at or below the apex, all own names (S6.2).
 	// SetNameServers sets both.
-	Made      []content.RRset
-	MadeNames []name.Rel
+	NSSets  []content.RRset
+	NSHosts []name.Rel
 	ZoneSettings
 	// Pending is true for a zone without a name, which waits for ZoneRef or, after its end, for a rule at
 	// WantedName (S3.2).
-	Pending bool
-	ZoneRef *Ref
-	Wanted  name.Name
+	Pending    bool
+	ZoneRef    *Ref
+	WantedName name.Name
 	// Ending is true for a pending zone until its data is released. Recreated before, it would lose its new keys: they
 	// have the same uid.
 	Ending bool
@@ -76,13 +76,13 @@ type Zone struct {
 	Rows, RRsets  int
 	Deletions     Deletions
 
-	given []rules.Rule
+	delegated []rules.Rule
 }
 
 func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
 
-func (z *Zone) Complete() {
-	z.Made, z.MadeNames = z.Header.NameServerRRsets(), nil
+func (z *Zone) SetNameServers() {
+	z.NSSets, z.NSHosts = z.Header.NameServerRRsets(), nil
 	for _, ns := range z.Header.NameServers {
 		text, err := content.HostName(ns.Name, z.FQDN())
 		if err != nil {
@@ -90,15 +90,15 @@ func (z *Zone) Complete() {
 		}
 		if n, err := name.Parse(text); err == nil {
 			if rel, ok := n.Rel(z.FQDN()); ok {
-				z.MadeNames = append(z.MadeNames, rel)
+				z.NSHosts = append(z.NSHosts, rel)
 			}
 		}
 	}
 }
 
-func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
+func (z *Zone) NSSetsAt(owner name.Rel) []content.RRset {
 	var out []content.RRset
-	for _, s := range z.Made {
+	for _, s := range z.NSSets {
 		if s.Owner == owner {
 			out = append(out, s)
 		}
@@ -107,7 +107,7 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 }
 
 // visibleTo reports whether the zone is the namespace's or has a rule for it (S2.3).
-func (z *Zone) knownTo(namespace string) bool {
+func (z *Zone) visibleTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
 	}
@@ -185,7 +185,7 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 // DigestRules returns a digest of a namespace's rules for records or zones in z, a result of WithRulesFor.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
-	for _, r := range slices.Concat(z.Rules, z.given) {
+	for _, r := range slices.Concat(z.Rules, z.delegated) {
 		one := rules.Rule{Records: r.Records}
 		if zones {
 			one = rules.Rule{Zones: r.Zones}
@@ -199,12 +199,12 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 }
 
 // HasOwnClaim reports whether the zone's own namespace claims this base name.
-func (o *Owner) IsOwn(z *Zone) bool {
+func (o *Owner) HasOwnClaim(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
-	return c != nil && c.Names()
+	return c != nil && c.Holds()
 }
 
-func (o *Owner) HasTenant(z *Zone) bool {
+func (o *Owner) HasTenantClaim(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
@@ -213,12 +213,12 @@ type Deletions struct {
 	// Own counts RRsets that the zone's own namespace added, less those removed. Only differences matter.
 	Own int
 	// PeriodStart is in unix seconds.
-	Since int64
+	PeriodStart int64
 	// LeastStocks has the least stocks of the present period and the two before, without the content since the last
 	// write.
-	Least [3]Stock
+	LeastStocks [3]Stock
 	// PeakStock is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
-	Most *Stock
+	PeakStock *Stock
 }
 
 // Stock is the number of RRsets and the Deletions.Own at a time.
@@ -233,7 +233,7 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
 	}
-	for _, s := range z.MadeAt(owner) {
+	for _, s := range z.NSSetsAt(owner) {
 		types = append(types, s.Type)
 	}
 	slices.Sort(types)
@@ -242,24 +242,24 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 
 // RuleSet returns the rules of the Zone and, after WithRulesFor, of Delegations.
 func (z *Zone) RuleSet() *rules.Set {
-	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
+	return &rules.Set{Zone: z.FQDN(), OwnNamespace: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.delegated}}
 }
 
 // WithoutDelegated returns the stored form, without rules of Delegations.
-func (z *Zone) WithoutGiven() *Zone {
-	if z == nil || z.given == nil {
+func (z *Zone) WithoutDelegated() *Zone {
+	if z == nil || z.delegated == nil {
 		return z
 	}
 	out := *z
-	out.given = nil
+	out.delegated = nil
 	return &out
 }
 
 func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	out := *z
-	out.given = make([]rules.Rule, len(delegated))
+	out.delegated = make([]rules.Rule, len(delegated))
 	for i := range delegated {
-		out.given[i] = delegated[i].Rule
+		out.delegated[i] = delegated[i].Rule
 	}
 	return &out
 }

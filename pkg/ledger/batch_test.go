@@ -51,7 +51,7 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	s := store.New(t)
 	g := &gate{}
-	server, other := s.Server(func(c *ledger.Config) { c.Fault = g.passPoint }), s.Server()
+	server, other := s.Server(func(c *ledger.Config) { c.OnFault = g.passPoint }), s.Server()
 	store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	g.holdAt("before-commit")
 	outcomes := make(chan error, 3)
@@ -116,7 +116,7 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s := store.On(t, store.Fresh(t, x.change), "/registry/kubizone")
 			g := &gate{}
-			server := s.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
+			server := s.Server(func(c *ledger.Config) { c.OnFault = g.passPoint })
 			zones := []string{"one", "two"} // both learn the limit at once
 			for _, z := range zones {
 				store.Must(server.CreateZone(store.Zone("infra", z, z+".example.org.", store.Allow("", "*"))))
@@ -170,7 +170,7 @@ func createAt(s *store.Server, i int) error {
 func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(func(c *ledger.Config) { c.OnFault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("infra", "z", "z.example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "r", "r.z.example.org.", "A", "192.0.2.1")))
 	s.Run()

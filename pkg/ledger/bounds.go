@@ -16,9 +16,9 @@ type bounds struct {
 	journalOctets int
 	slowCommit    time.Duration
 	serialsEvery  time.Duration
-	maxLeftBy     int
+	maxSerials    int
 	usageEvery    time.Duration
-	takenWithin   time.Duration
+	warnTimeout   time.Duration
 	migrations    []migration
 	olderEnd      time.Duration
 	lockSeconds   int
@@ -28,7 +28,7 @@ type bounds struct {
 
 func (c *Config) bounds() bounds {
 	b := bounds{journalOctets: journal.JournalOctets, slowCommit: commit.SlowCommit, serialsEvery: outbox.SerialsEvery,
-		maxLeftBy: outbox.MaxLeftBy, usageEvery: outbox.UsageEvery, takenWithin: takenWithin, migrations: migrations, olderEnd: olderEnd,
+		maxSerials: outbox.MaxSerials, usageEvery: outbox.UsageEvery, warnTimeout: warnTimeout, migrations: migrations, olderEnd: olderEnd,
 		lockSeconds: lockSeconds}
 	if c.adjust != nil {
 		c.adjust(&b)

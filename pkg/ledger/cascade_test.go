@@ -65,7 +65,7 @@ func runInterrupted(t *testing.T, st *store.Store, between func(i int)) (times i
 		m.left.Store(1 + int64(rnd.IntN(8<<min(i/scaleTo(4, 2), 10))))
 		softly := i%2 == 0
 		s := st.Server(func(c *ledger.Config) {
-			c.Fault = func(string) {
+			c.OnFault = func(string) {
 				if m.left.Add(-1) == 0 {
 					cancel()
 					if !softly {
@@ -242,7 +242,7 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 			}
 			return time.Now()
 		}
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "cascade-step" && held.Add(-1) == 0 {
 				close(reached)
 				<-goOn

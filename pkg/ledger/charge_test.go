@@ -46,7 +46,7 @@ func (b *bill) takeBill() map[string]int {
 func meterClient(b *bill) func(*ledger.Config) {
 	return func(c *ledger.Config) {
 		client := clientv3.NewCtxClient(c.Client.Ctx())
-		client.KV, client.Watcher, client.Lease = etcd.Metered(c.Client.KV, b.chargeNamespace), c.Client.Watcher, c.Client.Lease
+		client.KV, client.Watcher, client.Lease = etcd.MeterKV(c.Client.KV, b.chargeNamespace), c.Client.Watcher, c.Client.Lease
 		c.Client = client
 	}
 }
@@ -91,7 +91,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 
 	// A batch writes the zone once, and its writers share the charge.
 	g := &gate{}
-	batch := st.Server(meterClient(&b), func(c *ledger.Config) { c.Fault = g.passPoint })
+	batch := st.Server(meterClient(&b), func(c *ledger.Config) { c.OnFault = g.passPoint })
 	b.takeBill()
 	writes := map[string]func() error{}
 	for i := range 10 {
@@ -123,8 +123,8 @@ type sizes struct {
 	counted int
 }
 
-func (s *sizes) Recount() { s.mu.Lock(); s.of = map[string]int64{}; s.mu.Unlock() }
-func (s *sizes) Counted() { s.mu.Lock(); s.counted++; s.mu.Unlock() }
+func (s *sizes) BeginCount() { s.mu.Lock(); s.of = map[string]int64{}; s.mu.Unlock() }
+func (s *sizes) EndCount()   { s.mu.Lock(); s.counted++; s.mu.Unlock() }
 func (s *sizes) Add(namespace string, octets int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
 	st, g := store.New(t), &gate{}
-	s := st.Server(meterClient(&b), func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(meterClient(&b), func(c *ledger.Config) { c.OnFault = g.passPoint })
 	s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	runParallel(8, func(w int) { // read by a name server below
@@ -285,7 +285,7 @@ func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var leaves atomic.Bool
 	s := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if leaves.Load() && point == "after-commit" {
 				cancel()
 			}

@@ -35,7 +35,7 @@ func makeClaim(namespace, object, zone, claim string) *v1alpha1.Record {
 func TestRace_claimsOfOneBatchSeeEachOther_S4_8(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(func(c *ledger.Config) { c.OnFault = g.passPoint })
 	rule := func(ns string) v1alpha1.DelegationRule {
 		r := store.Allow(ns, "*")
 		r.Records = append(r.Records, v1alpha1.RecordDelegation{Pattern: "*", Types: []string{"NS"}})

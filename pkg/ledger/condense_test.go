@@ -48,7 +48,7 @@ func (s *stalled) Base(base ledger.Base) {
 		s.meanwhile()
 	}
 	if name == s.zone {
-		s.since = append(s.since, len(base.Since))
+		s.since = append(s.since, len(base.UndeliveredSteps))
 	}
 	s.listing.Base(base)
 	if name == s.zone && !s.done {
@@ -117,9 +117,9 @@ func TestCondense_whileAServerStarts_S7_8(t *testing.T) {
 			t.Errorf("compacted %t: %d starts, and %d wanted; %d zones; steps of the held one %v", compacted, s.resets, want, len(s.bases), s.since)
 		}
 		base := s.bases["infra/example"]
-		if base.Settled || len(base.Since) == 0 || base.Since[0].From != serial.Serial(z.Status.SettledSerial) ||
+		if base.Settled || len(base.UndeliveredSteps) == 0 || base.UndeliveredSteps[0].From != serial.Serial(z.Status.SettledSerial) ||
 			!maps.Equal(rowsOf(t, base, true), was) {
-			t.Errorf("compacted %t: settled %t, %d steps since serial %d", compacted, base.Settled, len(base.Since), base.Zone.SettledSerial)
+			t.Errorf("compacted %t: settled %t, %d steps since serial %d", compacted, base.Settled, len(base.UndeliveredSteps), base.Zone.SettledSerial)
 		}
 	}
 }
@@ -158,9 +158,9 @@ func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	// Like trim after condense.
 	l := layout.Keys{Prefix: b.Prefix}
 	store.Must(b.Client.Client.Delete(t.Context(), l.Room("journal")+string(second.UID)+"/", clientv3.WithRange(fmt.Sprintf("%s%s/%016x", l.Room("journal"), second.UID, n))))
-	if base := followLedger(t, b.Server(b.change...)).bases["infra/example"]; len(base.Since) == 0 ||
+	if base := followLedger(t, b.Server(b.change...)).bases["infra/example"]; len(base.UndeliveredSteps) == 0 ||
 		!maps.Equal(rowsOf(t, base, true), was) {
-		t.Errorf("settled %t, %d steps since serial %d", base.Settled, len(base.Since), base.Zone.SettledSerial)
+		t.Errorf("settled %t, %d steps since serial %d", base.Settled, len(base.UndeliveredSteps), base.Zone.SettledSerial)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestCondense_ofAZoneThatIsGone_S7_8(t *testing.T) {
 	kvs := store.Must(b.Client.Client.Get(t.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs
 	reached := 0
 	slow := b.Server(append(b.change, func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "condense" {
 				reached++
 				b.Should(b.pickFirst().DeleteZone("infra", "example"))

@@ -88,12 +88,12 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 // The namespace is charged.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
-		Ask: func(seen *law.Seen) law.Outcome {
+		Decide: func(seen *law.Facts) law.Outcome {
 			return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 				made, ns = nil, nil
 				z := law.Get[law.Zone](r, law.ZoneKey(at.Namespace, at.Name))
 				if z != nil && z.UID == string(at.UID) && !z.Pending {
-					made, ns = z.Made, r.HoldingOf(z).ApexNS
+					made, ns = z.NSSets, r.HoldingOf(z).ApexNS
 				}
 				return &law.Plan{}, nil
 			})

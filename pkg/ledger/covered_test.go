@@ -31,7 +31,7 @@ func TestCheckCovered_findsWhatIsWrittenBesideAZone(t *testing.T) {
 		createLater(store.Record("infra", "cut", "cut.example.org.", "NS", "host.cut.example.org."))); errors.Join(errs...) != nil {
 		t.Fatal(errs)
 	}
-	if n := s.Ledger.Stats().Uncovered.Load(); n != 0 {
+	if n := s.Ledger.Stats().UncoveredFacts.Load(); n != 0 {
 		t.Fatalf("%d facts beside their zone before there is one", n)
 	}
 	owners := layout.Keys{Prefix: st.Prefix}.Room("owners")
@@ -39,7 +39,7 @@ func TestCheckCovered_findsWhatIsWrittenBesideAZone(t *testing.T) {
 		t.Fatalf("nothing is stored under %s", owners)
 	}
 	create("mail", "MX", "10 mail")
-	if s.Ledger.Stats().Uncovered.Load() == 0 {
+	if s.Ledger.Stats().UncoveredFacts.Load() == 0 {
 		t.Error("the fact about www.example.org. is gone, and the decision that rests on it has not found that")
 	}
 }

@@ -129,7 +129,7 @@ func BenchmarkCreate_manyZones(b *testing.B) {
 					}
 				}), "/registry/kubizone")
 				s := st.Server(func(c *ledger.Config) {
-					c.Fault = func(point string) {
+					c.OnFault = func(point string) {
 						if point == "before-commit" {
 							time.Sleep(commit)
 						}

@@ -45,14 +45,14 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 		return commit.Outcome{}, err
 	}
 	if w.before != nil && w.after != nil && delegationUnchanged(w.before, w.after) { // S2.4
-		return l.com.Plain(ctx, key, expected, put)
+		return l.com.WriteObjectOnly(ctx, key, expected, put)
 	}
 	ask, err := l.delegationAsk(w.before, w.after)
 	if err != nil {
 		return commit.Outcome{}, err
 	}
 	tx, placed := l.outbox.DelegationTx(ask, w.before, w.after, expected)
-	existing := l.childrenOf(ask.In)
+	existing := l.childrenOf(ask.InZone)
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return out, err
@@ -65,7 +65,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	return out, nil
 }
 
-func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.DelegationAsk, error) {
+func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.DelegationInput, error) {
 	ask, err := objects.DelegationAsk(before, after)
 	if err != nil {
 		return ask, commit.Status("delegations", ask.Name, err)
@@ -85,7 +85,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	}
 	key := l.mem.Layout.Delegation(ask.Namespace, ask.Name)
 	w := &commit.Write{Object: commit.Object{Resource: "delegations", Name: ask.Name, Key: key},
-		Ask: func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) }}
+		Decide: func(seen *law.Facts) law.Outcome { return zones.DecideDelegation(seen, ask) }}
 	out, err := l.previewPaid(ctx, ask.Namespace, w)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 		return commit.Status("delegations", ask.Name, out.Refusal)
 	}
 	commit.Warn(ctx, out.Plan.Warnings...)
-	l.warnOfDelegation(ctx, &ask, out.Plan, l.childrenOf(ask.In), 0)
+	l.warnOfDelegation(ctx, &ask, out.Plan, l.childrenOf(ask.InZone), 0)
 	if after != nil {
 		l.placer.PlaceDelegation(after, out.Plan.Delegation)
 	}

@@ -208,7 +208,7 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	st := store.New(t)
 	var slow atomic.Bool
 	s := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "before-commit" && slow.CompareAndSwap(true, false) {
 				time.Sleep(1200 * time.Millisecond) // longer than the second after which the server marks the item as in progress
 			}

@@ -48,8 +48,8 @@ func newBrakeOn(t *testing.T, st *store.Store, servers, records int, change ...f
 	b.clock.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano())
 	b.change = append(change, func(c *ledger.Config) {
 		c.Now = func() time.Time { return time.Unix(0, b.clock.Load()) }
-		c.Terminating = func(namespace string) bool { _, is := b.gone.Load(namespace); return is }
-		c.Held = func(*v1alpha1.Zone) { b.reported.Add(1) }
+		c.IsTerminating = func(namespace string) bool { _, is := b.gone.Load(namespace); return is }
+		c.OnHold = func(*v1alpha1.Zone) { b.reported.Add(1) }
 	})
 	for range servers {
 		b.servers = append(b.servers, b.Server(b.change...))
@@ -424,7 +424,7 @@ func TestMassDeletion_putBackByAChild_S7_7(t *testing.T) {
 func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	t.Helper()
 	out := map[content.Row]bool{}
-	for _, set := range base.Sets {
+	for _, set := range base.RRsets {
 		for _, data := range set.Data {
 			out[content.Row{Owner: set.Owner, Type: set.Type, Data: data}] = true
 		}
@@ -432,7 +432,7 @@ func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	if !undo {
 		return out
 	}
-	for _, step := range slices.Backward(base.Since) {
+	for _, step := range slices.Backward(base.UndeliveredSteps) {
 		for _, row := range step.Added {
 			if !out[row] {
 				t.Errorf("step %d added %v, which is not there", step.N, row)
@@ -478,8 +478,8 @@ func TestMassDeletion_restart_S7_8(t *testing.T) {
 		most = max(most, octets+condensedOf(b, string(z.UID)))
 		restarted = b.Server(b.change...)
 		base := followLedger(t, restarted).bases["infra/example"]
-		if base.Settled || len(base.Since) == 0 || base.Since[0].From != serial.Serial(z.Status.SettledSerial) || base.Zone.SettledSerial != serial.Serial(z.Status.SettledSerial) {
-			t.Fatalf("day %d: settled %t, %d steps since serial %d", day, base.Settled, len(base.Since), base.Zone.SettledSerial)
+		if base.Settled || len(base.UndeliveredSteps) == 0 || base.UndeliveredSteps[0].From != serial.Serial(z.Status.SettledSerial) || base.Zone.SettledSerial != serial.Serial(z.Status.SettledSerial) {
+			t.Fatalf("day %d: settled %t, %d steps since serial %d", day, base.Settled, len(base.UndeliveredSteps), base.Zone.SettledSerial)
 		}
 		if got := rowsOf(t, base, true); !maps.Equal(got, rowsOf(t, before, true)) || len(got) != len(whole) {
 			t.Fatalf("day %d: %d rows are delivered, and %d were", day, len(got), len(whole))
@@ -636,8 +636,8 @@ func TestServable_ofClassNameServers_S6_15(t *testing.T) {
 	t.Parallel()
 	var own atomic.Bool
 	b := newBrake(t, 1, 0, func(c *ledger.Config) {
-		c.NameServers = func(*v1alpha1.Zone) bool { return own.Load() }
-		c.DefaultClass = func(string, string) bool { return true }
+		c.HasNameServers = func(*v1alpha1.Zone) bool { return own.Load() }
+		c.HasDefaultClass = func(string, string) bool { return true }
 	})
 	write := func(change func(*v1alpha1.Zone)) *v1alpha1.Zone {
 		return store.Must(b.pickFirst().WriteZone(t.Context(), "infra", "example", change))

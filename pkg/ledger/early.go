@@ -52,7 +52,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if out = s.DecideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil
 	}
-	proven, err := s.Hold(ctx, l.mem.Layout.Record(after.Namespace, after.Name), before)
+	proven, err := s.VerifyFacts(ctx, l.mem.Layout.Record(after.Namespace, after.Name), before)
 	if err != nil || !proven {
 		return "", nil
 	}

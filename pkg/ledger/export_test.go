@@ -52,8 +52,8 @@ func SerialsEvery(d time.Duration) func(*Config) {
 	return adjust(func(b *bounds) { b.serialsEvery = d })
 }
 func UsageEvery(d time.Duration) func(*Config)  { return adjust(func(b *bounds) { b.usageEvery = d }) }
-func TakenWithin(d time.Duration) func(*Config) { return adjust(func(b *bounds) { b.takenWithin = d }) }
-func MaxLeftBy(n int) func(*Config)             { return adjust(func(b *bounds) { b.maxLeftBy = n }) }
+func TakenWithin(d time.Duration) func(*Config) { return adjust(func(b *bounds) { b.warnTimeout = d }) }
+func MaxLeftBy(n int) func(*Config)             { return adjust(func(b *bounds) { b.maxSerials = n }) }
 
 func Migrations(more ...Migration) func(*Config) {
 	return adjust(func(b *bounds) {
@@ -63,7 +63,7 @@ func Migrations(more ...Migration) func(*Config) {
 
 type (
 	Migration = migration
-	Migrating = migrating
+	Migrating = migrationRun
 )
 
 func MigrationNumbers() (numbers []int) {
@@ -79,7 +79,7 @@ func LeastReader() int { return leastReader(migrations) }
 
 // Rewrite replaces the values under a prefix by the results of f. f may see a key again, and must return earlier
 // results unchanged.
-func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
+func (m *migrationRun) Rewrite(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
 	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
 		r, err := m.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(100))
 		if err != nil {
@@ -114,7 +114,7 @@ func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(key strin
 // Enqueue adds a cascade over the objects of the scans, which belong to z or wait for it. A running server executes it
 // like any work: in the order of S2.8, a serial for each change, z unsettled meanwhile (S7.2). A migration has one
 // such work per zone, even after crashes.
-func (m *migrating) Enqueue(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
+func (m *migrationRun) Enqueue(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
 	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,
 		By: z.Namespace, Since: m.mem.Now().Unix()}
 	key := m.mem.Layout.Outbox(w.ID)
@@ -156,7 +156,7 @@ func (l *Ledger) Exists(namespace, zone string) bool {
 	h := l.mem.Head(l.mem.Layout.Zone(namespace, zone))
 	return h.Loaded && h.Zone != nil
 }
-func (l *Ledger) Forget(since time.Time) { l.mem.Forget(since) }
+func (l *Ledger) Forget(since time.Time) { l.mem.DropOldFacts(since) }
 
 func (l *Ledger) CountTrims() (running *atomic.Int64) {
 	running = &atomic.Int64{}
@@ -183,7 +183,7 @@ func (l *Ledger) TakeLate(ctx context.Context, k law.Key, meanwhile func()) erro
 	defer func() { l.mem.Client = client }()
 	l.mem.Client = clientv3.NewCtxClient(client.Ctx())
 	l.mem.Client.KV = lateKV{client.KV, func() { l.mem.Client = client; meanwhile() }}
-	return l.mem.Session(false).Read(ctx, []law.Key{k})
+	return l.mem.Session(false).ReadFacts(ctx, []law.Key{k})
 }
 
 type lateKV struct {
@@ -230,7 +230,7 @@ func (l *Ledger) SweepStates(ctx context.Context) error { return l.outbox.SweepS
 
 func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.outbox.SweepCondensed(ctx) }
 func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.outbox.SetLanes(n, slice) }
-func (l *Ledger) Tried() int64                             { return l.mem.Stats.Tried.Load() }
+func (l *Ledger) Tried() int64                             { return l.mem.Stats.Trials.Load() }
 
 // ProcessOutbox runs the whole outbox, and then waiting objects that could be adopted (S2.7).
 func (l *Ledger) ProcessOutbox(ctx context.Context) {
@@ -263,9 +263,9 @@ func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote,
 	}
 	var writes []*commit.Write
 	for range 2 {
-		w := l.com.WriteOf("records", o, mod)
-		w.Ask = func(*law.Seen) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
-		w.Primary = func(ctx context.Context, _ *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		w := l.com.NewWrite("records", o, mod)
+		w.Decide = func(*law.Facts) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
+		w.ObjectOp = func(ctx context.Context, _ *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			data, err := l.mem.Records.Encode(ctx, w.Key, o)
 			op := etcd.OpPut(w.Key, data)
 			return &op, nil, err
@@ -303,9 +303,9 @@ func WithCommit(ctx context.Context, f CommitFunc) context.Context { return with
 
 func JournalOctets(n int) func(*Config) { return adjust(func(b *bounds) { b.journalOctets = n }) }
 
-const KeepsFor = outbox.KeepsFor
+const KeepsFor = outbox.RecordKeptEvery
 
 var (
-	Keep     = outbox.Keep
+	Keep     = outbox.SubtractElapsed
 	TooLarge = etcd.TooLarge
 )

@@ -32,11 +32,11 @@ type Base struct {
 	Settled  bool
 	// UndeliveredSteps lead from the delivered content to RRsets. They are nil if name servers may get RRsets, or the
 	// journal lacks a step (S7.2, S7.5).
-	Since []content.Step
+	UndeliveredSteps []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
 	// RRsets are in canonical order, with the NS, glue and DS of child zones, not merged across Records.
-	Sets []content.RRset
+	RRsets []content.RRset
 }
 
 // Sink receives the zones from Follow, in sequential calls.
@@ -80,7 +80,7 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 			if !ok {
 				return fmt.Errorf("%q is no journal key", e.Kv.Key)
 			}
-			tx, err := l.jr.Made.Read(string(e.Kv.Key), e.Kv.Value)
+			tx, err := l.jr.SentValues.Read(string(e.Kv.Key), e.Kv.Value)
 			if err != nil {
 				return layout.Unreadable(string(e.Kv.Key), err)
 			}
@@ -99,7 +99,7 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 		}
 	}
 	for uid, b := range r.bases {
-		slices.SortFunc(b.Sets, content.RRset.Compare)
+		slices.SortFunc(b.RRsets, content.RRset.Compare)
 		delete(r.bases, uid) // do not hold a large zone twice
 		if err := r.readSince(ctx, b); err != nil {
 			return 0, err
@@ -153,10 +153,10 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 	mem := r.l.mem
 	return etcd.Each(ctx, mem.Client, mem.Layout.Objects("records"), &r.rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
-		var a *law.Adopted
+		var a *law.Adoption
 		err := mem.Records.Decode(ctx, key, data, mod, o)
 		if err == nil {
-			a, _, err = objects.Adopted(o)
+			a, _, err = objects.AdoptedOrWaiting(o)
 		}
 		if err != nil {
 			return r.skip(ctx, key, err)
@@ -174,7 +174,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 				return r.skip(ctx, key, fmt.Errorf("the record is not in %s, the zone it is adopted by", b.Zone.FQDN()))
 			}
 		}
-		b.Sets = append(b.Sets, objects.MakeRRset(a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values}))
+		b.RRsets = append(b.RRsets, objects.MakeRRset(a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values}))
 		return nil
 	})
 }
@@ -188,7 +188,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 			return r.skip(ctx, key, err)
 		}
 		if b := r.bases[parent]; b != nil {
-			b.Sets = append(b.Sets, c.Sets...)
+			b.RRsets = append(b.RRsets, c.Sets...)
 		}
 		return nil
 	})
@@ -200,10 +200,10 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	if b.Settled || z.SettledSerial == 0 {
 		return nil
 	}
-	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
+	_, b.UndeliveredSteps, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
 		// The present journal may still have the steps. If not, rev cannot be followed either, and Follow starts over.
-		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
+		if _, b.UndeliveredSteps, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}
 	}

@@ -59,10 +59,10 @@ func TestFollow_damagedObjectsDoNotStopOthers(t *testing.T) {
 	if len(after.bases) != 2 || after.unreadable["dns/headless"] == nil || len(after.unreadable) != 1 {
 		t.Errorf("%d zones, unreadable %v", len(after.bases), after.unreadable)
 	}
-	if whole := after.bases["dns/whole"]; len(whole.Sets) != len(before.bases["dns/whole"].Sets) || whole.Hash == "" || whole.Hash != s.Zone("dns", "whole").Status.Hash {
-		t.Errorf("the whole zone has %d sets and hash %q", len(whole.Sets), whole.Hash)
+	if whole := after.bases["dns/whole"]; len(whole.RRsets) != len(before.bases["dns/whole"].RRsets) || whole.Hash == "" || whole.Hash != s.Zone("dns", "whole").Status.Hash {
+		t.Errorf("the whole zone has %d sets and hash %q", len(whole.RRsets), whole.Hash)
 	}
-	if holed, was := after.bases["dns/holed"], before.bases["dns/holed"]; len(holed.Sets) != len(was.Sets)-1 || holed.Zone.State != was.Zone.State {
-		t.Errorf("the zone with a hole has %d sets of %d, and state %s", len(holed.Sets), len(was.Sets), holed.Zone.State)
+	if holed, was := after.bases["dns/holed"], before.bases["dns/holed"]; len(holed.RRsets) != len(was.RRsets)-1 || holed.Zone.State != was.Zone.State {
+		t.Errorf("the zone with a hole has %d sets of %d, and state %s", len(holed.RRsets), len(was.RRsets), holed.Zone.State)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-type stored struct {
+type storeConfig struct {
 	// Format is the last executed migration, or FirstFormat.
 	Format int `json:"format"`
 	// LeastReader is the least format that programs must know.
@@ -31,7 +31,7 @@ const (
 	Format = 25
 )
 
-func (c stored) checkFormat(all []migration) error {
+func (c storeConfig) checkFormat(all []migration) error {
 	if newest := newestFormat(all); c.LeastReader > newest {
 		return formatError(fmt.Sprintf("the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: "+
 			"a newer kubizone has written it; start a version that knows it", c.Format, c.LeastReader, newest))
@@ -55,33 +55,33 @@ func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
 // fencedKV refuses all writes once superseded: FollowFormat has found that this program must not use the store.
-type fenced struct {
+type fencedKV struct {
 	clientv3.KV
-	outgrown *atomic.Bool
+	superseded *atomic.Bool
 }
 
-func (f fenced) Txn(ctx context.Context) clientv3.Txn {
-	if f.outgrown.Load() {
-		return refused{}
+func (f fencedKV) Txn(ctx context.Context) clientv3.Txn {
+	if f.superseded.Load() {
+		return refusingTxn{}
 	}
 	return f.KV.Txn(ctx)
 }
 
-func (f fenced) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
-	if f.outgrown.Load() {
-		return nil, outgrownError()
+func (f fencedKV) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	if f.superseded.Load() {
+		return nil, supersededError()
 	}
 	return f.KV.Delete(ctx, key, opts...)
 }
 
-type refused struct{}
+type refusingTxn struct{}
 
-func (r refused) If(...clientv3.Cmp) clientv3.Txn        { return r }
-func (r refused) Then(...clientv3.Op) clientv3.Txn       { return r }
-func (r refused) Else(...clientv3.Op) clientv3.Txn       { return r }
-func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrownError() }
+func (r refusingTxn) If(...clientv3.Cmp) clientv3.Txn        { return r }
+func (r refusingTxn) Then(...clientv3.Op) clientv3.Txn       { return r }
+func (r refusingTxn) Else(...clientv3.Op) clientv3.Txn       { return r }
+func (r refusingTxn) Commit() (*clientv3.TxnResponse, error) { return nil, supersededError() }
 
-func outgrownError() error {
+func supersededError() error {
 	ends := apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; " +
 		"nothing was written: try again, and another server answers")
 	ends.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}

@@ -101,7 +101,7 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 
 // RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones, newest
 // first. It sets of.HeaderOf.
-func (l *Ledger) RecordHistory(ctx context.Context, of history.Of, ask history.Ask) (*history.Answer, error) {
+func (l *Ledger) RecordHistory(ctx context.Context, of history.StepSelector, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {
 		return nil, err

@@ -44,9 +44,9 @@ func readHistory(t testing.TB, s *store.Server, z *v1alpha1.Zone, page int) (ite
 }
 
 // ofRecords selects all steps of a namespace, whose Records are in zones.
-func ofRecords(namespace string, zones ...*v1alpha1.Zone) history.Of {
-	of := history.Of{Namespace: namespace, InZone: func(*history.Header) bool { return true },
-		Takes: func(*history.Item) bool { return true }}
+func ofRecords(namespace string, zones ...*v1alpha1.Zone) history.StepSelector {
+	of := history.StepSelector{Namespace: namespace, SelectsZone: func(*history.Header) bool { return true },
+		Selects: func(*history.Item) bool { return true }}
 	for _, z := range zones {
 		of.Zones = append(of.Zones, string(z.UID))
 	}
@@ -269,7 +269,7 @@ func TestHistory_afterACrash(t *testing.T) {
 		st := store.New(t)
 		var crashed atomic.Bool
 		a := st.Server(archiveAfter(5), func(c *ledger.Config) {
-			c.Fault = func(at string) {
+			c.OnFault = func(at string) {
 				if at == point && crashed.CompareAndSwap(false, true) {
 					runtime.Goexit()
 				}
@@ -317,7 +317,7 @@ func writeAtBudget(t *testing.T, late bool) {
 	clock, begins := &store.Clock{}, make(chan struct{})
 	s := st.Server(archiveAfter(5), func(c *ledger.Config) {
 		c.Now, c.Quota = clock.Now, func() int64 { return quota }
-		c.Fault = func(at string) {
+		c.OnFault = func(at string) {
 			if at == "archive" {
 				<-begins
 			}

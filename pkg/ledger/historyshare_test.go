@@ -132,7 +132,7 @@ func TestHistory_ofZonesWithOtherRetentions_S7_13(t *testing.T) {
 	st.Settle()
 	read := func(zone string) *history.Answer {
 		of, out, ask := ofRecords("team", zones...), &history.Answer{}, history.Ask{Limit: 3}
-		of.InZone = func(h *history.Header) bool { return strings.HasPrefix(h.FQDN, zone) }
+		of.SelectsZone = func(h *history.Header) bool { return strings.HasPrefix(h.FQDN, zone) }
 		for more := true; more; more = ask.From != "" {
 			a := must.Get(s.Ledger.RecordHistory(t.Context(), of, ask))(t)
 			out.Items, out.Whole, ask.From = append(out.Items, a.Items...), max(out.Whole, a.Whole), a.Next
@@ -173,7 +173,7 @@ func TestHistory_sendsRemovals(t *testing.T) {
 	st := store.New(t)
 	path := filepath.Join(t.TempDir(), "history")
 	sender := must.Get(apihistory.NewSender(path))(t)
-	s := st.Server(func(c *ledger.Config) { c.Committed, c.Removed = sender.Queue, sender.QueueRemoval })
+	s := st.Server(func(c *ledger.Config) { c.OnCommit, c.OnRemoval = sender.Queue, sender.QueueRemoval })
 	s.Run()
 	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(t.Context(), recordAt("team", "www")))

@@ -54,7 +54,7 @@ func TestJournal_isTrimmedAfterItsLastWrite(t *testing.T) {
 	t.Parallel()
 	const bound = 1 << 19
 	st, g := store.New(t), &gate{}
-	s := st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.OnFault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	uid := string(s.Zone("infra", "example").UID)
 	store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "fat", "fat.example.org.", "TXT", makeFatValues("<", 0)...)))
@@ -97,7 +97,7 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 				notUnderRace(t) // the same with other octets
 			}
 			st, g := store.New(t, change), &gate{}
-			servers := []*store.Server{st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.Fault = g.passPoint }),
+			servers := []*store.Server{st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.OnFault = g.passPoint }),
 				st.Server(ledger.JournalOctets(bound))}
 			s := servers[0]
 			servers[1].Run()
@@ -264,7 +264,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			st, g := store.New(t, change), &gate{}
 			few := func(c *ledger.Config) { c.JournalSteps = keep }
-			servers := []*store.Server{st.Server(few, func(c *ledger.Config) { c.Fault = g.passPoint }), st.Server(few)}
+			servers := []*store.Server{st.Server(few, func(c *ledger.Config) { c.OnFault = g.passPoint }), st.Server(few)}
 			s := servers[0]
 			made := makeDeliveredZone(s)
 			uid := string(made.UID)
@@ -323,7 +323,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 					}
 				}
 			}
-			before, held, err := s.Ledger.HeldSteps(t.Context(), uid, newest)
+			before, held, err := s.Ledger.AllSteps(t.Context(), uid, newest)
 			if err != nil || len(held) < len(all) {
 				t.Fatalf("%d steps are held, %v, want the %d that are not confirmed at least", len(held), err, len(all))
 			}
@@ -569,7 +569,7 @@ func TestJournal_isNotTrimmedByWhatAZoneWas_S3_7(t *testing.T) {
 			for i := range keep + 60 {
 				change(s, i)
 			}
-			slow := st.Server(func(c *ledger.Config) { c.JournalSteps, c.Fault = keep, g.passPoint })
+			slow := st.Server(func(c *ledger.Config) { c.JournalSteps, c.OnFault = keep, g.passPoint })
 			trims := slow.Ledger.CountTrims()
 			g.holdAt(point)
 			change(slow, 251)

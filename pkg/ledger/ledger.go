@@ -45,29 +45,29 @@ type Config struct {
 	JournalSteps int
 	// HasDefaultClass reports whether a default class delivers zones of a namespace and view that name no class. Return
 	// true if unknown: the controller corrects Ready (S6.13).
-	DefaultClass func(namespace, view string) bool
+	HasDefaultClass func(namespace, view string) bool
 	// HasNameServers reports whether every class of a zone has its own name servers (S6.15).
-	NameServers func(*v1alpha1.Zone) bool
+	HasNameServers func(*v1alpha1.Zone) bool
 	// IsTerminating reports whether a namespace is being deleted, as far as known (S2.6).
-	Terminating func(namespace string) bool
+	IsTerminating func(namespace string) bool
 	// OnHold is called when a mass deletion by this server's write stops the zone's delivery (S7.5).
-	Held func(*v1alpha1.Zone)
+	OnHold func(*v1alpha1.Zone)
 	// Notify is called with effects of this server's writes on other namespaces (S4.25, S4.26).
 	Notify func(*v1alpha1.Zone, []law.Notice)
 	// OnWithdrawal is called when a cascade of this server begins or cancels a grace period (S2.12, S3.5).
-	Withdrawn outbox.Announce
-	Now       func() time.Time
+	OnWithdrawal outbox.Announce
+	Now          func() time.Time
 	// OnFault is called at named points of a write, for tests.
-	Fault func(point string)
+	OnFault func(point string)
 	// TryEvery is the period at which waiting Records and Zones are decided again (S2.7), 0 for a minute.
 	TryEvery time.Duration
 	// HistoryRetention is for zones without historyRetention, nil for history.DefaultRetention.
 	HistoryRetention *time.Duration
 	// OnCommit is called with the steps of this server's commits, and the changed Records before each step, by step
 	// number and uid.
-	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	OnCommit func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	// OnRemoval is called when this server's commit removes a zone, with the number of the zone's last step.
-	Removed func(uid string, last uint64, x *content.Removal)
+	OnRemoval func(uid string, last uint64, x *content.Removal)
 	// Quota returns etcd's size limit, 0 if unknown.
 	Quota  func() int64
 	Traces trace.TracerProvider
@@ -98,16 +98,16 @@ func (c *Config) Validate() error {
 
 // Ledger commits the decisions of package law. A server has only one.
 type Ledger struct {
-	config   Config
-	bounds   bounds
-	mem      *facts.Memory
-	jr       *journal.Journal
-	com      *commit.Committer
-	outbox   *outbox.Outbox
-	archive  *history.Archive
-	placer   *objects.Placer
-	outgrown atomic.Bool // by FollowFormat
-	plain    bool
+	config             Config
+	bounds             bounds
+	mem                *facts.Memory
+	jr                 *journal.Journal
+	com                *commit.Committer
+	outbox             *outbox.Outbox
+	archive            *history.Archive
+	placer             *objects.Placer
+	superseded         atomic.Bool // by FollowFormat
+	startedUnencrypted bool
 }
 
 // Client returns the client that decrypts internal values and maps revisions to versions. Its connection is
@@ -131,13 +131,13 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 
 // AllSteps returns a zone's steps up to n, from the oldest serial with a known content state or the zone's creation,
 // and that state. The error is ErrTrimmed if there are none.
-func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
+func (l *Ledger) AllSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
 
 // EndedContent calls EndedContent of journal.Journal.
-func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
-	return l.jr.Left(ctx, zone, since)
+func (l *Ledger) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error) {
+	return l.jr.EndedContent(ctx, zone, since)
 }
 
 // Stats returns the counters of this ledger.

@@ -31,7 +31,7 @@ func (n *namespaces) setTerminating(namespace string, terminates bool) {
 }
 
 func (n *namespaces) configureNamespaces(c *ledger.Config) {
-	c.Terminating = func(namespace string) bool {
+	c.IsTerminating = func(namespace string) bool {
 		terminates, _ := n.Load(namespace)
 		return terminates == true
 	}

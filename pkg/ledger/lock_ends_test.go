@@ -271,7 +271,7 @@ func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 			var atUnlock atomic.Int64
 			atUnlock.Store(-1)
 			mover := st.Server(severLine(line), setTryEvery(time.Hour), func(c *ledger.Config) {
-				c.Fault = func(point string) {
+				c.OnFault = func(point string) {
 					if point == "cascade-unlock" {
 						atUnlock.CompareAndSwap(-1, line.read.Load())
 					}

@@ -88,7 +88,7 @@ func TestLock_endsBeforeWhatWaitsIsTried_S2_11(t *testing.T) {
 	var steps, holdAt atomic.Int64
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	s := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "cascade-step" && steps.Add(1) == holdAt.Load() {
 				reached <- struct{}{}
 				<-goOn
@@ -145,7 +145,7 @@ func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 	var steps, holdAt atomic.Int64
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	s := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "cascade-step" && steps.Add(1) == holdAt.Load() {
 				reached <- struct{}{}
 				<-goOn

@@ -49,7 +49,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 	if err := lock.Lock(ctx); err != nil {
 		return fmt.Errorf("locking the store for a migration: %w", err)
 	}
-	m := &migrating{Ledger: l, lock: lock}
+	m := &migrationRun{Ledger: l, lock: lock}
 	_, config, err := s.readConfig(ctx)
 	if err != nil {
 		return err
@@ -71,14 +71,14 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 				return fmt.Errorf("migration %d (%s): %w", step.Number, step.Name, err)
 			}
 		}
-		if err := m.noteReached(ctx, s); err != nil {
+		if err := m.writeFormat(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *migrating) noteReached(ctx context.Context, s *store) error {
+func (m *migrationRun) writeFormat(ctx context.Context, s *store) error {
 	for {
 		kv, config, err := s.readConfig(ctx)
 		if err != nil {
@@ -99,14 +99,14 @@ var migrations = []migration{
 	{Number: 25, Name: "history of steps", Run: beginHistory},
 }
 
-type migrating struct {
+type migrationRun struct {
 	*Ledger
 	number int
 	lock   *concurrency.Mutex
 }
 
 // commitLocked returns false if a compare of cmps failed, errLockLost if another server has the lock.
-func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
+func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
 	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
 	switch {
@@ -114,7 +114,7 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 		return false, err
 	case r.Succeeded:
 		return true, nil
-	case etcd.One(r.Responses[0]) == nil:
+	case etcd.FirstKV(r.Responses[0]) == nil:
 		return false, errLockLost
 	}
 	return false, nil
@@ -137,12 +137,12 @@ type migration struct {
 	Number         int
 	Name           string
 	OldersMayWrite bool
-	Run            func(context.Context, *migrating) error
+	Run            func(context.Context, *migrationRun) error
 }
 
 // beginHistory is migration 25: older programs kept no states before steps. Format 25 also has historyRetention, and
 // the rooms archived, before, history and shares.
-func beginHistory(ctx context.Context, m *migrating) error {
+func beginHistory(ctx context.Context, m *migrationRun) error {
 	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
 		_, err := m.commitLocked(ctx, nil, ops...)
 		return err

@@ -190,7 +190,7 @@ var errEnds = errors.New("ends here")
 func endsThere(n int) (func(*ledger.Config), *bool) {
 	ended := new(bool)
 	return func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point != "migration" {
 				return
 			}
@@ -242,7 +242,7 @@ func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 	var runs, at atomic.Int64
 	existing, goOn := make(chan struct{}), make(chan struct{})
 	slow := func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "migration" && at.Add(1) == 2 {
 				close(existing)
 				<-goOn
@@ -281,7 +281,7 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 	go func() {
 		_ = tryOpening(t, st, ledger.Migrations(markSerials(&runs)), func(c *ledger.Config) {
 			c.Client = dying
-			c.Fault = func(point string) {
+			c.OnFault = func(point string) {
 				if point == "migration" {
 					dying.Close()
 					close(existing)

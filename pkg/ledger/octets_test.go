@@ -118,7 +118,7 @@ func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes
 func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(func(c *ledger.Config) { c.OnFault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	const n = 10
 	ctx := context.Background()
@@ -171,7 +171,7 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st, g := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxRequestBytes = 96 << 10 }), "/registry/kubizone"), &gate{}
-	s := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(func(c *ledger.Config) { c.OnFault = g.passPoint })
 	stop := s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	st.Settle()

@@ -38,22 +38,22 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	placer := &objects.Placer{Now: now, DefaultClass: config.DefaultClass, NameServers: config.NameServers}
-	l := &Ledger{config: config, bounds: limits, placer: placer, plain: opened == s.client}
+	placer := &objects.Placer{Now: now, HasDefaultClass: config.HasDefaultClass, HasNameServers: config.HasNameServers}
+	l := &Ledger{config: config, bounds: limits, placer: placer, startedUnencrypted: opened == s.client}
 	client := clientv3.NewCtxClient(opened.Ctx())
-	client.KV, client.Watcher = fenced{opened.KV, &l.outgrown}, opened.Watcher
+	client.KV, client.Watcher = fencedKV{opened.KV, &l.superseded}, opened.Watcher
 	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records,
-		Delegations: config.Delegations, Now: now, OnFault: config.Fault, DropGuards: limits.dropGuards,
+		Delegations: config.Delegations, Now: now, OnFault: config.OnFault, DropGuards: limits.dropGuards,
 		CheckEvery: limits.checkEvery})
 	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries,
 		KeptSteps: cmp.Or(config.JournalSteps, journal.JournalSteps), Octets: limits.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
-	l.archive = &history.Archive{Client: client, Layout: l.mem.Layout, Read: l.jr.Made.Read, Retention: config.historyRetention(),
+	l.archive = &history.Archive{Client: client, Layout: l.mem.Layout, Read: l.jr.SentValues.Read, Retention: config.historyRetention(),
 		Quota: config.Quota, Now: now, Fault: l.mem.Fault}
 	l.jr.Archive = l.archive
-	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.Notify, limits.slowCommit)
-	l.com.Retention, l.com.Committed, l.com.Removed = l.archive.Retention, config.Committed, config.Removed
-	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, limits.serialsEvery, limits.usageEvery,
-		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxLeftBy, config.Traces)
+	l.com = commit.New(l.mem, l.jr, l.placer, config.OnHold, config.Notify, limits.slowCommit)
+	l.com.Retention, l.com.OnCommit, l.com.OnRemoval = l.archive.Retention, config.OnCommit, config.OnRemoval
+	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.IsTerminating, config.OnWithdrawal, limits.serialsEvery, limits.usageEvery,
+		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxSerials, config.Traces)
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err
 	}
@@ -62,6 +62,6 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		return nil, err
 	}
 	go l.mem.FollowNames(client.Ctx(), rev)
-	go l.com.FollowAsked(client.Ctx(), rev)
+	go l.com.FollowYieldRequests(client.Ctx(), rev)
 	return l, nil
 }

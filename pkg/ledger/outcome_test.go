@@ -39,7 +39,7 @@ func (c timed) Err() error {
 func TestOutcome_hasAReason(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(stopClock, func(c *ledger.Config) { c.OnFault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	alone := func(ctx context.Context) (err error, unwritten bool) {
 		_, err = s.CreateRecord(ctx, store.Record("team", "r", "r.example.org.", "A", "192.0.2.1"))
@@ -48,14 +48,14 @@ func TestOutcome_hasAReason(t *testing.T) {
 	inASet := func(ctx context.Context) (error, bool) {
 		set, errs := inSet(ctx, s, createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")),
 			createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
-		if set.Failed() != nil {
-			return set.Failed(), set.Unwritten()
+		if set.Err() != nil {
+			return set.Err(), set.NothingWritten()
 		}
-		return errs[0], set.Unwritten()
+		return errs[0], set.NothingWritten()
 	}
 	aSetOfOne := func(ctx context.Context) (error, bool) {
 		set, errs := inSet(ctx, s, createLater(store.Record("team", "one", "one.example.org.", "A", "192.0.2.1")))
-		return errs[0], set.Unwritten()
+		return errs[0], set.NothingWritten()
 	}
 	for i, test := range []struct {
 		what  string
@@ -111,12 +111,12 @@ func TestOutcome_ofASetIsKnown(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
 	set, errs := inSet(t.Context(), s, createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
-	if errs[0] != nil || set.Unwritten() {
-		t.Errorf("a set that is written: %v, unwritten %t", errs[0], set.Unwritten())
+	if errs[0] != nil || set.NothingWritten() {
+		t.Errorf("a set that is written: %v, unwritten %t", errs[0], set.NothingWritten())
 	}
 	set, errs = inSet(t.Context(), s, createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")),
 		createLater(store.Record("team", "c", "c.example.net.", "A", "192.0.2.1")))
-	if errs[1] == nil || !set.Unwritten() {
-		t.Errorf("a set that is refused: %v, unwritten %t", errs[1], set.Unwritten())
+	if errs[1] == nil || !set.NothingWritten() {
+		t.Errorf("a set that is refused: %v, unwritten %t", errs[1], set.NothingWritten())
 	}
 }

@@ -62,8 +62,8 @@ func (c faultyCodec) Encode(o runtime.Object, w io.Writer) error {
 
 func (f *faults) injectFaults(c *ledger.Config) {
 	c.Records.Codec = faultyCodec{c.Records.Codec, f}
-	before := c.Fault
-	c.Fault = func(point string) {
+	before := c.OnFault
+	c.OnFault = func(point string) {
 		if before != nil {
 			before(point)
 		}
@@ -146,7 +146,7 @@ func TestPanic_ofAWriteInABatch(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			st, f, g := store.New(t), &faults{}, &gate{}
-			s := faultyZone(t, st, f, func(c *ledger.Config) { c.Fault = g.passPoint })
+			s := faultyZone(t, st, f, func(c *ledger.Config) { c.OnFault = g.passPoint })
 			var failed atomic.Int64
 			g.holdAt("before-commit")
 			alone := make(chan error, 1)
@@ -226,7 +226,7 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 		set, errs := inSet(t.Context(), s, createLater(store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1")),
 			createLater(store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
 		f.setFaults()
-		for _, err := range append(errs, set.Failed()) {
+		for _, err := range append(errs, set.Err()) {
 			wantFault(t, err, test.want)
 		}
 		mustGoOn(t, s, "after-"+test.fault)

@@ -18,7 +18,7 @@ import (
 
 // FindZone returns the zone with this name in a view, proved by etcd. The namespace is charged.
 func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
-	w := &commit.Write{Object: commit.Object{Resource: "zones"}, Ask: func(seen *law.Seen) law.Outcome {
+	w := &commit.Write{Object: commit.Object{Resource: "zones"}, Decide: func(seen *law.Facts) law.Outcome {
 		return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 			h := law.Get[law.Holding](r, law.HoldingKey(view, apex))
 			if ok = h != nil; ok {
@@ -41,7 +41,7 @@ func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZon
 	}
 	in := law.Ref{Namespace: at.Namespace, Name: at.Name, UID: string(at.UID)}
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
-		Ask: func(seen *law.Seen) law.Outcome { return records.DecideRequirements(seen, in, namespace, requires) }}
+		Decide: func(seen *law.Facts) law.Outcome { return records.DecideRequirements(seen, in, namespace, requires) }}
 	out, err := l.previewPaid(ctx, namespace, w)
 	if err != nil {
 		return err

@@ -27,9 +27,9 @@ func inSetWith(ctx context.Context, s *store.Server, prerequisites []v1alpha1.Ch
 	}
 	runParallel(len(writes), func(i int) {
 		errs[i] = writes[i](set.Context(ctx, i), s)
-		set.Leave(i, errs[i] != nil)
+		set.EndRequest(i, errs[i] != nil)
 	})
-	if err := set.Failed(); err != nil {
+	if err := set.Err(); err != nil {
 		return set, err
 	}
 	return set, errors.Join(errs...)

@@ -36,7 +36,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 		return err
 	}
 	w := &commit.Write{Object: commit.Object{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name)},
-		Ask: func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }}
+		Decide: func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }}
 	out, err := l.previewPaid(ctx, ask.Namespace, w)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		object = before
 	}
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name)},
-		Ask: func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }}
+		Decide: func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }}
 	out, err := l.previewPaid(ctx, object.Namespace, w)
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 
 func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
 	x := l.setWrite(ctx, index, before, after)
-	x.Dry = true
-	x.Same = before != nil && after != nil && apiequality.Semantic.DeepEqual(before, after)
+	x.DryRun = true
+	x.Unchanged = before != nil && after != nil && apiequality.Semantic.DeepEqual(before, after)
 	a := s.awaitOthers(x)
 	if a.Err == nil && !a.Out.OK {
 		return commit.TooBusy("records", x.Object().Name, facts.ErrMoved)

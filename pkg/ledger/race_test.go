@@ -222,7 +222,7 @@ func testMixture(t *testing.T, servers, zones, writes int, change ...func(*store
 	for _, s := range all {
 		x := s.Ledger.Stats()
 		sent, lost, batches = sent+x.Transactions.Load(), lost+x.Conflicts.Load(), batches+x.Batches.Load()
-		if n := x.Uncovered.Load(); n > 0 {
+		if n := x.UncoveredFacts.Load(); n > 0 {
 			t.Errorf("%d facts were written beside their zone", n)
 		}
 	}
@@ -528,7 +528,7 @@ func findStarving(t *testing.T) string {
 func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s, other := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint }), st.Server()
+	s, other := st.Server(func(c *ledger.Config) { c.OnFault = g.passPoint }), st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

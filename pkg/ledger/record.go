@@ -80,7 +80,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		if err != nil {
 			return commit.Outcome{}, err
 		}
-		out, err := l.com.Plain(ctx, key, expected, data)
+		out, err := l.com.WriteObjectOnly(ctx, key, expected, data)
 		if err == nil && out.OK && placed != nil {
 			w.commitAs(placed, out)
 		}
@@ -96,11 +96,11 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if w.after != nil {
 		id = w.after
 	}
-	tx := l.com.WriteOf("records", id, expected)
-	tx.Hint, tx.Guess = hint, w.before == nil
-	tx.Before, tx.Origin = w.before, originOf(ctx, w.before, w.after)
-	tx.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
-	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+	tx := l.com.NewWrite("records", id, expected)
+	tx.LikelyZone, tx.Guess = hint, w.before == nil
+	tx.RecordBefore, tx.Origin = w.before, originOf(ctx, w.before, w.after)
+	tx.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
+	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Record == nil {
 			op := clientv3.OpDelete(key)
 			return &op, nil, nil
@@ -126,17 +126,17 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 
 // recordAsk also returns the key of the zone that probably changes.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
-	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordAsk, string, error) {
-	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
+	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordInput, string, error) {
+	ask := records.RecordInput{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
 	var hint string
 	if before != nil {
 		ask.Uncounted = l.outbox.Terminates(before.Namespace)
 		ask.Namespace, ask.Name, ask.UID = before.Namespace, before.Name, string(before.UID)
 		var err error
-		if ask.Before, ask.Waits, err = objects.Adopted(before); err != nil {
+		if ask.Before, ask.WaitingBefore, err = objects.AdoptedOrWaiting(before); err != nil {
 			return ask, "", err
 		}
-		ask.Existed = objects.Moving(before)
+		ask.HadZone = objects.IsMoving(before)
 		if ask.Before != nil {
 			hint = l.mem.Layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}
@@ -164,13 +164,13 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 	}
 	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
 		var err error
-		if x.Placed, x.Put, err = w.observeGeneration(ctx, key, put); err != nil {
+		if x.Result, x.Encoded, err = w.observeGeneration(ctx, key, put); err != nil {
 			return commit.Outcome{}, err
 		}
 	}
 	a := s.awaitOthers(x)
-	if a.Err == nil && a.Out.OK && a.Placed != nil {
-		w.commitAs(a.Placed, a.Out)
+	if a.Err == nil && a.Out.OK && a.Result != nil {
+		w.commitAs(a.Result, a.Out)
 	}
 	return a.Out, a.Err
 }
@@ -187,19 +187,19 @@ func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []b
 
 func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commit.Outcome, error) {
 	x := w.l.setWrite(ctx, index, w.before, w.after)
-	x.Same = true
+	x.Unchanged = true
 	a := s.awaitOthers(x)
 	return a.Out, a.Err
 }
 
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Origin: originOf(ctx, before, after)}
-	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, lawform.Record); x.Ask.After != nil {
+	if x.Ask, x.LikelyZone, x.AskErr = l.recordAsk(ctx, before, after, lawform.Record); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
 	}
 	if before != nil {
 		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
-		x.Expected, x.Unread = int64(rev), cmp.Or(x.Unread, err)
+		x.Expected, x.AskErr = int64(rev), cmp.Or(x.AskErr, err)
 	}
 	return x
 }

@@ -22,7 +22,7 @@ func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status
 	}
 	var review records.Review
 	w := &commit.Write{Object: commit.Object{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name)},
-		Ask: func(seen *law.Seen) (out law.Outcome) {
+		Decide: func(seen *law.Facts) (out law.Outcome) {
 			review, out = records.ReviewName(seen, ask)
 			return out
 		}}

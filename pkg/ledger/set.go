@@ -36,7 +36,7 @@ type Set struct {
 	refused bool
 	failure error
 	// closedErr is the error of later writes, nil while the set is open.
-	over error
+	closedErr error
 	// sent means that the writes may be committed, even after an error.
 	deciding, sent bool
 	zone           *v1alpha1.AdoptingZone
@@ -46,9 +46,9 @@ type Set struct {
 // setItem is the state of a write. arrived is true after the first arrival at the commit, ended after the request's
 // end.
 type setItem struct {
-	waiting                        *commit.SetWrite // nil before the arrival, and after the answer
-	left, came, creates, unchanged bool
-	grows                          int64 // octets
+	write                              *commit.SetWrite // nil before the arrival, and after the answer
+	ended, arrived, creates, unchanged bool
+	growth                             int64 // octets
 }
 
 // NewSet returns a change set of n writes.
@@ -79,17 +79,17 @@ func setOf(ctx context.Context) (*Set, int) {
 
 // GrowthInSet notes the growth of ctx's write in octets, and returns the sum of its change set, or octets without a
 // set.
-func GrowsBy(ctx context.Context, octets int64) int64 {
+func GrowthInSet(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
 		return octets
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.items[i].grows = octets
+	s.items[i].growth = octets
 	all := int64(0)
 	for _, x := range s.items {
-		all += x.grows
+		all += x.growth
 	}
 	return all
 }
@@ -114,9 +114,9 @@ func (e *setEndedError) Status() metav1.Status {
 var errOthersRefused = errors.New("other items of it were refused")
 
 // EndRequest ends the request of write i, refused or not. It decides the set if all other writes have arrived or ended.
-func (s *Set) Leave(i int, refused bool) {
+func (s *Set) EndRequest(i int, refused bool) {
 	s.mu.Lock()
-	s.items[i].left = true
+	s.items[i].ended = true
 	s.refused = s.refused || refused
 	ready := s.takeReady()
 	s.mu.Unlock()
@@ -126,21 +126,21 @@ func (s *Set) Leave(i int, refused bool) {
 }
 
 // HasArrived reports whether write i has reached its commit.
-func (s *Set) Came(i int) bool {
+func (s *Set) HasArrived(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.items[i].came
+	return s.items[i].arrived
 }
 
 // IsUnchanged reports whether write i changes nothing.
-func (s *Set) Unchanged(i int) bool {
+func (s *Set) IsUnchanged(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.items[i].unchanged
 }
 
 // CountCreations counts the creations that have arrived.
-func (s *Set) Creates() (n int) {
+func (s *Set) CountCreations() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range s.items {
@@ -152,21 +152,21 @@ func (s *Set) Creates() (n int) {
 }
 
 // Err returns the error of the whole set, or nil.
-func (s *Set) Failed() error {
+func (s *Set) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
 // NothingWritten returns false if the set is or may be written. Call it after all requests have ended.
-func (s *Set) Unwritten() bool {
+func (s *Set) NothingWritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.deciding && !s.sent
 }
 
 // CommittedZone returns the zone and its serial after the commit, nil before.
-func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
+func (s *Set) CommittedZone() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.zone, s.serial
@@ -180,14 +180,14 @@ func (s *Set) Abandon(cause error) {
 }
 
 func (s *Set) abandonSet(cause error) {
-	if s.over != nil || s.deciding {
+	if s.closedErr != nil || s.deciding {
 		return
 	}
-	s.over = errSetEnded(cause)
+	s.closedErr = errSetEnded(cause)
 	for i := range s.items {
-		if w := s.items[i].waiting; w != nil {
-			w.Answered <- commit.SetAnswer{Err: s.over}
-			s.items[i].waiting = nil
+		if w := s.items[i].write; w != nil {
+			w.Answers <- commit.SetAnswer{Err: s.closedErr}
+			s.items[i].write = nil
 		}
 	}
 }
@@ -195,14 +195,14 @@ func (s *Set) abandonSet(cause error) {
 // takeReady begins the decision, and returns the waiting writes, once each write has arrived or ended; nil until then.
 // The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
-	if s.over != nil || s.deciding {
+	if s.closedErr != nil || s.deciding {
 		return nil
 	}
 	for _, x := range s.items {
 		switch {
-		case x.waiting != nil:
-			all = append(all, x.waiting)
-		case !x.left:
+		case x.write != nil:
+			all = append(all, x.write)
+		case !x.ended:
 			return nil
 		}
 	}
@@ -211,18 +211,18 @@ func (s *Set) takeReady() (all []*commit.SetWrite) {
 }
 
 func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
-	w.Answered = make(chan commit.SetAnswer, 1)
+	w.Answers = make(chan commit.SetAnswer, 1)
 	s.mu.Lock()
-	if s.over != nil {
+	if s.closedErr != nil {
 		defer s.mu.Unlock()
-		return commit.SetAnswer{Err: s.over}
+		return commit.SetAnswer{Err: s.closedErr}
 	}
-	if w.Index < 0 || w.Index >= len(s.items) || s.items[w.Index].waiting != nil || s.items[w.Index].left {
+	if w.Index < 0 || w.Index >= len(s.items) || s.items[w.Index].write != nil || s.items[w.Index].ended {
 		defer s.mu.Unlock()
 		return commit.SetAnswer{Err: fmt.Errorf("write %d of a change set of %d comes twice or not at all", w.Index, len(s.items))}
 	}
 	x := &s.items[w.Index]
-	x.waiting, x.came, x.unchanged = w, true, w.Same
+	x.write, x.arrived, x.unchanged = w, true, w.Unchanged
 	x.creates = x.creates || w.Before == nil && w.After != nil
 	ready := s.takeReady()
 	s.mu.Unlock()
@@ -230,12 +230,12 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 		s.decideSet(ready)
 	}
 	select {
-	case a := <-w.Answered:
+	case a := <-w.Answers:
 		return a
 	case <-w.Ctx.Done():
 	}
 	s.Abandon(context.Cause(w.Ctx))
-	return <-w.Answered // from Abandon, or the decision, whose deadline is the same
+	return <-w.Answers // from Abandon, or the decision, whose deadline is the same
 }
 
 // decideSet commits the set and answers its writes. If objects have changed, it answers only theirs; the storage sends
@@ -244,7 +244,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
 	s.mu.Unlock()
-	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requires: s.requires}
+	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requirements: s.requires}
 	ctx := decisionContext(writes)
 	again, err := b.Run(ctx)
 	s.l.outbox.CountCuts(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.PendingCuts)
@@ -255,11 +255,11 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 		err = errSetEnded(err) // nothing was to be written: the answer is the others' refusals
 	}
 	if commits && !again {
-		s.failure = cmp.Or(err, b.Unmet)
+		s.failure = cmp.Or(err, b.RequirementErr)
 	}
 	refused := slices.ContainsFunc(writes, func(w *commit.SetWrite) bool { return w.Refusal != nil })
-	if !again && (err != nil || b.Unmet != nil || refused || !commits) {
-		s.over = errSetEnded(cmp.Or(b.Unmet, errOthersRefused))
+	if !again && (err != nil || b.RequirementErr != nil || refused || !commits) {
+		s.closedErr = errSetEnded(cmp.Or(b.RequirementErr, errOthersRefused))
 	}
 	for _, w := range writes {
 		var a commit.SetAnswer
@@ -272,17 +272,17 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 			a.Err = err
 		case w.Refusal != nil:
 			a.Err = w.Refusal
-		case s.over != nil:
-			a.Err = s.over
+		case s.closedErr != nil:
+			a.Err = s.closedErr
 		default:
-			a.Out, a.Placed = commit.Outcome{OK: true, Rev: w.Out.Rev}, w.Placed
+			a.Out, a.Result = commit.Outcome{OK: true, Rev: w.Out.Rev}, w.Result
 		}
-		s.items[w.Index].waiting = nil
-		w.Answered <- a
+		s.items[w.Index].write = nil
+		w.Answers <- a
 	}
-	if !again && s.over == nil {
+	if !again && s.closedErr == nil {
 		s.zone, s.serial = b.Zone()
-		s.over = errSetEnded(errors.New("it is committed already"))
+		s.closedErr = errSetEnded(errors.New("it is committed already"))
 	}
 }
 

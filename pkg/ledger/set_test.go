@@ -56,7 +56,7 @@ func inSet(ctx context.Context, s *store.Server, writes ...setWrite) (*ledger.Se
 	set, errs := s.Ledger.NewSet(len(writes)), make([]error, len(writes))
 	runParallel(len(writes), func(i int) {
 		errs[i] = writes[i](set.Context(ctx, i), s)
-		set.Leave(i, errs[i] != nil)
+		set.EndRequest(i, errs[i] != nil)
 	})
 	return set, errs
 }
@@ -85,7 +85,7 @@ func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	g := &gate{}
-	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(stopClock, func(c *ledger.Config) { c.OnFault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "old", "old.example.org.", "A", "192.0.2.1")))
 	g.holdAt("before-commit")
@@ -118,9 +118,9 @@ func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 	last := int64(0)
 	for range 3 {
 		o := <-outcomes
-		zone, serial := o.set.Committed()
-		if o.errs[0] != nil || zone == nil || zone.Name != "example-org" || o.set.Unwritten() {
-			t.Errorf("%v, in %v, unwritten %t", o.errs[0], zone, o.set.Unwritten())
+		zone, serial := o.set.CommittedZone()
+		if o.errs[0] != nil || zone == nil || zone.Name != "example-org" || o.set.NothingWritten() {
+			t.Errorf("%v, in %v, unwritten %t", o.errs[0], zone, o.set.NothingWritten())
 		}
 		last = max(last, serial)
 	}
@@ -140,8 +140,8 @@ func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 		store.Record("team", "c", "a.example.org.", "CNAME", "b"), store.Record("team", "d", "d.example.net.", "A", "192.0.2.1"),
 	} {
 		set, errs := inSet(t.Context(), s, createLater(refused))
-		if zone, _ := set.Committed(); errs[0] == nil || zone != nil || !set.Unwritten() {
-			t.Errorf("%s: %v, in %v, unwritten %t: want a refusal", refused.Name, errs[0], zone, set.Unwritten())
+		if zone, _ := set.CommittedZone(); errs[0] == nil || zone != nil || !set.NothingWritten() {
+			t.Errorf("%s: %v, in %v, unwritten %t: want a refusal", refused.Name, errs[0], zone, set.NothingWritten())
 		}
 	}
 	if n := len(s.ListRecords("team")); n != 3 {
@@ -154,7 +154,7 @@ func TestSet_smallOnesShareATransaction_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	g := &gate{}
-	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(stopClock, func(c *ledger.Config) { c.OnFault = g.passPoint })
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "old", "old.example.org.", "A", "192.0.2.1")))
 	create := func(name, at, rtype, data string) setWrite {
@@ -245,7 +245,7 @@ func TestSet_isOneSerial_S10_1(t *testing.T) {
 	if after.Status.Serial != before.Status.Serial+1 || after.Status.ContentGeneration != before.Status.ContentGeneration+1 {
 		t.Errorf("from serial %d to %d", before.Status.Serial, after.Status.Serial)
 	}
-	if ref, serial := set.Committed(); serial != after.Status.Serial || ref.UID != after.UID || ref.Name != "example-org" {
+	if ref, serial := set.CommittedZone(); serial != after.Status.Serial || ref.UID != after.UID || ref.Name != "example-org" {
 		t.Errorf("the set says %v at %d", ref, serial)
 	}
 	versions := map[string]bool{}
@@ -284,7 +284,7 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	var reported atomic.Int64
 	now := time.Now()
 	s := st.Server(func(c *ledger.Config) {
-		c.Now, c.Held = func() time.Time { return now }, func(*v1alpha1.Zone) { reported.Add(1) }
+		c.Now, c.OnHold = func() time.Time { return now }, func(*v1alpha1.Zone) { reported.Add(1) }
 	})
 	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Limits = nil }))
 	s.Run()
@@ -326,7 +326,7 @@ func TestSet_endsWithAnyOfItsRequests_S10_4(t *testing.T) {
 	var err error
 	var wg sync.WaitGroup
 	wg.Go(func() { err = setValuesLater("team", "a", "192.0.2.2")(set.Context(ctx, 0), s) })
-	store.Eventually(t, "the first has come", func() bool { return set.Came(0) })
+	store.Eventually(t, "the first has come", func() bool { return set.HasArrived(0) })
 	cancel(gone)
 	wg.Wait()
 	if !errors.Is(err, gone) {
@@ -357,7 +357,7 @@ func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 		if i == 0 {
 			errs[0] = changeLater("team", "a", rename("c"))(set.Context(t.Context(), 0), s)
 		} else {
-			waitUntil(t, "the first waits", func() bool { return set.Came(0) })
+			waitUntil(t, "the first waits", func() bool { return set.HasArrived(0) })
 			if !begun { // b takes the name of a
 				begun = true
 				store.Must(s.UpdateRecord(t.Context(), "team", "a", rename("e")))
@@ -365,7 +365,7 @@ func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 			}
 			errs[1] = changeLater("team", "b", rename("d"))(set.Context(t.Context(), 1), s)
 		}
-		set.Leave(i, errs[i] != nil)
+		set.EndRequest(i, errs[i] != nil)
 	})
 	if errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
@@ -565,7 +565,7 @@ func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 func TestSet_paysWithoutLocks_S10_4(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
-	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
+	s := st.Server(stopClock, func(c *ledger.Config) { c.OnFault = g.passPoint })
 	top := store.Zone("platform", "top", "example.org.", store.Allow("", "*"))
 	top.Spec.Delegations[0].Zones = []string{"*"}
 	store.Must(s.CreateZone(top))

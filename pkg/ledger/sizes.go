@@ -20,10 +20,10 @@ import (
 
 // Sizes receives sequential calls from FollowSizes: BeginCount, Add for each object, EndCount, Add for each change.
 type Sizes interface {
-	Recount()
+	BeginCount()
 	// Add adds octets, maybe negative, to a namespace's size.
 	Add(namespace string, octets int64)
-	Counted()
+	EndCount()
 }
 
 func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod int64) int64 {
@@ -62,7 +62,7 @@ func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 }
 
 func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
-	sink.Recount()
+	sink.BeginCount()
 	rev := int64(0)
 	for _, resource := range sizedResources {
 		err := etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
@@ -75,7 +75,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			return err
 		}
 	}
-	sink.Counted()
+	sink.EndCount()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	from, end := l.mem.Layout.Objects(sizedResources[0]),

@@ -100,23 +100,23 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
-		fresh:  func() runtime.Object { return &v1alpha1.Record{} },
-		change: func(o runtime.Object) bool { return change(o.(*v1alpha1.Record)) }}, namespace, names)
+		newObject: func() runtime.Object { return &v1alpha1.Record{} },
+		change:    func(o runtime.Object) bool { return change(o.(*v1alpha1.Record)) }}, namespace, names)
 }
 
 // ChangeZone is ChangeRecords for a Zone.
 func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
 	n, err := l.changeStatuses(ctx, statuses{codec: l.mem.Zones, key: l.mem.Layout.Zone,
-		fresh:  func() runtime.Object { return &v1alpha1.Zone{} },
-		change: func(o runtime.Object) bool { return change(o.(*v1alpha1.Zone)) }}, namespace, []string{name})
+		newObject: func() runtime.Object { return &v1alpha1.Zone{} },
+		change:    func(o runtime.Object) bool { return change(o.(*v1alpha1.Zone)) }}, namespace, []string{name})
 	return n > 0, err
 }
 
 type statuses struct {
-	codec  objects.ObjectCodec
-	key    func(namespace, name string) string
-	fresh  func() runtime.Object
-	change func(runtime.Object) bool
+	codec     objects.ObjectCodec
+	key       func(namespace, name string) string
+	newObject func() runtime.Object
+	change    func(runtime.Object) bool
 }
 
 func (l *Ledger) changeStatuses(ctx context.Context, of statuses, namespace string, names []string) (changed int, err error) {
@@ -148,7 +148,7 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	var puts []statusPut
 	octets := 0
 	for i := range names {
-		kv := etcd.One(r.Responses[i])
+		kv := etcd.FirstKV(r.Responses[i])
 		if kv == nil {
 			continue
 		}
@@ -177,7 +177,7 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
 	var fault error // logged
 	defer l.com.Recover(ctx, nil, &fault)
-	object := of.fresh()
+	object := of.newObject()
 	if err := of.codec.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, object); err != nil {
 		klog.FromContext(ctx).Error(err, "an unreadable object keeps its conditions; run kubizone fsck")
 		return nil, nil
@@ -212,7 +212,7 @@ func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int
 		}
 		var unmoved []statusPut
 		for i, put := range puts {
-			if kv := etcd.One(r.Responses[i]); kv != nil && kv.ModRevision == put.expected {
+			if kv := etcd.FirstKV(r.Responses[i]); kv != nil && kv.ModRevision == put.expected {
 				unmoved = append(unmoved, put)
 			}
 		}

@@ -39,7 +39,7 @@ func TestChangeRecords_losesNoWrite_S6_13(t *testing.T) {
 	st := store.New(t)
 	var meanwhile atomic.Pointer[func()]
 	s := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point != "confirm" {
 				return
 			}
@@ -122,7 +122,7 @@ func TestChangeRecords_interruptedAnywhereItGoesOn_S6_13(t *testing.T) {
 		}
 		left := 2 // a transaction for each server
 		doomed := st.Server(func(c *ledger.Config) {
-			c.Fault = func(point string) {
+			c.OnFault = func(point string) {
 				if left--; point == "confirm" && left == 0 {
 					runtime.Goexit()
 				}
@@ -204,8 +204,8 @@ func TestChangeZone_writesACause_S7_12(t *testing.T) {
 	st := store.New(t)
 	var meanwhile atomic.Pointer[func()]
 	s := st.Server(func(c *ledger.Config) {
-		c.DefaultClass = func(string, string) bool { return true }
-		c.Fault = func(point string) {
+		c.HasDefaultClass = func(string, string) bool { return true }
+		c.OnFault = func(point string) {
 			if do := meanwhile.Load(); point == "confirm" && do != nil && meanwhile.CompareAndSwap(do, nil) {
 				(*do)()
 			}

@@ -132,7 +132,7 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	slow := func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "cascade-step" {
 				time.Sleep(250 * time.Millisecond) // many more follow
 			}
@@ -179,7 +179,7 @@ func TestCascade_goesOnBehindItsCursor_I4(t *testing.T) {
 	st := store.New(t)
 	const n = 320
 	slow := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "cascade-step" {
 				time.Sleep(150 * time.Millisecond)
 			}

@@ -35,7 +35,7 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 	if err != nil {
 		return nil, fmt.Errorf("reading the format: %w", err)
 	}
-	var config stored
+	var config storeConfig
 	if len(r.Kvs) == 0 || json.Unmarshal(r.Kvs[0].Value, &config) != nil || config.Format == 0 {
 		return s.client, nil
 	}
@@ -73,8 +73,8 @@ func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	}
 }
 
-func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
-	var config stored
+func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, storeConfig, error) {
+	var config storeConfig
 	r, err := s.client.Get(ctx, s.layout.Config())
 	if err != nil {
 		return nil, config, fmt.Errorf("reading the format: %w", err)
@@ -106,7 +106,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 		return nil, false, fmt.Errorf("trying the encryption of the store: %w", err)
 	}
 	if kv == nil {
-		config = stored{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
+		config = storeConfig{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
 	} else if least := leastReader(s.migrations); least > config.LeastReader {
 		// Older programs must see this before the migrations begin.
 		config.LeastReader = least
@@ -133,11 +133,11 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 			return nil, false, err
 		}
 	}
-	s.warnReadable(ctx, key, encrypts)
+	s.warnPlaintext(ctx, key, encrypts)
 	return opened, true, nil
 }
 
-func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored, key encryption.Key) (bool, error) {
+func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config storeConfig, key encryption.Key) (bool, error) {
 	var err error
 	if config.Key, err = key.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
 		return false, fmt.Errorf("encrypting the key of the store: %w", err)
@@ -145,7 +145,7 @@ func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored,
 	return s.writeConfig(ctx, kv, config)
 }
 
-func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
+func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config storeConfig) (bool, error) {
 	key := s.layout.Config()
 	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, kv.GetModRevision())).Then(etcd.OpPut(key, layout.Encode(config))).Commit()
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config sto
 	return r.Succeeded, nil
 }
 
-func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.Client, encryption.Key, bool, error) {
+func (s *store) decryptingClient(ctx context.Context, config storeConfig) (*clientv3.Client, encryption.Key, bool, error) {
 	key, stale, err := encryption.Unwrap(ctx, s.transformer, s.layout.Config(), config.Key)
 	if err != nil {
 		return nil, key, false, fmt.Errorf("%w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the "+
@@ -164,7 +164,7 @@ func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.
 	return client, key, stale, err
 }
 
-func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts bool) {
+func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts bool) {
 	switch {
 	case !encrypts:
 		klog.FromContext(ctx).Info("Warning: the encryption configuration encrypts nothing that is written to records.kubi.zone, "+
@@ -189,12 +189,12 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
 		for again := true; again; {
 			_, config, err := s.readConfig(ctx)
-			if err == nil && l.plain && len(config.Key) > 0 {
+			if err == nil && l.startedUnencrypted && len(config.Key) > 0 {
 				err = formatError("another server has begun to encrypt the store, and this server cannot read its values: restart it " +
 					"with the same --encryption-provider-config")
 			}
 			if errors.Is(err, ErrFormat) {
-				l.outgrown.Store(true)
+				l.superseded.Store(true)
 				cancel()
 				return err
 			}

@@ -574,7 +574,7 @@ func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string 
 	}
 	comes := func() bool {
 		for i, late := range lates {
-			if !late && !set.Came(i) {
+			if !late && !set.HasArrived(i) {
 				return false
 			}
 		}
@@ -583,7 +583,7 @@ func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string 
 	return w.beginWrite(t, d, a, rest, func(ctx context.Context) string {
 		texts := make([]string, len(items))
 		runParallel(len(items), func(i int) {
-			defer func() { set.Leave(i, refused[i]) }()
+			defer func() { set.EndRequest(i, refused[i]) }()
 			if lates[i] {
 				select {
 				case <-rest:
@@ -597,8 +597,8 @@ func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string 
 		for i := range texts {
 			texts[i] = fmt.Sprintf("%d: %s\n", i+1, strings.TrimSuffix(texts[i], "\n"))
 		}
-		last := fmt.Sprintf("not committed, %d creations\n", set.Creates())
-		if zone, serial := set.Committed(); zone != nil {
+		last := fmt.Sprintf("not committed, %d creations\n", set.CountCreations())
+		if zone, serial := set.CommittedZone(); zone != nil {
 			last = fmt.Sprintf("committed in %s/%s, serial %d\n", zone.Namespace, zone.Name, serial)
 		} else if serial > 0 {
 			last = fmt.Sprintf("would be serial %d\n", serial)

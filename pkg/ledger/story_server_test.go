@@ -40,7 +40,7 @@ func (w *world) startActor(name, drop string) {
 	w.st.T = w.t
 	a.Server = w.st.Server(a.known.configureNamespaces, ledger.DropGuards(drop), func(c *ledger.Config) {
 		c.Now = func() time.Time { return time.Unix(w.now.Load(), 0).UTC() }
-		c.Fault = a.gate.passPoint
+		c.OnFault = a.gate.passPoint
 		a.line.KV, c.Client.KV = c.Client.KV, &a.line
 	})
 	a.ctx, a.end = context.WithCancel(a.Ctx)

@@ -37,8 +37,8 @@ func zoneOf(i int) string { return fmt.Sprint("z", i) }
 func newTogether(t *testing.T, rules ...v1alpha1.DelegationRule) *together {
 	x := &together{t: t, st: store.New(t), gate: &gate{}, faults: &faults{}}
 	x.s = x.st.Server(stopClock, x.faults.injectFaults, func(c *ledger.Config) {
-		before := c.Fault
-		c.Fault = func(point string) {
+		before := c.OnFault
+		c.OnFault = func(point string) {
 			x.gate.passPoint(point)
 			before(point)
 		}

@@ -55,7 +55,7 @@ func (r *spanRecorder) listSpans(name string) (found []sdktrace.ReadOnlySpan) {
 func TestTraces_aBatchLinksToEachSampledWrite(t *testing.T) {
 	t.Parallel()
 	st, spans, g := store.New(t), &spanRecorder{}, &gate{}
-	server := st.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
+	server := st.Server(func(c *ledger.Config) { c.OnFault = g.passPoint })
 	store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
 	header := trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{

@@ -59,7 +59,7 @@ func setRules(s *store.Server, d []v1alpha1.DelegationRule) {
 	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { z.Spec.Delegations = d }))
 }
 
-// announced counts the calls of Config.Withdrawn.
+// announced counts the calls of Config.OnWithdrawal.
 type announced struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -234,7 +234,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	reported := &announced{}
-	s := st.Server(func(c *ledger.Config) { c.Withdrawn = reported.note })
+	s := st.Server(func(c *ledger.Config) { c.OnWithdrawal = reported.note })
 	s.Run()
 	ctx := withDeadline(t)
 	_, none := makeKidsZone(t, s, time.Hour)
@@ -368,7 +368,7 @@ func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	counts, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	s := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
+		c.OnFault = func(point string) {
 			if point == "zone-ends" {
 				once.Do(func() { close(counts) })
 				<-goOn
@@ -469,7 +469,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 		var left atomic.Int64
 		left.Store(i)
 		other := st.Server(func(c *ledger.Config) {
-			c.Fault = func(string) {
+			c.OnFault = func(string) {
 				if left.Add(-1) == 0 {
 					cancel()
 					if i%2 == 0 {
@@ -497,7 +497,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 	}
 	names := func() (names []string) {
 		t.Helper()
-		left := must.Get(s.Ledger.Left(t.Context(), zone, confirmed))(t)
+		left := must.Get(s.Ledger.EndedContent(t.Context(), zone, confirmed))(t)
 		if left.Header.FQDN.String() != "kids.shared.example." || left.Serial != serial.Serial(zone.Status.Serial) || fmt.Sprint(left.Header.NameServers) != fmt.Sprint(zoneHeader(t, zone).NameServers) {
 			t.Errorf("%s, serial %d, name servers %v", left.Header.FQDN, left.Serial, left.Header.NameServers)
 		}
@@ -513,7 +513,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 			t.Errorf("%s is not among what the zone had: %v", one, had)
 		}
 	}
-	if _, err := s.Ledger.Left(t.Context(), zone, confirmed-1000); !errors.Is(err, journal.ErrTrimmed) {
+	if _, err := s.Ledger.EndedContent(t.Context(), zone, confirmed-1000); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("since a serial that it never had: %v", err)
 	}
 	// The tenant's writes change nothing of this, and the rule alone recreates nothing.
@@ -531,7 +531,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 	s.Run()
 	store.Eventually(t, "it is made anew", func() bool { return isExisting(s, "kids") })
 	st.Settle()
-	if _, err := s.Ledger.Left(t.Context(), zone, confirmed); !errors.Is(err, journal.ErrTrimmed) {
+	if _, err := s.Ledger.EndedContent(t.Context(), zone, confirmed); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("what it had when it was withdrawn: %v", err)
 	}
 	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = []string{v1alpha1.FinalizerDelivery} }))

@@ -29,12 +29,12 @@ import (
 // (S2.16).
 
 const (
-	maxTaken      = 5000
-	takenWithin   = time.Second
-	maxTakenNames = 5
+	maxExamined  = 5000
+	warnTimeout  = time.Second
+	maxLossNames = 5
 )
 
-type taking struct {
+type ruleChange struct {
 	zone string
 	// namespaces may lose rights anywhere in the zone, nil for all. Others may lose rights at and below names, relative
 	// to fqdn.
@@ -42,21 +42,21 @@ type taking struct {
 	names      []name.Rel
 	fqdn       name.Name
 	// lossesOf returns the test for a namespace's losses, given its rules from Delegations.
-	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
+	lossesOf func(namespace string, delegated []law.DelegatedRule) (judge lossTest)
 	// children are the child zones before the write; rev is the write's revision, 0 for the newest.
 	children children
-	at       int64
+	rev      int64
 	describe func(what string, namespaces []string) string
 }
 
-type takes struct {
+type lossTest struct {
 	record func(r *v1alpha1.Record, n name.Name, t rdata.Type) bool
 	zone   func(n name.Name, h *law.Holding) bool
 }
 
-func takesByRules(before, after *law.Zone, namespace string) takes {
+func lossByRules(before, after *law.Zone, namespace string) lossTest {
 	had, has := before.RuleSet(), after.RuleSet()
-	return takes{
+	return lossTest{
 		record: func(_ *v1alpha1.Record, n name.Name, t rdata.Type) bool {
 			return had.AllowsRecord(n, t, namespace) && !has.AllowsRecord(n, t, namespace)
 		},
@@ -75,25 +75,25 @@ func (l *Ledger) childrenOf(zone string) children {
 	return l.mem.Holdings(func(h *law.Holding) bool { return h.Parent != nil && h.Parent.UID == zone && !h.Established })
 }
 
-type taken struct {
+type losses struct {
 	records, zones int
 	names          []string
 	namespaces     map[string]bool
 	more           bool
 }
 
-func (t *taken) add(namespace, text string) {
-	if len(t.names) < maxTakenNames {
+func (t *losses) add(namespace, text string) {
+	if len(t.names) < maxLossNames {
 		t.names = append(t.names, text)
 	}
 	t.namespaces[namespace] = true
 }
 
-func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
-	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
+func (l *Ledger) warnOfLosses(ctx context.Context, c ruleChange) {
+	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()
-	t := &taken{namespaces: map[string]bool{}}
-	if err := l.findTaken(within, c, t); err != nil {
+	t := &losses{namespaces: map[string]bool{}}
+	if err := l.findLosses(within, c, t); err != nil {
 		t.more = true // a warning justifies neither error nor wait
 	}
 	if t.records+t.zones == 0 {
@@ -103,7 +103,7 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	commit.Warn(ctx, law.Warning{Rule: "S2.16", Reason: law.WarningTakesAway, Text: text})
 }
 
-func (t *taken) String() string {
+func (t *losses) String() string {
 	var numbers []string
 	for _, n := range []struct {
 		count int
@@ -137,11 +137,11 @@ func (l *Ledger) describeWithdrawal(zone *law.Zone) func(what string, namespaces
 	}
 }
 
-func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
+func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error {
 	namespaces := c.namespaces
 	if namespaces == nil {
 		prefix := l.mem.Layout.Key(law.CountKey(c.zone, ""))
-		r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithRev(c.at))
+		r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithRev(c.rev))
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 	looked := 0
 	for _, namespace := range namespaces {
 		r, err := l.mem.Client.Get(ctx, l.mem.Layout.Key(law.CountKey(c.zone, namespace)), clientv3.WithKeysOnly(),
-			clientv3.WithRev(c.at))
+			clientv3.WithRev(c.rev))
 		if err != nil {
 			return err
 		}
@@ -170,18 +170,18 @@ func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 		if len(r.Kvs) == 0 && !has {
 			continue // its objects elsewhere must not be revealed (S1.8)
 		}
-		delegated, err := l.readRules(ctx, c.zone, namespace, c.at)
+		delegated, err := l.readRules(ctx, c.zone, namespace, c.rev)
 		if err != nil {
 			return err
 		}
-		judge := c.takes(namespace, delegated)
+		judge := c.lossesOf(namespace, delegated)
 		for k, h := range c.children {
 			if h.Namespace == namespace && judge.zone(k.Name, h) {
 				t.zones++
 				t.add(namespace, "zone "+k.Name.String())
 			}
 		}
-		if err := l.eachRecordIn(ctx, namespace, c.at, &looked, func(r *v1alpha1.Record) {
+		if err := l.eachRecordIn(ctx, namespace, c.rev, &looked, func(r *v1alpha1.Record) {
 			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone {
 				return
 			}
@@ -194,17 +194,17 @@ func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 		}); err != nil {
 			return err
 		}
-		if t.more = looked >= maxTaken; t.more {
+		if t.more = looked >= maxExamined; t.more {
 			break
 		}
 	}
 	return nil
 }
 
-func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err error) {
+func (l *Ledger) namespacesAt(ctx context.Context, c ruleChange) (out []string, err error) {
 	for _, n := range c.names {
 		r, err := l.mem.Client.Get(ctx, l.mem.Layout.MembersBelow(c.zone, n), clientv3.WithPrefix(), clientv3.WithKeysOnly(),
-			clientv3.WithLimit(maxTaken), clientv3.WithRev(c.at))
+			clientv3.WithLimit(maxExamined), clientv3.WithRev(c.rev))
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +240,7 @@ func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, n
 func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, looked *int, do func(*v1alpha1.Record)) error {
 	key := l.mem.Layout.Record(namespace, "")
 	end := clientv3.GetPrefixRangeEnd(key)
-	for *looked < maxTaken {
+	for *looked < maxExamined {
 		r, err := l.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(500), clientv3.WithRev(at))
 		if err != nil {
 			return err
@@ -276,14 +276,14 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 // warnOfZone warns of losses by a Zone's write at revision at, 0 for a dry run. existing are the child zones before,
 // nil for the present.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
-	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
+	if plan.Zone == nil || plan.Zone.Removed || plan.Zone.Zone.Pending {
 		return
 	}
 	after := plan.Zone.Zone
 	if before == nil || before.Pending {
 		l.warnOfUnlisted(ctx, after, at)
 		if above := plan.Zone.Holding.Parent; above != nil && plan.Zone.TakesOver {
-			l.warnOfTaken(ctx, l.takingOver(above.UID, after, at))
+			l.warnOfLosses(ctx, l.takeoverOf(above.UID, after, at))
 		}
 		return
 	}
@@ -293,10 +293,10 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	}
 	if changed {
 		warnOfElsewhere(ctx, after, before.Rules, after.Rules, existing)
-		l.warnOfTaken(ctx, taking{zone: after.UID, namespaces: namespaces, names: law.ChangedNames(before, after), fqdn: after.FQDN(),
-			children: existing, at: at, describe: l.describeWithdrawal(after),
-			takes: func(namespace string, delegated []law.DelegatedRule) takes {
-				return takesByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
+		l.warnOfLosses(ctx, ruleChange{zone: after.UID, namespaces: namespaces, names: law.ChangedNames(before, after), fqdn: after.FQDN(),
+			children: existing, rev: at, describe: l.describeWithdrawal(after),
+			lossesOf: func(namespace string, delegated []law.DelegatedRule) lossTest {
+				return lossByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
 	}
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
@@ -305,10 +305,10 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 // warnOfUnlisted warns a zone's creator about established zones below that no rule lists (S3.4). Their names reveal
 // nothing private (S1.8): no tenant may establish above another's zone (S4.15).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
-	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
+	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()
 	key := law.ZonesBelowKey(made.View, made.FQDN())
-	r, err := l.mem.Client.Get(within, l.mem.Layout.Key(key), clientv3.WithPrefix(), clientv3.WithLimit(maxTaken), clientv3.WithRev(at))
+	r, err := l.mem.Client.Get(within, l.mem.Layout.Key(key), clientv3.WithPrefix(), clientv3.WithLimit(maxExamined), clientv3.WithRev(at))
 	if err != nil {
 		return
 	}
@@ -316,7 +316,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	if err != nil {
 		return
 	}
-	t := &taken{namespaces: map[string]bool{}, more: r.More}
+	t := &losses{namespaces: map[string]bool{}, more: r.More}
 	var last, first name.Name
 	for _, z := range below.(*law.ZonesBelow).Zones {
 		if z.FQDN == made.FQDN() || !last.IsZero() && last.Encloses(z.FQDN) {
@@ -339,14 +339,14 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 
 // takeoverOf describes a new zone's losses: Records and zones taken from the zone above, not allowed by the new zone. A
 // DS at the new apex stays above.
-func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
+func (l *Ledger) takeoverOf(above string, made *law.Zone, at int64) ruleChange {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
 	})
-	return taking{zone: above, children: within, at: at,
-		takes: func(namespace string, _ []law.DelegatedRule) takes {
+	return ruleChange{zone: above, children: within, rev: at,
+		lossesOf: func(namespace string, _ []law.DelegatedRule) lossTest {
 			has := made.RuleSet()
-			return takes{
+			return lossTest{
 				record: func(_ *v1alpha1.Record, n name.Name, t rdata.Type) bool {
 					return made.FQDN().Encloses(n) && (n != made.FQDN() || t != rdata.DS) && !has.AllowsRecord(n, t, namespace)
 				},
@@ -366,9 +366,9 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 	if len(added) == 0 {
 		return
 	}
-	l.warnOfTaken(ctx, taking{zone: zone, namespaces: added, children: existing, at: at,
-		takes: func(string, []law.DelegatedRule) takes {
-			return takes{
+	l.warnOfLosses(ctx, ruleChange{zone: zone, namespaces: added, children: existing, rev: at,
+		lossesOf: func(string, []law.DelegatedRule) lossTest {
+			return lossTest{
 				record: func(r *v1alpha1.Record, _ name.Name, _ rdata.Type) bool { return r.Status.EndsAt != nil },
 				zone:   func(_ name.Name, h *law.Holding) bool { return h.Withdrawn != "" },
 			}
@@ -391,7 +391,7 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 	}
 }
 
-func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, existing children, at int64) {
+func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInput, plan *law.Plan, existing children, at int64) {
 	if z := plan.Zone; z != nil && ask.After != nil {
 		var had []rules.Rule
 		if ask.Before != nil {
@@ -405,13 +405,13 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 		return
 	}
 	if ask.Before != nil && ask.After != nil {
-		l.warnOfReleases(ctx, ask.In, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, existing, at)
+		l.warnOfReleases(ctx, ask.InZone, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, existing, at)
 	}
 	if plan.Zone == nil {
 		return
 	}
 	zone, had := plan.Zone.Zone, ask.Before
-	if ask.In != zone.UID {
+	if ask.InZone != zone.UID {
 		had = nil
 	}
 	if had == nil && ask.After == nil || zone.Terminating {
@@ -429,9 +429,9 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 	if had != nil {
 		namespaces = had.Rule.Namespaces
 	}
-	l.warnOfTaken(ctx, taking{zone: zone.UID, namespaces: namespaces, names: law.ChangedNames(with(had, nil), with(ask.After, nil)),
-		fqdn: zone.FQDN(), children: existing, at: at, describe: l.describeWithdrawal(zone),
-		takes: func(namespace string, delegated []law.DelegatedRule) takes {
-			return takesByRules(with(had, delegated), with(ask.After, delegated), namespace)
+	l.warnOfLosses(ctx, ruleChange{zone: zone.UID, namespaces: namespaces, names: law.ChangedNames(with(had, nil), with(ask.After, nil)),
+		fqdn: zone.FQDN(), children: existing, rev: at, describe: l.describeWithdrawal(zone),
+		lossesOf: func(namespace string, delegated []law.DelegatedRule) lossTest {
+			return lossByRules(with(had, delegated), with(ask.After, delegated), namespace)
 		}})
 }

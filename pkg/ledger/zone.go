@@ -72,7 +72,7 @@ func signersOf(o *v1alpha1.Zone) []v1alpha1.DelegationSigner {
 	return o.Status.DNSSEC.DS
 }
 
-func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (zones.ZoneAsk, error) {
+func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (zones.ZoneInput, error) {
 	ask, err := objects.ZoneAsk(before, after)
 	if err != nil && after != nil {
 		return ask, commit.Status("zones", after.Name, err)
@@ -99,18 +99,18 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		id = w.after
 	}
 	if w.tx == nil {
-		w.tx = l.com.WriteOf("zones", id, expected)
-		w.tx.Hint, w.tx.Keep = key, true
+		w.tx = l.com.NewWrite("zones", id, expected)
+		w.tx.LikelyZone, w.tx.KeepLocks = key, true
 	}
 	tx := w.tx
-	tx.Expected, tx.Was, tx.By, tx.Origin = expected, w.before, ask.By, originOf(ctx, w.before, w.after)
+	tx.Expected, tx.ZoneBefore, tx.By, tx.Origin = expected, w.before, ask.By, originOf(ctx, w.before, w.after)
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) && !l.placer.IsServableStale(w.after) {
 		return w.commitPlain(ctx, key, expected, put)
 	}
 	l.com.Clients.Store(time.Now().UnixNano())
 	var placed *v1alpha1.Zone
-	tx.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }
-	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+	tx.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }
+	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if w.after == nil {
 			op := clientv3.OpDelete(key)
 			return &op, nil, nil
@@ -148,19 +148,19 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 	l := w.l
 	if len(w.tx.Locks) == 0 {
 		if err := l.com.Acquire(ctx, w.tx, key); err != nil {
-			return commit.Outcome{}, l.com.Late(w.tx, err)
+			return commit.Outcome{}, l.com.TimeoutError(w.tx, err)
 		}
 	}
-	out, err := l.com.Plain(ctx, key, expected, put)
+	out, err := l.com.WriteObjectOnly(ctx, key, expected, put)
 	switch {
 	case err != nil:
-		l.mem.Unknown(key)
+		l.mem.InvalidateHead(key)
 	case !out.OK: // another write was faster: load its object
-		return out, l.mem.Moved(ctx, key, out.KV, out.Rev)
+		return out, l.mem.LoadHead(ctx, key, out.KV, out.Rev)
 	default:
 		object := w.after.DeepCopy()
 		_ = (storage.APIObjectVersioner{}).UpdateObject(object, uint64(out.Rev))
-		l.mem.Rewritten(key, expected, object, out.Rev)
+		l.mem.AdvanceHead(key, expected, object, out.Rev)
 	}
 	return out, err
 }

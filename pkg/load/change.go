@@ -255,9 +255,9 @@ type manifest struct {
 	owner   string
 	created time.Time
 	// answer is the server's to the write. after names an object of the plan to be written first.
-	before, answer *unstructured.Unstructured
-	after          string
-	answered       map[string]bool
+	before, answer   *unstructured.Unstructured
+	after            string
+	resolvedWarnings map[string]bool
 }
 
 func newManifest(path string, o *unstructured.Unstructured) *manifest {
@@ -288,7 +288,7 @@ func ObjectRefusal(path string, o *unstructured.Unstructured, reason, fix string
 
 type existingRecords struct {
 	byName  map[string]*v1alpha1.Record
-	adopted map[rrset][]*v1alpha1.Record
+	byRRset map[rrset][]*v1alpha1.Record
 }
 
 type rrset struct {
@@ -307,7 +307,7 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 		return
 	}
 	key := rrset{record.Status.FQDN, typ}
-	t.adopted[key] = append(t.adopted[key], record)
+	t.byRRset[key] = append(t.byRRset[key], record)
 }
 
 // coversSet reports whether adopted Records have every value of s (L5), and returns their TTL.
@@ -317,7 +317,7 @@ func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok boo
 		return 0, false
 	}
 	held := make(map[string]bool)
-	for i, record := range t.adopted[rrset{fqdn.String(), s.typ}] {
+	for i, record := range t.byRRset[rrset{fqdn.String(), s.typ}] {
 		for _, text := range append([]string{record.Spec.RData}, record.Spec.Values...) {
 			if value, err := rdata.Parse(s.typ, text); err == nil {
 				if resolved, err := value.Resolve(to.fqdn); err == nil {

@@ -88,7 +88,7 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 					}
 					if r := decodeObject[v1alpha1.Record](o); r != nil {
 						left.records = append(left.records, r)
-						l.priors.addRemoved(r, "removal of ")
+						l.priors.addRemoval(r, "removal of ")
 					}
 					return nil
 				})
@@ -116,10 +116,10 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	}) {
 		return nil
 	}
-	l.priors.live = make(map[types.NamespacedName]prior)
+	l.priors.liveZones = make(map[types.NamespacedName]prior)
 	err := EachItem(ctx, l.typed.KubizoneV1alpha1().Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(z *v1alpha1.Zone) error {
 		if fqdn, err := name.Parse(z.Status.FQDN); err == nil {
-			l.priors.live[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}] = prior{fqdn: fqdn, view: z.Status.View}
+			l.priors.liveZones[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}] = prior{fqdn: fqdn, view: z.Status.View}
 		}
 		return nil
 	})
@@ -135,7 +135,7 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	if target, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "name"); target != "" {
 		namespace, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "namespace")
 		zone = types.NamespacedName{Namespace: cmp.Or(namespace, o.GetNamespace()), Name: target}
-		if of := cmp.Or(l.priors.live[zone].fqdn, l.priors.first(zone, "").fqdn); !of.IsZero() {
+		if of := cmp.Or(l.priors.liveZones[zone].fqdn, l.priors.firstFor(zone, "").fqdn); !of.IsZero() {
 			fqdn, _ = name.ParseIn(domainName, of)
 		}
 		return zone, fqdn
@@ -168,13 +168,13 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
 		of = types.NamespacedName{Namespace: id.Namespace, Name: target}
 	}
-	above := l.priors.first(of, id.Namespace)
-	if kind != "Delegation" || above.made {
+	above := l.priors.firstFor(of, id.Namespace)
+	if kind != "Delegation" || above.isNew {
 		m.after = above.object // rules add up, so none depends on another
 	}
-	written := subject{title: describeObject(m.object), answered: m.answered}
-	if above.made {
-		written.answered = alsoAnswered(m.answered, waiting...)
+	written := subject{title: describeObject(m.object), resolvedWarnings: m.resolvedWarnings}
+	if above.isNew {
+		written.resolvedWarnings = withReasons(m.resolvedWarnings, waitReasons...)
 	}
 	ctx = withSubject(ctx, written)
 	one, refused, err := l.applyManifest(ctx, m)
@@ -190,7 +190,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 	switch {
 	case kind == "Zone" && m.before == nil:
 		view, _, _ := unstructured.NestedString(m.object.Object, "spec", "view")
-		l.priors.addMade(id, fqdn, cmp.Or(view, above.view))
+		l.priors.addNewZone(id, fqdn, cmp.Or(view, above.view))
 	case kind == "Zone" && (m.answer == nil || !equality.Semantic.DeepEqual(specField(m.before, "delegations"),
 		specField(m.answer, "delegations"))):
 		l.priors.add(id, prior{object: titleOf(kind, m.object)})
@@ -207,7 +207,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 // refuseOrDefer reports a refusal, or shows the write if an earlier change of the run may resolve the refusal.
 func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Result {
 	if !refused.final && m.after == "" && m.object.GetKind() == "Record" {
-		m.after = l.priors.removedAt(fqdn, m.object)
+		m.after = l.priors.removalNear(fqdn, m.object)
 	}
 	if refused.final || m.after == "" {
 		l.reportRefused(refused)

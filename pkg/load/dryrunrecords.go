@@ -29,9 +29,9 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 	}
 	for _, m := range manifests {
 		w := &recordWrite{manifest: m, Change: rrsets.Change{Before: existing[describeObject(m.object)]},
-			subject: subject{title: describeObject(m.object), answered: m.answered}}
-		if w.After, w.as, err = l.recordAfter(m.object, w.Before); err == nil {
-			w.Applied, err = m.object.MarshalJSON()
+			subject: subject{title: describeObject(m.object), resolvedWarnings: m.resolvedWarnings}}
+		if w.After, w.applier, err = l.recordAfter(m.object, w.Before); err == nil {
+			w.AppliedJSON, err = m.object.MarshalJSON()
 		}
 		if err != nil {
 			alone = append(alone, m) // the server names the fault
@@ -42,23 +42,23 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 			continue
 		}
 		if w.Before != nil && w.Before.Spec.Type != w.After.Spec.Type {
-			l.priors.addRemoved(w.Before, "")
+			l.priors.addRemoval(w.Before, "")
 		}
 		w.zone, _ = l.zoneOf(m.object)
 		if w.Before != nil && w.Before.Status.ZoneRef != nil {
 			w.zone = types.NamespacedName{Namespace: w.Before.Status.ZoneRef.Namespace, Name: w.Before.Status.ZoneRef.Name}
 		}
-		above := l.priors.first(w.zone, m.object.GetNamespace())
+		above := l.priors.firstFor(w.zone, m.object.GetNamespace())
 		waits := m.object.GetAnnotations()[v1alpha1.AnnotationOnConflict] != "" // no change set waits (S2.14)
-		if w.zone.Name == "" || above.made || waits || w.as.client {
+		if w.zone.Name == "" || above.isNew || waits || w.applier.client {
 			alone = append(alone, m)
 			continue
 		}
-		w.prior, w.at = above.object, m.refusal("", "")
+		w.prior, w.location = above.object, m.refusal("", "")
 		writes = append(writes, w)
 	}
 	for _, r := range left {
-		w := &recordWrite{Change: rrsets.Change{Before: r}, at: Refusal{Path: "--prune", Text: describeRecord(r)}}
+		w := &recordWrite{Change: rrsets.Change{Before: r}, location: Refusal{Path: "--prune", Text: describeRecord(r)}}
 		if by := r.Status.ZoneRef; by != nil && len(r.Finalizers) == 0 {
 			w.zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
 			removals = append(removals, w)
@@ -107,16 +107,16 @@ func (l *Loader) readExisting(ctx context.Context, manifests []*manifest) (map[s
 
 func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	for _, w := range writes {
-		if _, known := l.priors.live[w.zone]; !known {
-			if l.priors.live == nil {
-				l.priors.live = make(map[types.NamespacedName]prior)
+		if _, known := l.priors.liveZones[w.zone]; !known {
+			if l.priors.liveZones == nil {
+				l.priors.liveZones = make(map[types.NamespacedName]prior)
 			}
 			of := prior{}
 			if z, err := l.typed.KubizoneV1alpha1().Zones(w.zone.Namespace).Get(ctx, w.zone.Name, metav1.GetOptions{}); err == nil {
 				of.fqdn, _ = name.Parse(z.Status.FQDN)
 				of.view = z.Status.View
 			}
-			l.priors.live[w.zone] = of
+			l.priors.liveZones[w.zone] = of
 		}
 		if _, fqdn := l.zoneOf(w.manifest.object); !fqdn.IsZero() {
 			w.After.Status.FQDN = fqdn.String()
@@ -129,12 +129,12 @@ func shareManagers(writes []*recordWrite) {
 	managers := make(map[place]applier)
 	for _, w := range writes {
 		if _, known := managers[w.place()]; w.Before != nil && w.After != nil || !known && w.After != nil {
-			managers[w.place()] = w.as
+			managers[w.place()] = w.applier
 		}
 	}
 	for _, w := range writes {
 		if w.After == nil || w.Before == nil {
-			w.as = managers[w.place()]
+			w.applier = managers[w.place()]
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	p, to, result, err := l.planImport(ctx, path, text, zone, target)
 	if p != nil {
 		l.reportPlan(p)
-		result.Refused += len(p.refused)
+		result.Refused += len(p.refusals)
 	}
 	if err != nil {
 		return result, err
@@ -194,7 +194,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		return Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
 	}
 	l.showPlan(Change{Op: "+", Zone: target.Zone.String(), Text: fmt.Sprintf("zone %s as %s", p.fqdn, target.Zone), ZoneAfter: made})
-	l.priors.addMade(target.Zone, p.fqdn, zone.Spec.View)
+	l.priors.addNewZone(target.Zone, p.fqdn, zone.Spec.View)
 	return Result{Written: 1}, nil
 }
 

@@ -230,13 +230,13 @@ func refusalReason(err error) (reason string, ok bool) {
 	return "", false
 }
 
-var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
+var waitReasons = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
 // subject is the object of a request; a change set has items.
 type subject struct {
-	title    string
-	answered map[string]bool
-	items    []subject
+	title            string
+	resolvedWarnings map[string]bool
+	items            []subject
 }
 
 type subjectKey struct{}
@@ -249,12 +249,12 @@ func withSubject(ctx context.Context, of subject) context.Context {
 // which Finish checks.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
-		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
+		answered = withReasons(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
 	}
-	return withSubject(ctx, subject{answered: answered})
+	return withSubject(ctx, subject{resolvedWarnings: answered})
 }
 
-func alsoAnswered(answered map[string]bool, reasons ...string) map[string]bool {
+func withReasons(answered map[string]bool, reasons ...string) map[string]bool {
 	all := maps.Clone(answered)
 	if all == nil {
 		all = map[string]bool{}
@@ -283,7 +283,7 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	} else if i < 0 && len(of.items) == 1 {
 		of = of.items[0]
 	}
-	if of.answered[agent] {
+	if of.resolvedWarnings[agent] {
 		return
 	}
 	if of.title != "" {
@@ -328,20 +328,20 @@ type Loader struct {
 	reports  reports
 	report   sync.Mutex
 	workers  int
-	sets     chan struct{}
+	setSlots chan struct{}
 
-	scopes     map[string]*scope
-	scopeOrder []*scope
-	applied    map[types.NamespacedName]bool
-	paths      map[*unstructured.Unstructured]string
-	priors     priors
+	scopes       map[string]*scope
+	scopeOrder   []*scope
+	appliedZones map[types.NamespacedName]bool
+	paths        map[*unstructured.Unstructured]string
+	priors       priors
 }
 
 func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, received *warnings) *Loader {
 	cfg.FieldManager, cfg.Interval = cmp.Or(cfg.FieldManager, FieldManager), cmp.Or(cfg.Interval, defaultInterval)
 	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: received, workers: maxWorkers,
-		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool),
-		paths: make(map[*unstructured.Unstructured]string), sets: make(chan struct{}, rrsets.MaxSets)}
+		scopes: make(map[string]*scope), appliedZones: make(map[types.NamespacedName]bool),
+		paths: make(map[*unstructured.Unstructured]string), setSlots: make(chan struct{}, rrsets.MaxSets)}
 }
 
 func (l *Loader) printf(format string, arguments ...any) {

@@ -573,9 +573,9 @@ func TestNoteAnswers_looksAtTheOtherManifests(t *testing.T) {
 		for _, o := range read {
 			all = append(all, newManifest("all.yaml", o))
 		}
-		noteAnswers(all)
+		noteResolvedWarnings(all)
 		var got []string
-		for reason, answered := range all[0].answered {
+		for reason, answered := range all[0].resolvedWarnings {
 			if answered {
 				got = append(got, reason)
 			}
@@ -628,7 +628,7 @@ sibling NS ns.sub
 		{owner: name.MustRel("sibling"), typ: rdata.NS, data: []string{"ns.sub", "ns.example.net."}},
 		{owner: name.MustRel("free"), typ: rdata.NS, data: []string{"ns.sub", "ns.free"}},
 	}
-	answers := newAnswers(sets, origin)
+	answers := newResolvedWarnings(sets, origin)
 	for _, x := range []struct {
 		set      int
 		reason   string
@@ -696,14 +696,14 @@ func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 
 func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 	answered := map[string]bool{v1alpha1.WarningAbsentHost: true}
-	set := subject{items: []subject{{answered: answered}, {title: "record a/b"}}}
+	set := subject{items: []subject{{resolvedWarnings: answered}, {title: "record a/b"}}}
 	for _, test := range []struct {
 		of                    subject
 		reason, message, want string
 	}{
 		{subject{}, v1alpha1.WarningTakesAway, "it goes", "it goes"},
 		{subject{title: "zone a/b"}, "", "it goes", "zone a/b: it goes"},
-		{subject{answered: answered}, v1alpha1.WarningAbsentHost, "no host", ""},
+		{subject{resolvedWarnings: answered}, v1alpha1.WarningAbsentHost, "no host", ""},
 		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(0, "x", "no host"), ""},
 		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(1, "b", "no host"), "record a/b: no host"},
 		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(1, "b", refusal.Warning("S5.14", "no host")), "record a/b: S5.14: no host"},

@@ -67,7 +67,7 @@ func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured
 func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifest) (Result, error) {
 	began := time.Now()
 	var result Result
-	noteAnswers(all)
+	noteResolvedWarnings(all)
 	var classes, zones, delegations, rest []*manifest
 	for _, m := range all {
 		switch m.object.GroupVersionKind().GroupKind() {
@@ -75,7 +75,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			classes = append(classes, m)
 		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}:
 			zones = append(zones, m)
-			l.applied[types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}] = true
+			l.appliedZones[types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}] = true
 		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Delegation"}:
 			delegations = append(delegations, m)
 		default:
@@ -156,7 +156,7 @@ func (m *manifest) rrtype() rdata.Type {
 }
 
 // noteResolvedWarnings finds the Warnings that other manifests resolve (L9).
-func noteAnswers(all []*manifest) {
+func noteResolvedWarnings(all []*manifest) {
 	var written WrittenNames
 	for _, m := range all {
 		written.AddObject(m.object)
@@ -182,14 +182,14 @@ func noteAnswers(all []*manifest) {
 	for _, m := range all {
 		if m.rrtype() != 0 {
 			has := !slices.ContainsFunc(HostsOf(m.object), func(host string) bool { return !written.Have(host) })
-			m.answered = map[string]bool{v1alpha1.WarningAbsentHost: has, v1alpha1.WarningUnclaimedHost: has}
+			m.resolvedWarnings = map[string]bool{v1alpha1.WarningAbsentHost: has, v1alpha1.WarningUnclaimedHost: has}
 		}
 		if m.object.GetKind() != "Zone" {
 			continue
 		}
 		domainName, _, _ := unstructured.NestedString(m.object.Object, "spec", "domainName")
 		refs, _, _ := unstructured.NestedSlice(m.object.Object, "spec", "dnsClassRefs")
-		m.answered = map[string]bool{
+		m.resolvedWarnings = map[string]bool{
 			v1alpha1.WarningNoRules:      answers["rules of "+idOf(m)],
 			v1alpha1.ReasonNoNameServers: answers["NS of "+idOf(m)] || answers["NS of "+domainName],
 			v1alpha1.ReasonNoClass: !slices.ContainsFunc(refs, func(ref any) bool {
@@ -277,7 +277,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	m.before = before
 	judged := ctx
 	if !l.cfg.DryRun {
-		judged = l.withZone(ctx, m.answered)
+		judged = l.withZone(ctx, m.resolvedWarnings)
 	}
 	as := l.applierOf(nil)
 	if before != nil {

@@ -28,11 +28,11 @@ type plan struct {
 	view string
 	spec v1alpha1.ZoneSpec
 	// soa is the SOA's line, for refusals of fields of the Zone; hasNS is true with NS at the apex.
-	soa     Refusal
-	hasNS   bool
-	sets    []*set
-	refused []Refusal
-	unread  int
+	soa      Refusal
+	hasNS    bool
+	sets     []*set
+	refusals []Refusal
+	unread   int
 }
 
 type set struct {
@@ -149,11 +149,11 @@ func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []
 	return all, soa, nil
 }
 
-func (p *plan) refuse(r Refusal) { p.refused = append(p.refused, r) }
+func (p *plan) refuse(r Refusal) { p.refusals = append(p.refusals, r) }
 
 func (p *plan) noSOA() error {
-	if len(p.refused) > 0 {
-		return fmt.Errorf("%w (the first of %d lines refused: %s)", errNoSOA, len(p.refused), p.refused[0])
+	if len(p.refusals) > 0 {
+		return fmt.Errorf("%w (the first of %d lines refused: %s)", errNoSOA, len(p.refusals), p.refusals[0])
 	}
 	return errNoSOA
 }

@@ -32,7 +32,7 @@ func planOf(t *testing.T, text string) *plan {
 
 func listRefusals(p *plan) []string {
 	var lines []string
-	for _, r := range p.refused {
+	for _, r := range p.refusals {
 		lines = append(lines, r.String())
 	}
 	return lines
@@ -47,7 +47,7 @@ func TestPlan_makesAZoneOfTheSOA(t *testing.T) {
 		PrimaryNameServer: "ns1.example.net.", Contact: "john.doe@example.org", MinimumSerial: ptr.To[int64](2018031200),
 		Delegations: []v1alpha1.DelegationRule{{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}},
 	}
-	if !reflect.DeepEqual(p.spec, want) || len(p.refused) > 0 || len(p.sets) > 0 {
+	if !reflect.DeepEqual(p.spec, want) || len(p.refusals) > 0 || len(p.sets) > 0 {
 		t.Errorf("spec %+v, refused %v, sets %v; want %+v", p.spec, listRefusals(p), p.sets, want)
 	}
 }
@@ -62,7 +62,7 @@ c	3600	IN	TYPE65280	\# 1 01
 d	3600	IN	A	192.0.2.1
 `)
 	want := []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}, {Pattern: "@", Types: []string{"TYPE65280", "TYPE65534"}}, {Pattern: "*", Types: []string{"TYPE65280", "TYPE65534"}}}
-	if got := p.spec.Delegations[0].Records; !reflect.DeepEqual(got, want) || len(p.refused) > 0 {
+	if got := p.spec.Delegations[0].Records; !reflect.DeepEqual(got, want) || len(p.refusals) > 0 {
 		t.Errorf("%+v, refused %v", got, listRefusals(p))
 	}
 }
@@ -70,7 +70,7 @@ d	3600	IN	A	192.0.2.1
 // S6.5: the file's timers are kept, valid or not.
 func TestPlan_keepsTheTimersOfTheFile_S6_6(t *testing.T) {
 	p := planOf(t, "example.org. 300 SOA ns.example.net. host.example.net. 1 3600 7200 4294967295 300\n")
-	if *p.spec.Refresh != 3600 || *p.spec.Retry != 7200 || *p.spec.Expire != math.MaxInt32 || len(p.refused) != 1 ||
+	if *p.spec.Refresh != 3600 || *p.spec.Retry != 7200 || *p.spec.Expire != math.MaxInt32 || len(p.refusals) != 1 ||
 		!strings.Contains(listRefusals(p)[0], "expire 4294967295 is above 2147483647; loaded with 2147483647") {
 		t.Errorf("%+v, %q", p.spec, listRefusals(p))
 	}
@@ -88,7 +88,7 @@ WWW	300	IN	A	192.0.2.2
 *	3600	IN	TXT	"a b" "c"
 @	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
 `)
-	if len(p.refused) > 0 {
+	if len(p.refusals) > 0 {
 		t.Errorf("refused: %v", listRefusals(p))
 	}
 	got := make(map[string]v1alpha1.RecordSpec)
@@ -189,8 +189,8 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	f := must.Get(os.Open("../../test/testdata/root-2018031200.zone"))(t)
 	defer f.Close()
 	p := must.Get(makePlan("root.zone", zonefile.Read(f, zonefile.ReadOptions{}), "root", "default"))(t)
-	if len(p.refused) > 0 {
-		t.Fatalf("%d lines refused, the first: %s", len(p.refused), p.refused[0])
+	if len(p.refusals) > 0 {
+		t.Fatalf("%d lines refused, the first: %s", len(p.refusals), p.refusals[0])
 	}
 	values := 0
 	byType := make(map[string]int)

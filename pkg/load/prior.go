@@ -19,9 +19,9 @@ import (
 type prior struct {
 	object string
 	// isNew is true if the zone does not exist yet, and will have this fqdn and view.
-	made bool
-	fqdn name.Name
-	view string
+	isNew bool
+	fqdn  name.Name
+	view  string
 	// namespaces are those affected; empty means all.
 	namespaces []string
 }
@@ -29,8 +29,8 @@ type prior struct {
 type priors struct {
 	zones map[types.NamespacedName][]prior
 	// removals has the change that frees each name. liveZones are on the server, zero if unreadable.
-	removed map[name.Name]string
-	live    map[types.NamespacedName]prior
+	removals  map[name.Name]string
+	liveZones map[types.NamespacedName]prior
 }
 
 func (p *priors) add(zone types.NamespacedName, of prior) {
@@ -40,12 +40,12 @@ func (p *priors) add(zone types.NamespacedName, of prior) {
 	p.zones[zone] = append(p.zones[zone], of)
 }
 
-func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string) {
-	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
+func (p *priors) addNewZone(zone types.NamespacedName, fqdn name.Name, view string) {
+	p.add(zone, prior{object: "Zone " + zone.String(), isNew: true, fqdn: fqdn, view: view})
 }
 
 // firstFor returns a zone's first change for a namespace; zero for none.
-func (p *priors) first(zone types.NamespacedName, namespace string) prior {
+func (p *priors) firstFor(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
 			return of
@@ -61,7 +61,7 @@ func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedNam
 			zone, longest = id, of.fqdn.NumLabels()
 		}
 	}
-	for id, of := range p.live {
+	for id, of := range p.liveZones {
 		look(id, of)
 	}
 	for id, all := range p.zones {
@@ -70,21 +70,21 @@ func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedNam
 	return zone
 }
 
-func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
-	if p.removed == nil {
-		p.removed = make(map[name.Name]string)
+func (p *priors) addRemoval(r *v1alpha1.Record, how string) {
+	if p.removals == nil {
+		p.removals = make(map[name.Name]string)
 	}
 	if n, err := name.Parse(r.Status.FQDN); err == nil {
-		p.removed[n] = how + titleOf("Record", r)
+		p.removals[n] = how + titleOf("Record", r)
 	}
 }
 
 // removalNear returns the change that frees a name at, above or below n, or "". Changes of the object asks do not
 // count.
-func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
-	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
-		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {
-			return p.removed[of]
+func (p *priors) removalNear(n name.Name, asks metav1.Object) string {
+	for _, of := range slices.SortedFunc(maps.Keys(p.removals), name.Name.Compare) {
+		if !n.IsZero() && p.removals[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {
+			return p.removals[of]
 		}
 	}
 	return ""

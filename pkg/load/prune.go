@@ -49,24 +49,24 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	var result Result
 	var writes []*recordWrite
 	var left []*v1alpha1.Record
-	if s.doubt != "" || s.to == nil {
+	if s.doubt != "" || s.destination == nil {
 		if l.cfg.Prune {
 			result.Failed++
 			l.printf("%s: nothing is removed: %s; a Record that only seems to be missing would be removed", s.what(), s.doubt)
 		}
-		result.Add(l.refuseWrites(s.refused))
+		result.Add(l.refuseWrites(s.refusedWrites))
 		return result, nil
 	}
 	for _, c := range rrsets.Plan(s.listRecords(), rrsets.Desired{Manager: l.cfg.FieldManager,
 		Complete: func(r *v1alpha1.Record) bool { return !s.hasRecord(r) }}) {
 		at := Refusal{Path: s.what(), Text: describeRecord(c.Before)}
 		switch {
-		case len(c.Others) == 0:
+		case len(c.OtherManagers) == 0:
 			left = append(left, c.Before)
-			writes = append(writes, &recordWrite{Change: c, zone: s.zone, as: applier{manager: l.cfg.FieldManager}, at: at})
+			writes = append(writes, &recordWrite{Change: c, zone: s.zone, applier: applier{manager: l.cfg.FieldManager}, location: at})
 		case l.cfg.Prune:
 			result.Left++
-			at.Reason = fmt.Sprintf("no source has it any more, and %q changed it since", c.Others)
+			at.Reason = fmt.Sprintf("no source has it any more, and %q changed it since", c.OtherManagers)
 			at.Fix = "delete it if it is not needed"
 			l.reportLeftAsIs(at)
 		}
@@ -81,7 +81,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		}
 	}
 	// Refused writes may succeed together with the removals.
-	one, refused, err := l.writeRecords(ctx, s.what(), [][]*recordWrite{append(writes, s.refused...)})
+	one, refused, err := l.writeRecords(ctx, s.what(), [][]*recordWrite{append(writes, s.refusedWrites...)})
 	result.Add(one)
 	result.Add(l.refuseWrites(refused))
 	return result, err
@@ -101,12 +101,12 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	}
 	zones := maps.Clone(files)
 	maps.Copy(zones, whole)
-	maps.Copy(zones, l.applied)
+	maps.Copy(zones, l.appliedZones)
 	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int {
 		return strings.Compare(a.String(),
 			b.String())
 	}) {
-		servable, held := files[id] || l.applied[id], whole[id] && l.cfg.Prune
+		servable, held := files[id] || l.appliedZones[id], whole[id] && l.cfg.Prune
 		if !servable && !held {
 			continue
 		}
@@ -126,7 +126,7 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 			result.Held++
 		}
 	}
-	clear(l.applied)
+	clear(l.appliedZones)
 	return result, nil
 }
 

@@ -26,9 +26,9 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		return Result{}, err
 	}
 	into.existing = existing
-	file := &recordsOfFile{path: path, to: to, existing: existing}
+	file := &recordsOfFile{path: path, destination: to, existing: existing}
 	if l.cfg.DryRun {
-		file.prior = l.priors.first(to.zone, to.namespace)
+		file.prior = l.priors.firstFor(to.zone, to.namespace)
 	}
 	var result Result
 	var wanted []*v1alpha1.Record
@@ -45,25 +45,25 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	changes := rrsets.Plan(slices.Collect(maps.Values(existing.byName)),
 		rrsets.Desired{Manager: l.cfg.FieldManager, Records: wanted})
 	result.Present += len(wanted) - len(changes)
-	answered, phaseOf := newAnswers(sets, to.fqdn), newPhases(sets, to.fqdn)
+	answered, phaseOf := newResolvedWarnings(sets, to.fqdn), newPhases(sets, to.fqdn)
 	phases := make([][]*recordWrite, numPhases)
 	for _, c := range changes {
 		s := byName[c.After.Name]
-		w := &recordWrite{Change: c, zone: to.zone, as: applier{manager: l.cfg.FieldManager}, file: file, set: s,
-			prior: file.prior.object, at: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)},
-			subject: subject{answered: answered(s)}}
-		if l.leaveToOthers(&c, w.at) {
+		w := &recordWrite{Change: c, zone: to.zone, applier: applier{manager: l.cfg.FieldManager}, file: file, set: s,
+			prior: file.prior.object, location: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)},
+			subject: subject{resolvedWarnings: answered(s)}}
+		if l.leaveToOthers(&c, w.location) {
 			result.Left++
 			continue
 		}
-		if w.Alone = file.prior.made; w.Alone {
-			w.subject.answered = alsoAnswered(w.subject.answered, waiting...)
+		if w.Separate = file.prior.isNew; w.Separate {
+			w.subject.resolvedWarnings = withReasons(w.subject.resolvedWarnings, waitReasons...)
 		}
 		phases[phaseOf(s)] = append(phases[phaseOf(s)], w)
 	}
 	one, refused, err := l.writeRecords(ctx, filepath.Base(path), phases)
 	if result.Add(one); l.cfg.Prune {
-		into.refused = append(into.refused, refused...)
+		into.refusedWrites = append(into.refusedWrites, refused...)
 		return result, err
 	}
 	result.Add(l.refuseWrites(refused))
@@ -75,7 +75,7 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 	if c.Before != nil {
 		at.Text += fmt.Sprintf(" (%s/%s)", c.Before.Namespace, c.Before.Name)
 	}
-	return l.reportDiffers(at, c.Others)
+	return l.reportDiffers(at, c.OtherManagers)
 }
 
 const numPhases = 4
@@ -107,7 +107,7 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 }
 
 // newResolvedWarnings finds the Warnings about a set that the rest of its file resolves (L9, S4.18, S5.6, S5.14).
-func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
+func newResolvedWarnings(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
 	for _, s := range sets {
@@ -149,7 +149,7 @@ func namedHosts(sets []*set, origin name.Name, types ...rdata.Type) map[name.Rel
 }
 
 func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRecords, error) {
-	there := &existingRecords{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
+	there := &existingRecords{byName: make(map[string]*v1alpha1.Record), byRRset: make(map[rrset][]*v1alpha1.Record)}
 	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" +
 		to.zone.String()} {
 		if err := l.eachRecord(ctx, to.namespace, selector, func(r *v1alpha1.Record) { there.addRecord(r, to.zone) }); err != nil {
@@ -173,7 +173,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 
 // nameRecord returns the Record of a set, or nil if other clients' Records have its values.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
-	to, existing := file.to, file.existing
+	to, existing := file.destination, file.existing
 	want = to.newRecord(s)
 	want.Status.FQDN = s.fqdn(to.fqdn)
 	objectNames := objectname.OfRecord(s.owner, s.typ, to.zone.Name)
@@ -208,8 +208,8 @@ func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Chan
 		}
 		desired.Complete = func(r *v1alpha1.Record) bool { return r.UID == w.Before.UID }
 		changes := rrsets.Plan([]*v1alpha1.Record{now}, desired)
-		if len(changes) == 0 || len(changes[0].Others) > 0 {
-			at := w.at
+		if len(changes) == 0 || len(changes[0].OtherManagers) > 0 {
+			at := w.location
 			at.Reason = "it was changed during the removal"
 			l.reportLeftAsIs(at)
 			return nil, Result{Left: 1}, nil
@@ -234,10 +234,10 @@ func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Chan
 	switch {
 	case len(changes) == 0:
 		return nil, Result{Present: 1}, nil
-	case l.leaveToOthers(&changes[0], w.at):
+	case l.leaveToOthers(&changes[0], w.location):
 		return nil, Result{Left: 1}, nil
 	}
-	changes[0].Alone = w.Alone
+	changes[0].Separate = w.Separate
 	return &changes[0], Result{}, nil
 }
 

@@ -20,8 +20,8 @@ import (
 )
 
 type recordsOfFile struct {
-	path string
-	to   *destination
+	path        string
+	destination *destination
 	// mutex guards existing.
 	mutex    sync.Mutex
 	existing *existingRecords
@@ -34,11 +34,11 @@ type recordWrite struct {
 	file     *recordsOfFile
 	set      *set
 	zone     types.NamespacedName
-	as       applier
+	applier  applier
 	prior    string
-	at       Refusal
+	location Refusal
 	subject  subject
-	refused  []refusal.Refusal
+	refusals []refusal.Refusal
 }
 
 type place struct {
@@ -58,14 +58,14 @@ func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*reco
 	var pages [][][]*recordWrite
 	for _, writes := range phases {
 		var phase [][]*recordWrite
-		for _, group := range groupBy(writes, func(w *recordWrite) key { return key{w.place(), w.as} }) {
+		for _, group := range groupBy(writes, func(w *recordWrite) key { return key{w.place(), w.applier} }) {
 			phase = append(phase, rrsets.Pages(group, func(w *recordWrite) *rrsets.Change { return &w.Change })...)
 		}
 		pages = append(pages, phase)
 	}
 	result, err = runWorkers(ctx, l, what, l.workers, pages, l.writePage)
 	for _, w := range slices.Concat(phases...) {
-		if len(w.refused) > 0 {
+		if len(w.refusals) > 0 {
 			refused = append(refused, w)
 		}
 	}
@@ -74,12 +74,12 @@ func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*reco
 
 func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Result, err error) {
 	if len(page) > 1 {
-		l.sets <- struct{}{}
-		defer func() { <-l.sets }()
+		l.setSlots <- struct{}{}
+		defer func() { <-l.setSlots }()
 	}
 	first := page[0]
-	writer := rrsets.Writer{Client: l.typed.KubizoneV1alpha1(), Namespace: first.Record().Namespace, Manager: first.as.manager,
-		Force: first.as.force, DryRun: l.dryRun(),
+	writer := rrsets.Writer{Client: l.typed.KubizoneV1alpha1(), Namespace: first.Record().Namespace, Manager: first.applier.manager,
+		Force: first.applier.force, DryRun: l.dryRun(),
 		Context: func(ctx context.Context, indices []int) context.Context {
 			of := subject{}
 			for _, i := range indices {
@@ -104,7 +104,7 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 	outcomes, err := writer.Write(ctx, changes)
 	for i, o := range outcomes {
 		w := page[i]
-		if w.Change, w.refused = o.Change, o.Refused; o.Operation != "" {
+		if w.Change, w.refusals = o.Change, o.Refusals; o.Operation != "" {
 			result.Add(l.showWrite(w, o.Operation))
 		}
 	}
@@ -138,12 +138,12 @@ func (l *Loader) refuseWrites(writes []*recordWrite) (result Result) {
 
 func (l *Loader) refuseWrite(w *recordWrite) Result {
 	conflict, final := false, false
-	for _, one := range w.refused {
+	for _, one := range w.refusals {
 		conflict = conflict || one.Reason == metav1.CauseTypeFieldManagerConflict
 		final = final || isFinal(one)
 	}
-	at := w.at
-	at.Reason = refusal.Messages(w.refused)
+	at := w.location
+	at.Reason = refusal.Messages(w.refusals)
 	switch {
 	case w.After == nil:
 		l.reportRefused(at)
@@ -154,7 +154,7 @@ func (l *Loader) refuseWrite(w *recordWrite) Result {
 	}
 	after := w.prior
 	if fqdn, err := name.Parse(w.After.Status.FQDN); after == "" && err == nil {
-		after = l.priors.removedAt(fqdn, w.After)
+		after = l.priors.removalNear(fqdn, w.After)
 	}
 	if final || after == "" {
 		l.reportRefused(at)

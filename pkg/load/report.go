@@ -24,7 +24,7 @@ const (
 	maxKinds = 20
 )
 
-type alike struct {
+type similarLines struct {
 	verb  string
 	first Refusal
 	count int
@@ -32,7 +32,7 @@ type alike struct {
 
 type reports struct {
 	mutex       sync.Mutex
-	kinds       map[string]*alike
+	kinds       map[string]*similarLines
 	order       []string
 	hiddenKinds int
 }
@@ -43,7 +43,7 @@ func (p *reports) shouldShow(verb string, r Refusal) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.kinds == nil {
-		p.kinds = make(map[string]*alike)
+		p.kinds = make(map[string]*similarLines)
 	}
 	key := verb + " " + r.Path + " " + particular.ReplaceAllString(r.Reason, "…")
 	kind := p.kinds[key]
@@ -52,7 +52,7 @@ func (p *reports) shouldShow(verb string, r Refusal) bool {
 			p.hiddenKinds++
 			return false
 		}
-		kind = &alike{verb: verb, first: r}
+		kind = &similarLines{verb: verb, first: r}
 		p.kinds[key], p.order = kind, append(p.order, key)
 	}
 	kind.count++
@@ -121,7 +121,7 @@ func (l *Loader) Report(r Refusal, refused bool) Result {
 }
 
 func (l *Loader) reportPlan(p *plan) {
-	for _, r := range p.refused {
+	for _, r := range p.refusals {
 		l.reportRefused(r)
 	}
 }

@@ -18,25 +18,25 @@ import (
 type scope struct {
 	zone types.NamespacedName
 	// readable is true if a file was written into the Zone, which this user may read.
-	readable bool
-	wanted   map[rrset]bool
-	existing *existingRecords
-	to       *destination
+	readable     bool
+	wantedRRsets map[rrset]bool
+	existing     *existingRecords
+	destination  *destination
 
 	paths []string
 	// doubt is why files may be incomplete; then no Record is left over.
 	doubt string
 
-	refused []*recordWrite
+	refusedWrites []*recordWrite
 }
 
 func (s *scope) what() string { return "zone " + s.zone.String() }
 
 func (s *scope) addFile(path string, p *plan, to *destination) {
-	s.paths, s.to = append(s.paths, path), to
+	s.paths, s.destination = append(s.paths, path), to
 	for _, set := range p.sets {
 		if fqdn, err := set.owner.In(to.fqdn); err == nil {
-			s.wanted[rrset{fqdn.String(), set.typ}] = true
+			s.wantedRRsets[rrset{fqdn.String(), set.typ}] = true
 		}
 	}
 	switch {
@@ -50,7 +50,7 @@ func (s *scope) addFile(path string, p *plan, to *destination) {
 func (s *scope) listRecords() []*v1alpha1.Record {
 	var found []*v1alpha1.Record
 	for _, r := range s.existing.byName {
-		if isIn(r, s.to.zone) {
+		if isIn(r, s.destination.zone) {
 			found = append(found, r)
 		}
 	}
@@ -60,8 +60,8 @@ func (s *scope) listRecords() []*v1alpha1.Record {
 func (s *scope) hasRecord(r *v1alpha1.Record) bool {
 	fqdn, err := name.Parse(r.Status.FQDN)
 	if err != nil {
-		fqdn, err = name.ParseIn(r.Spec.DomainName, s.to.fqdn)
+		fqdn, err = name.ParseIn(r.Spec.DomainName, s.destination.fqdn)
 	}
 	typ, typErr := rdata.ParseType(r.Spec.Type)
-	return err != nil || typErr != nil || s.wanted[rrset{fqdn.String(), typ}]
+	return err != nil || typErr != nil || s.wantedRRsets[rrset{fqdn.String(), typ}]
 }

@@ -46,7 +46,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	short := filepath.Base(path)
 	view, guess := source.View, l.guessOrigin(path)
 	mark := l.fileDigest(text, source, guess)
-	if zone, err := l.findLoaded(ctx, mark); err != nil {
+	if zone, err := l.findZoneByDigest(ctx, mark); err != nil {
 		return Result{}, err
 	} else if zone != nil {
 		l.printf("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
@@ -64,7 +64,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		return Result{}, fmt.Errorf("the file is of zone %s, and its argument names %s; correct one of them", p.fqdn, source.Origin)
 	}
 	l.reportPlan(p)
-	result := Result{Refused: len(p.refused)}
+	result := Result{Refused: len(p.refusals)}
 	var zone *v1alpha1.Zone
 	one, err := l.putDroppingRefusedFields(p, func() (one Result, err error) {
 		zone, one, err = l.putZone(ctx, p)
@@ -110,7 +110,7 @@ func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) stri
 	return hex.EncodeToString(sum.Sum(nil))[:40] // of at most 63 characters in a label
 }
 
-func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
+func (l *Loader) findZoneByDigest(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
 	list, err := rrsets.Retry(ctx, func() (*v1alpha1.ZoneList, error) {
 		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx,
 			metav1.ListOptions{LabelSelector: labels.Set{LabelLoaded: mark}.String()})
@@ -249,7 +249,7 @@ func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {
 	key := zone.String() + " " + namespace
 	s := l.scopes[key]
 	if s == nil {
-		s = &scope{zone: zone, wanted: make(map[rrset]bool)}
+		s = &scope{zone: zone, wantedRRsets: make(map[rrset]bool)}
 		l.scopes[key] = s
 		l.scopeOrder = append(l.scopeOrder, s)
 	}

@@ -139,7 +139,7 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 }
 
 type zoneOfBindy struct {
-	was       *unstructured.Unstructured
+	object    *unstructured.Unstructured
 	fqdn      name.Name
 	spec      v1alpha1.ZoneSpec
 	selectors []labels.Selector
@@ -177,14 +177,14 @@ func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
 	for _, z := range zones.all {
 		if !z.refused {
 			c.addRules(z, zones)
-			c.addReplacement(z.was, "Zone", z.was.GetName(), &z.spec)
+			c.addReplacement(z.object, "Zone", z.object.GetName(), &z.spec)
 		}
 	}
 	c.converted, c.found = append(c.converted, records.converted...), append(c.found, records.found...)
 }
 
 func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfBindy) {
-	z := &zoneOfBindy{was: o, uses: make(map[string]map[string][]string), cuts: make(map[name.Name]bool)}
+	z := &zoneOfBindy{object: o, uses: make(map[string]map[string][]string), cuts: make(map[name.Name]bool)}
 	zones.all = append(zones.all, z)
 	refuse := func(reason, fix string) {
 		z.refused = true
@@ -201,7 +201,7 @@ func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfB
 	}
 	z.fqdn = fqdn
 	if older := zones.serving[fqdn]; older != nil {
-		refuse(fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one", id(older.was), fqdn),
+		refuse(fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one", id(older.object), fqdn),
 			"delete one of the two")
 		return
 	}
@@ -264,7 +264,7 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 		NegativeResponseCache: ptr.To(ptr.Deref(soa.NegativeTTL, bindyNegativeTTL)),
 		// Every name, and every type except those by number.
 		Delegations: []v1alpha1.DelegationRule{{
-			Namespace: z.was.GetNamespace(),
+			Namespace: z.object.GetNamespace(),
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
 		}},
 	}
@@ -324,7 +324,7 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 		c.refuse(o, reason, fix)
 		return
 	case z.refused:
-		c.refuse(o, fmt.Sprintf("its DNSZone %s is not imported", id(z.was)), "see the report of the DNSZone")
+		c.refuse(o, fmt.Sprintf("its DNSZone %s is not imported", id(z.object)), "see the report of the DNSZone")
 		return
 	}
 	fqdn, err := owner.In(z.fqdn)
@@ -332,9 +332,9 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 		c.refuse(o, fmt.Sprintf("spec.name: %v", err), fixFields)
 		return
 	}
-	namespace, zoneNamespace := o.GetNamespace(), z.was.GetNamespace()
+	namespace, zoneNamespace := o.GetNamespace(), z.object.GetNamespace()
 	if namespace != zoneNamespace && !isServedByBindy(o) {
-		c.refuse(o, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", id(z.was)),
+		c.refuse(o, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", id(z.object)),
 			"write the rule and the Record, if the owner of the zone wants them")
 		return
 	}
@@ -344,13 +344,13 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 			c.omit(o, fmt.Sprintf("zone %s takes NS of its child %s from the Zone of that (S6.3)", z.fqdn, fqdn), "")
 			return
 		}
-		c.refuse(o, fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, id(longest.was)),
+		c.refuse(o, fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, id(longest.object)),
 			"write it into that zone, and the address of a name server into its nameServers")
 		return
 	}
 	record := v1alpha1.RecordSpec{
 		DomainName: owner.String(),
-		ZoneRef:    &v1alpha1.ZoneReference{Name: z.was.GetName()},
+		ZoneRef:    &v1alpha1.ZoneReference{Name: z.object.GetName()},
 		Type:       kind.rrType,
 		TTL:        ptr.To(ptr.Deref(place.TTL, bindyRecordTTL)),
 	}
@@ -380,9 +380,9 @@ func isServedByBindy(o *unstructured.Unstructured) bool {
 	})
 }
 
-func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
+func (zones *zonesOfBindy) byName(namespace, object string) *zoneOfBindy {
 	for _, z := range zones.all {
-		if z.was.GetNamespace() == namespace && z.was.GetName() == object {
+		if z.object.GetNamespace() == namespace && z.object.GetName() == object {
 			return z
 		}
 	}
@@ -396,7 +396,7 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 	const importBoth = "import it in the same source, or name another one"
 	if ref := place.ZoneRef; ref.Name != "" {
 		namespace := cmp.Or(ref.Namespace, here)
-		return zones.named(namespace, ref.Name), fmt.Sprintf("spec.zoneRef: there is no DNSZone %s/%s", namespace, ref.Name), importBoth
+		return zones.byName(namespace, ref.Name), fmt.Sprintf("spec.zoneRef: there is no DNSZone %s/%s", namespace, ref.Name), importBoth
 	}
 	if place.Zone != "" {
 		// The zone's DNS name, or in older releases the object's.
@@ -404,14 +404,14 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 			z = zones.serving[fqdn]
 		}
 		if z == nil {
-			z = zones.named(here, place.Zone)
+			z = zones.byName(here, place.Zone)
 		}
 		return z, "spec.zone: there is no DNSZone with the name " + place.Zone, importBoth
 	}
 	var selected []*zoneOfBindy
 	selects := func(selector labels.Selector) bool { return selector.Matches(labels.Set(o.GetLabels())) }
 	for _, z := range zones.all {
-		if z.was.GetNamespace() == here && slices.ContainsFunc(z.selectors, selects) {
+		if z.object.GetNamespace() == here && slices.ContainsFunc(z.selectors, selects) {
 			selected = append(selected, z)
 		}
 	}
@@ -429,10 +429,10 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 	readStatus(o, &status)
 	var ids []string
 	for _, z := range selected {
-		if status.ZoneRef.Name == z.was.GetName() || absoluteHost(status.Zone) == z.fqdn.String() {
+		if status.ZoneRef.Name == z.object.GetName() || absoluteHost(status.Zone) == z.fqdn.String() {
 			return z, "", ""
 		}
-		ids = append(ids, id(z.was))
+		ids = append(ids, id(z.object))
 	}
 	return nil, fmt.Sprintf("DNSZones %s select it (spec.recordsFrom), and a Record is in one zone", strings.Join(ids, ", ")),
 		"write one object for each zone"
@@ -453,7 +453,7 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 
 // The own namespace's rule stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
-	own := z.was.GetNamespace()
+	own := z.object.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}
 	ruleOf := func(namespace string) *v1alpha1.DelegationRule {
 		if rules[namespace] == nil {
@@ -482,10 +482,10 @@ func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 		if !more || child.refused || zones.enclosing(parent) != z {
 			continue
 		}
-		namespace := child.was.GetNamespace()
+		namespace := child.object.GetNamespace()
 		if namespace != own && !z.cuts[child.fqdn] {
-			c.omit(child.was, fmt.Sprintf("no NS of DNSZone %s, which is of another namespace, delegates it, so it gets no rule there",
-				id(z.was)), "the owner of that zone adds a rule with zones, if the name is to be another namespace's")
+			c.omit(child.object, fmt.Sprintf("no NS of DNSZone %s, which is of another namespace, delegates it, so it gets no rule there",
+				id(z.object)), "the owner of that zone adds a rule with zones, if the name is to be another namespace's")
 			continue
 		}
 		if relative, below := child.fqdn.Rel(z.fqdn); below {

@@ -69,7 +69,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 	return a
 }
 
-func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening, overTCP bool,
+func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []admittingClass, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	if req.qtype == typeAXFR && !overTCP {
 		return reply(rcodeFormErr, "AXFR over UDP") // undefined (RFC 5936 §4.2)
@@ -102,7 +102,7 @@ func isMetaType(t uint16) bool {
 	return false
 }
 
-func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []opening, overTCP bool) answer {
+func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []admittingClass, overTCP bool) answer {
 	fail := func(rcode uint16, why string, fault error) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
@@ -123,14 +123,14 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []ope
 
 // findEnclosing returns the closest zone of open at or above the name (S2.1); for DS at an apex the parent zone, if
 // served (RFC 4035 §3.1.4.1).
-func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
+func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
-	for at, ok := q.known, true; ok; at, ok = at.Parent() {
+	for at, ok := q.zoneSuffix, true; ok; at, ok = at.Parent() {
 		zone, found := findZone(open, at)
 		if !found {
 			continue
 		}
-		if qtype == rdata.DS && q.beyond == 0 && at == q.known && own == nil {
+		if qtype == rdata.DS && q.extraLabels == 0 && at == q.zoneSuffix && own == nil {
 			own = zone
 			continue
 		}

@@ -28,10 +28,10 @@ type catalog struct {
 	class string
 	fqdn  name.Name
 	// pending has the new listing of each changed member; zero means removed.
-	due            map[name.Rel]listing
-	published      map[name.Rel]listing
-	serial, wanted serial.Serial
-	last           time.Time
+	pending              map[name.Rel]listing
+	published            map[name.Rel]listing
+	serial, targetSerial serial.Serial
+	publishedAt          time.Time
 }
 
 type listing struct {
@@ -47,7 +47,7 @@ func (l listing) ttl() content.TTL {
 }
 
 func newCatalog(class string, fqdn name.Name) *catalog {
-	return &catalog{class: class, fqdn: fqdn, due: map[name.Rel]listing{}, published: map[name.Rel]listing{}}
+	return &catalog{class: class, fqdn: fqdn, pending: map[name.Rel]listing{}, published: map[name.Rel]listing{}}
 }
 
 const catalogUID = "catalog of class " // uids contain no blanks
@@ -66,13 +66,13 @@ func memberRow(uid string, zone name.Name) name.Rel {
 
 func (c *catalog) addMember(uid string, of listing) {
 	if c != nil {
-		c.due[memberRow(uid, of.zone)] = of
+		c.pending[memberRow(uid, of.zone)] = of
 	}
 }
 
 func (c *catalog) removeMember(uid string, zone name.Name) {
 	if c != nil {
-		c.due[memberRow(uid, zone)] = listing{}
+		c.pending[memberRow(uid, zone)] = listing{}
 	}
 }
 
@@ -100,20 +100,20 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	for _, set := range sets {
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
-	c.serial, c.wanted = at, at
+	c.serial, c.targetSerial = at, at
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
-	if c == nil || len(c.due) == 0 {
+	if c == nil || len(c.pending) == 0 {
 		return 0, false
 	}
-	return max(0, c.last.Add(catalogInterval).Sub(now)), true
+	return max(0, c.publishedAt.Add(catalogInterval).Sub(now)), true
 }
 
 func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) {
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
-	for row, after := range c.due {
+	for row, after := range c.pending {
 		before, listed := c.published[row]
 		if before == after {
 			continue
@@ -138,7 +138,7 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 			step.Removed = append(step.Removed, memberPointer(row, before.zone))
 		}
 	}
-	clear(c.due)
+	clear(c.pending)
 	if len(step.TTLs) == 0 {
 		return step, false, nil
 	}
@@ -147,10 +147,10 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 	slices.SortFunc(step.TTLs, func(a, b content.TTLChange) int {
 		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Type, b.Type))
 	})
-	if !c.wanted.Ahead(c.serial) {
-		return step, true, fmt.Errorf("serial %d is not ahead of %d", c.wanted, c.serial)
+	if !c.targetSerial.Ahead(c.serial) {
+		return step, true, fmt.Errorf("serial %d is not ahead of %d", c.targetSerial, c.serial)
 	}
-	c.serial = c.wanted
+	c.serial = c.targetSerial
 	step.Serial = c.serial
 	removed, added := step.Elements()
 	state, err := from.State().Update(removed, added)

@@ -58,20 +58,20 @@ type Membership struct {
 
 // Class is a group of zones with their peers.
 type Class struct {
-	all    *classes
+	parent *classes
 	name   string
 	tenant string
-	by     openingBy // guarded by classes.changing
+	peers  peerIndex // guarded by classes.changing
 	// views is set for the nameless class and update keys, which have no members.
 	views []string
 
-	mu      sync.RWMutex
-	access  rules
-	notify  []Target
-	members map[string]name.Name // by uid
-	byName  map[name.Name]string
-	now     Membership
-	catalog *catalog
+	mu         sync.RWMutex
+	access     rules
+	notify     []Target
+	members    map[string]name.Name // by uid
+	byName     map[name.Name]string
+	membership Membership
+	catalog    *catalog
 }
 
 func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
@@ -91,9 +91,9 @@ func (c *Class) Update(config ClassConfig) error {
 }
 
 func (c *Class) configureClass(config ClassConfig, isNew bool) error {
-	s := c.all
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	s := c.parent
+	s.registryMu.Lock()
+	defer s.registryMu.Unlock()
 	fail := func(err error) error { return fmt.Errorf("primary: class %q: %w", c.name, err) }
 	before := s.registry.Load()
 	at, found := slices.BinarySearchFunc(before.classes, c, compareNames)
@@ -117,43 +117,43 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	if _, taken := c.byName[config.Catalog]; taken {
 		return fail(fmt.Errorf("membership: Catalog: a zone of the class is named %s; give the catalog another name", config.Catalog))
 	}
-	if c.now.Serial == 0 && !config.Catalog.IsZero() {
+	if c.membership.Serial == 0 && !config.Catalog.IsZero() {
 		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))
 	}
 	classes := before.classes
 	if isNew {
 		classes = slices.Insert(slices.Clone(classes), at, c)
 	}
-	had := c.by
-	c.by = newOpeningBy(keys, rules)
+	had := c.peers
+	c.peers = newPeerIndex(keys, rules)
 	after, err := newRegistry(classes, before.updaters)
 	if err != nil {
-		c.by = had
+		c.peers = had
 		return fail(err)
 	}
 	c.access, c.notify = rules, targets
 	c.replaceCatalog(config.Catalog)
 	s.registry.Store(after)
-	s.changes.note(classUID{class: c}, false)
+	s.changes.add(classUID{class: c}, false)
 	return nil
 }
 
 // A zero name ends the catalog. c.mu is held.
 func (c *Class) replaceCatalog(fqdn name.Name) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
-		c.all.catalogs.Remove(c.catalog.uid())
+		c.parent.catalogs.Remove(c.catalog.uid())
 		c.catalog = nil
 	}
 	if c.catalog == nil && !fqdn.IsZero() {
 		c.catalog = newCatalog(c.name, fqdn)
-		c.all.catalogs.Put(c.catalog.makeSnapshot(c.members, c.now.Unconfirmed, c.now.Serial), true)
+		c.parent.catalogs.Put(c.catalog.makeSnapshot(c.members, c.membership.Unconfirmed, c.membership.Serial), true)
 	}
 }
 
 func (c *Class) Close() {
-	s := c.all
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	s := c.parent
+	s.registryMu.Lock()
+	defer s.registryMu.Unlock()
 	before := s.registry.Load()
 	at := slices.Index(before.classes, c)
 	if at < 0 {
@@ -168,11 +168,11 @@ func (c *Class) Close() {
 	c.access, c.notify = nil, nil
 	clear(c.members)
 	clear(c.byName)
-	s.changes.note(classUID{class: c}, false)
+	s.changes.add(classUID{class: c}, false)
 }
 
 // SetMembers replaces the members, and announces changes. The catalog follows within catalogInterval.
-func (c *Class) Set(to Membership) {
+func (c *Class) SetMembers(to Membership) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var catalog name.Name
@@ -183,37 +183,37 @@ func (c *Class) Set(to Membership) {
 	for uid, zone := range c.members {
 		if members[uid] != zone {
 			c.catalog.removeMember(uid, zone)
-			c.all.changes.note(classUID{uid: uid}, false)
+			c.parent.changes.add(classUID{uid: uid}, false)
 		}
 	}
 	for uid, zone := range members {
-		if c.members[uid] != zone || c.now.Unconfirmed[uid] != to.Unconfirmed[uid] {
+		if c.members[uid] != zone || c.membership.Unconfirmed[uid] != to.Unconfirmed[uid] {
 			c.catalog.addMember(uid, listing{zone, to.Unconfirmed[uid]})
 		}
 		if c.members[uid] != zone {
-			c.all.changes.note(classUID{uid: uid}, false)
+			c.parent.changes.add(classUID{uid: uid}, false)
 		}
 	}
-	for uid := range c.now.Paused {
+	for uid := range c.membership.Paused {
 		if !to.Paused[uid] {
-			c.all.changes.note(classUID{uid: uid}, false) // secondaries have missed changes
+			c.parent.changes.add(classUID{uid: uid}, false) // secondaries have missed changes
 		}
 	}
 	for uid := range members {
-		if c.now.Signed[uid] != to.Signed[uid] || c.now.Signing[uid] != to.Signing[uid] {
-			c.all.changes.note(classUID{uid: uid}, false) // the targets change
+		if c.membership.Signed[uid] != to.Signed[uid] || c.membership.Signing[uid] != to.Signing[uid] {
+			c.parent.changes.add(classUID{uid: uid}, false) // the targets change
 		}
 	}
-	c.members, c.byName, c.now = members, byName, to
+	c.members, c.byName, c.membership = members, byName, to
 	if c.catalog != nil {
-		c.catalog.wanted = to.Serial
+		c.catalog.targetSerial = to.Serial
 	}
-	wake(c.all.changes.catalogs)
+	wake(c.parent.changes.wakeCatalogs)
 }
 
 // Announce repeats a zone's NOTIFYs, and the catalog's: a target without the zone may have missed it.
 func (c *Class) Announce(uid string) {
-	c.all.changes.note(classUID{c, uid}, true)
+	c.parent.changes.add(classUID{c, uid}, true)
 	c.AnnounceCatalog()
 }
 
@@ -221,7 +221,7 @@ func (c *Class) AnnounceCatalog() {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.catalog != nil {
-		c.all.changes.note(classUID{c, c.catalog.uid()}, true)
+		c.parent.changes.add(classUID{c, c.catalog.uid()}, true)
 	}
 }
 
@@ -242,7 +242,7 @@ func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) 
 		return nil, false
 	}
 	for _, view := range c.views {
-		if s, ok := c.all.zones.Find(view, fqdn); ok {
+		if s, ok := c.parent.zones.Find(view, fqdn); ok {
 			return s, true
 		}
 	}
@@ -251,14 +251,14 @@ func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) 
 	if c.catalog != nil && c.catalog.fqdn == fqdn {
 		uid = c.catalog.uid()
 		c.mu.RUnlock()
-		return c.all.catalogs.Settled(uid)
+		return c.parent.catalogs.Settled(uid)
 	}
-	hidden := c.now.Paused[uid] || c.now.Signed[uid] && !signs
+	hidden := c.membership.Paused[uid] || c.membership.Signed[uid] && !signs
 	c.mu.RUnlock()
 	if !ok || hidden {
 		return nil, false
 	}
-	s, ok := c.all.zones.Settled(uid)
+	s, ok := c.parent.zones.Settled(uid)
 	if !ok || s.FQDN() != fqdn {
 		return nil, false
 	}
@@ -277,7 +277,7 @@ func (c *Class) nameOf(uid string) name.Name {
 	if len(c.views) == 0 {
 		return name.Name{}
 	}
-	if s, ok := c.all.zones.Settled(uid); ok {
+	if s, ok := c.parent.zones.Settled(uid); ok {
 		return s.FQDN()
 	}
 	return name.Name{}
@@ -309,7 +309,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	uid := c.byName[fqdn]
-	signed, signing := c.now.Signed[uid], c.now.Signing[uid]
+	signed, signing := c.membership.Signed[uid], c.membership.Signing[uid]
 	catalog := c.catalog != nil && c.catalog.fqdn == fqdn
 	return slices.DeleteFunc(slices.Clone(c.notify), func(target Target) bool {
 		if catalog {
@@ -327,25 +327,25 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 	if !due || wait > 0 {
 		return wait
 	}
-	set := c.all.catalogs
+	set := c.parent.catalogs
 	from, ok := set.Settled(c.catalog.uid())
 	if !ok {
 		return 0
 	}
 	step, changed, err := c.catalog.makeStep(from)
 	if changed {
-		c.catalog.last = now
+		c.catalog.publishedAt = now
 	}
 	if err == nil && changed {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
 		// Secondaries delete zones missing in the catalog, so rebuild it from the known members.
-		c.all.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
+		c.parent.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)
-		c.catalog.last = now
-		set.Put(c.catalog.makeSnapshot(c.members, c.now.Unconfirmed, c.now.Serial), true)
+		c.catalog.publishedAt = now
+		set.Put(c.catalog.makeSnapshot(c.members, c.membership.Unconfirmed, c.membership.Serial), true)
 	}
 	return 0
 }

@@ -111,7 +111,7 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	p, red, blue, key, _ := twoClasses(t)
 	org := Member{"org", name.MustParse("example.org.")}
-	red.Set(Membership{Members: []Member{org, {"other", org.Zone}, {"third", name.MustParse("red.catalog.example.")}}, Serial: 1001})
+	red.SetMembers(Membership{Members: []Member{org, {"other", org.Zone}, {"third", name.MustParse("red.catalog.example.")}}, Serial: 1001})
 	if zone := red.nameOf("org"); zone != org.Zone {
 		t.Errorf("the name is that of %v", zone)
 	}
@@ -121,7 +121,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 		}
 	}
 	// The former holder leaves the name to the next.
-	red.Set(Membership{Members: []Member{{"other", org.Zone}}, Serial: 1002})
+	red.SetMembers(Membership{Members: []Member{{"other", org.Zone}}, Serial: 1002})
 	if zone := red.nameOf("other"); zone != org.Zone {
 		t.Errorf("the next: %v", zone)
 	}
@@ -212,7 +212,7 @@ func TestCatalog_marksUnconfirmedMembersByTTL(t *testing.T) {
 	set := func(at serial.Serial, want uint32, unconfirmed map[string]bool) {
 		t.Helper()
 		now = now.Add(time.Second)
-		red.Set(Membership{Members: []Member{org, com}, Serial: at, Unconfirmed: unconfirmed})
+		red.SetMembers(Membership{Members: []Member{org, com}, Serial: at, Unconfirmed: unconfirmed})
 		red.publishCatalog(now)
 		for owner, ttl := range ttls() {
 			expected := begun[owner]
@@ -264,7 +264,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	}
 	// Created again, and renamed.
 	again, renamed := Member{"org-2", name.MustParse("example.org.")}, Member{"com", name.MustParse("renamed.example.")}
-	red.Set(Membership{Members: []Member{again, renamed}, Serial: 1010})
+	red.SetMembers(Membership{Members: []Member{again, renamed}, Serial: 1010})
 	if wait := red.publishCatalog(now); wait != 0 {
 		t.Errorf("waits %s though nothing was published before", wait)
 	}
@@ -276,8 +276,8 @@ func TestCatalog_listsTheClass(t *testing.T) {
 		t.Errorf("from serial %d to %d", begun, after)
 	}
 	// Two quick changes are published together.
-	red.Set(Membership{Members: []Member{renamed}, Serial: 1011})
-	red.Set(Membership{Serial: 1012})
+	red.SetMembers(Membership{Members: []Member{renamed}, Serial: 1011})
+	red.SetMembers(Membership{Serial: 1012})
 	if wait := red.publishCatalog(now.Add(catalogInterval / 5)); wait != catalogInterval*4/5 {
 		t.Errorf("waits %s", wait)
 	}
@@ -287,8 +287,8 @@ func TestCatalog_listsTheClass(t *testing.T) {
 		t.Errorf("%d at %d", len(members), at)
 	}
 	// A change reverted before publication changes nothing.
-	red.Set(Membership{Members: []Member{{"brief", name.MustParse("brief.example.")}}, Serial: 1013})
-	red.Set(Membership{Serial: 1014})
+	red.SetMembers(Membership{Members: []Member{{"brief", name.MustParse("brief.example.")}}, Serial: 1013})
+	red.SetMembers(Membership{Serial: 1014})
 	red.publishCatalog(now.Add(5 * time.Second))
 	if same, _ := catalogOf(t, p, red); same != at {
 		t.Errorf("serial %d for nothing", same)
@@ -298,7 +298,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 		t.Errorf("IXFR from the first serial: %+v, %v", d, err)
 	}
 	// A restored store publishes its content, under its own serial.
-	red.Set(Membership{Members: []Member{renamed}, Serial: 900})
+	red.SetMembers(Membership{Members: []Member{renamed}, Serial: 900})
 	red.publishCatalog(now.Add(10 * time.Second))
 	if at, members := catalogOf(t, p, red); len(members) != 1 || at != 900 {
 		t.Errorf("%d at %d", len(members), at)
@@ -316,7 +316,7 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 		t.Cleanup(func() { p.Close() })
 		class := must.Get(p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example.")}, memberships[0]))(t)
 		for i, to := range memberships[1:] {
-			class.Set(to)
+			class.SetMembers(to)
 			class.publishCatalog(time.Unix(1800000000+int64(i), 0))
 		}
 		return p, class
@@ -345,12 +345,12 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 		wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), key, time.Now())
 		return unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
 	}
-	red.Set(Membership{Members: members, Serial: 1001, Paused: map[string]bool{"org": true}})
+	red.SetMembers(Membership{Members: members, Serial: 1001, Paused: map[string]bool{"org": true}})
 	red.publishCatalog(time.Now())
 	if _, listed := catalogOf(t, p, red); len(listed) != 2 || rcode() != mdns.RcodeRefused {
 		t.Errorf("%v, rcode %d", listed, rcode())
 	}
-	red.Set(Membership{Members: members, Serial: 1002})
+	red.SetMembers(Membership{Members: members, Serial: 1002})
 	if rcode() != mdns.RcodeSuccess {
 		t.Errorf("rcode %d after the pause", rcode())
 	}
@@ -377,7 +377,7 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 		{map[string]bool{"org": true}, [2]int{mdns.RcodeRefused, mdns.RcodeSuccess}},
 		{map[string]bool{}, [2]int{mdns.RcodeSuccess, mdns.RcodeSuccess}},
 	} {
-		red.Set(Membership{Members: members, Serial: 1001, Signed: step.signed})
+		red.SetMembers(Membership{Members: members, Serial: 1001, Signed: step.signed})
 		if got := rcodes("example.org."); got != step.want {
 			t.Errorf("signed %v: follower and signer get %d, want %d", step.signed, got, step.want)
 		}
@@ -436,7 +436,7 @@ func TestClass_notifiesItsOwnTargets(t *testing.T) {
 	}
 	received(red, "catalog.example.")
 	received(blue, "example.net.20")
-	class.Set(Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 2})
+	class.SetMembers(Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 2})
 	received(red, "catalog.example.", "example.org.10")
 	set.Put(makeSnapshot(t, "org", "", "example.org.", 11), true)
 	set.Put(makeSnapshot(t, "net", "", "example.net.", 21), true)

@@ -28,25 +28,25 @@ import (
 type classes struct {
 	zones    Zones
 	catalogs *zoneview.Set
-	changes  *changes
+	changes  *changeQueue
 	traces   trace.TracerProvider // may be nil
 	log      klog.Logger
 
-	registry atomic.Pointer[registry]
-	changing sync.Mutex // guards the replacement of registry
+	registry   atomic.Pointer[registry]
+	registryMu sync.Mutex // guards the replacement of registry
 }
 
 // peerIndex finds the classes that may admit a source, without their rules.
-type openingBy struct {
+type peerIndex struct {
 	keys tsig.Keyring
 	// byAddress is true if a rule names source prefixes, anyAddress if a rule admits a key from every source.
-	address, anyAddress bool
+	byAddress, anyAddress bool
 }
 
-func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
-	by := openingBy{keys: keys}
+func newPeerIndex(keys tsig.Keyring, rules []Rule) peerIndex {
+	by := peerIndex{keys: keys}
 	for _, rule := range rules {
-		by.address = by.address || len(rule.Prefixes) > 0
+		by.byAddress = by.byAddress || len(rule.Prefixes) > 0
 		by.anyAddress = by.anyAddress || len(rule.Prefixes) == 0
 	}
 	return by
@@ -63,9 +63,9 @@ type registry struct {
 }
 
 func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
-	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), traces: config.Traces,
+	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChangeQueue(), traces: config.Traces,
 		log: log}
-	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
+	nameless := &Class{parent: s, views: config.Views, access: config.Allow, notify: config.Notify, peers: newPeerIndex(keys, config.Allow)}
 	first, _ := newRegistry([]*Class{nameless}, nil) // one class has no conflicts
 	s.registry.Store(first)
 	return s
@@ -75,7 +75,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	if c.Name == "" {
 		return nil, errors.New("primary: class: Name: required")
 	}
-	class := &Class{all: s, name: c.Name, tenant: c.Tenant, now: of}
+	class := &Class{parent: s, name: c.Name, tenant: c.Tenant, membership: of}
 	class.members, class.byName = nameMembers(of.Members, c.Catalog)
 	return class, class.configureClass(c, true)
 }
@@ -84,9 +84,9 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
 	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
-		by := &c.by
+		by := &c.peers
 		after.anyAddress = after.anyAddress || by.anyAddress
-		if by.address {
+		if by.byAddress {
 			after.byAddress = append(after.byAddress, c)
 		}
 		for keyName, k := range by.keys {
@@ -107,16 +107,16 @@ func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, err
 }
 
 // admittingClass admits a message. signs is true for a peer that signs zones.
-type opening struct {
+type admittingClass struct {
 	*Class
 	signs bool
 }
 
-func (r *registry) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
-	var open []opening
+func (r *registry) classesFor(from netip.Addr, key *tsig.SigningKey) []admittingClass {
+	var open []admittingClass
 	for _, c := range r.candidatesFor(key) {
 		if allowed, signs := c.allows(from, key); allowed {
-			open = append(open, opening{c, signs})
+			open = append(open, admittingClass{c, signs})
 		}
 	}
 	return open
@@ -133,8 +133,8 @@ func (r *registry) candidatesFor(key *tsig.SigningKey) []*Class {
 
 func compareNames(a, b *Class) int { return cmp.Compare(a.name, b.name) }
 
-func tenantOf(open []opening) string {
-	if slices.ContainsFunc(open, func(class opening) bool { return class.tenant == "" }) {
+func tenantOf(open []admittingClass) string {
+	if slices.ContainsFunc(open, func(class admittingClass) bool { return class.tenant == "" }) {
 		return ""
 	}
 	return open[0].tenant
@@ -201,7 +201,7 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 			timer = time.After(wait)
 		}
 		select {
-		case <-s.changes.catalogs:
+		case <-s.changes.wakeCatalogs:
 		case <-timer:
 		case <-ctx.Done():
 			return
@@ -210,12 +210,12 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 }
 
 // changeQueue has the zones to announce: a nil class means every class, the uid "" every zone.
-type changes struct {
+type changeQueue struct {
 	mu sync.Mutex
 	// True repeats a confirmed NOTIFY.
-	noted    map[classUID]bool
-	wake     chan struct{}
-	catalogs chan struct{}
+	pending      map[classUID]bool
+	wakeNotifier chan struct{}
+	wakeCatalogs chan struct{}
 }
 
 type classUID struct {
@@ -223,22 +223,22 @@ type classUID struct {
 	uid   string
 }
 
-func newChanges() *changes {
-	return &changes{noted: map[classUID]bool{}, wake: make(chan struct{}, 1), catalogs: make(chan struct{}, 1)}
+func newChangeQueue() *changeQueue {
+	return &changeQueue{pending: map[classUID]bool{}, wakeNotifier: make(chan struct{}, 1), wakeCatalogs: make(chan struct{}, 1)}
 }
 
-func (s *changes) note(at classUID, again bool) {
+func (s *changeQueue) add(at classUID, again bool) {
 	s.mu.Lock()
-	s.noted[at] = s.noted[at] || again
+	s.pending[at] = s.pending[at] || again
 	s.mu.Unlock()
-	wake(s.wake)
+	wake(s.wakeNotifier)
 }
 
-func (s *changes) takeNoted() map[classUID]bool {
+func (s *changeQueue) takePending() map[classUID]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	noted := s.noted
-	s.noted = map[classUID]bool{}
+	noted := s.pending
+	s.pending = map[classUID]bool{}
 	return noted
 }
 
@@ -254,12 +254,12 @@ type updater struct {
 	signing *tsig.SigningKey
 	advised atomic.Int64 // unix seconds
 	// classes has one class, with the zones of the key's view.
-	open []opening
+	classes []admittingClass
 }
 
 func (s *classes) setUpdaters(keys []*updates.Key) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	s.registryMu.Lock()
+	defer s.registryMu.Unlock()
 	updaters := map[string]*updater{}
 	for _, key := range keys {
 		signing, err := tsig.NewSigningKey(key.Key)
@@ -267,7 +267,7 @@ func (s *classes) setUpdaters(keys []*updates.Key) error {
 			return fmt.Errorf("update key %s: %w", key.ID, err)
 		}
 		updaters[key.Name] = &updater{Key: key, signing: signing,
-			open: []opening{{Class: &Class{all: s, tenant: key.Tenant, views: []string{key.View}}}}}
+			classes: []admittingClass{{Class: &Class{parent: s, tenant: key.Tenant, views: []string{key.View}}}}}
 	}
 	after, err := newRegistry(s.registry.Load().classes, updaters)
 	if err != nil {

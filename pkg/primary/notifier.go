@@ -26,28 +26,28 @@ const (
 )
 
 type notifier struct {
-	config   *Config
-	classes  *classes
-	served   netip.Addr
-	counters *counters
-	log      klog.Logger
-	done     sync.WaitGroup
+	config     *Config
+	classes    *classes
+	listenAddr netip.Addr
+	counters   *counters
+	log        klog.Logger
+	done       sync.WaitGroup
 
 	// Only runNotifier uses announcements and names.
-	announced map[servedName]map[Target]announcement
-	names     map[classUID]name.Name
+	announcements map[servedName]map[Target]announcement
+	names         map[classUID]name.Name
 
 	mu      sync.Mutex
-	limits  map[limited]chan struct{}
+	limits  map[limitGroup]chan struct{}
 	pending map[pendingKey]*pendingNotify
 	down    map[Target]bool
 }
 
 func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, served netip.AddrPort) *notifier {
 	return &notifier{
-		config: c, classes: of, served: served.Addr(), counters: counters, log: log,
-		announced: map[servedName]map[Target]announcement{}, names: map[classUID]name.Name{},
-		limits: map[limited]chan struct{}{}, pending: map[pendingKey]*pendingNotify{}, down: map[Target]bool{},
+		config: c, classes: of, listenAddr: served.Addr(), counters: counters, log: log,
+		announcements: map[servedName]map[Target]announcement{}, names: map[classUID]name.Name{},
+		limits: map[limitGroup]chan struct{}{}, pending: map[pendingKey]*pendingNotify{}, down: map[Target]bool{},
 	}
 }
 
@@ -68,14 +68,14 @@ type pendingKey struct {
 }
 
 // limitGroup has NOTIFYs with a common limit. A catalog must not wait behind its zones.
-type limited struct {
+type limitGroup struct {
 	Target
 	catalog bool
 }
 
 type pendingNotify struct {
-	wanted *notification // the newest, nil when done
-	wake   chan struct{}
+	notification *notification // the newest, nil when done
+	wake         chan struct{}
 }
 
 // runNotifier first announces every zone: a secondary may have missed changes.
@@ -101,7 +101,7 @@ func (n *notifier) runNotifier(ctx context.Context) {
 			n.announceInClasses(ctx, e.Zone.UID)
 		case e := <-catalogs:
 			n.announceInClasses(ctx, e.Zone.UID)
-		case <-n.classes.changes.wake:
+		case <-n.classes.changes.wakeNotifier:
 			n.announceChanges(ctx)
 		case <-ctx.Done():
 			return
@@ -110,7 +110,7 @@ func (n *notifier) runNotifier(ctx context.Context) {
 }
 
 func (n *notifier) announceChanges(ctx context.Context) {
-	for at, again := range n.classes.changes.takeNoted() {
+	for at, again := range n.classes.changes.takePending() {
 		switch {
 		case at.class == nil:
 			n.announceInClasses(ctx, at.uid)
@@ -118,7 +118,7 @@ func (n *notifier) announceChanges(ctx context.Context) {
 			n.announceClass(ctx, at.class)
 		default:
 			if again {
-				clear(n.announced[servedName{at.class, n.names[at]}])
+				clear(n.announcements[servedName{at.class, n.names[at]}])
 			}
 			n.announceInClass(ctx, at.class, at.uid)
 		}
@@ -177,30 +177,30 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	is := announcement{uid: s.Zone().UID, serial: s.Serial()}
 	w := &notification{fqdn: at.fqdn, serial: s.Serial()}
 	w.soa, _ = s.PackedSOA()
-	if n.announced[at] == nil {
-		n.announced[at] = map[Target]announcement{}
+	if n.announcements[at] == nil {
+		n.announcements[at] = map[Target]announcement{}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, target := range targets {
-		before := n.announced[at][target]
+		before := n.announcements[at][target]
 		if before == is {
 			continue
 		}
-		n.announced[at][target] = is
+		n.announcements[at][target] = is
 		k := pendingKey{at, target}
 		w := n.withTraces(w, s, before, k)
 		if h := n.pending[k]; h != nil {
-			h.wanted = w
+			h.notification = w
 			wake(h.wake)
 			continue
 		}
-		in := limited{target, at.class.isCatalog(at.fqdn)}
+		in := limitGroup{target, at.class.isCatalog(at.fqdn)}
 		if n.limits[in] == nil {
 			n.limits[in] = make(chan struct{}, notifiesPerTarget)
 		}
 		limit := n.limits[in]
-		h := &pendingNotify{wanted: w, wake: make(chan struct{}, 1)}
+		h := &pendingNotify{notification: w, wake: make(chan struct{}, 1)}
 		n.pending[k] = h
 		n.done.Go(func() { n.sendPending(ctx, k, h, limit) })
 	}
@@ -212,8 +212,8 @@ func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before anno
 		before.serial = 0
 	}
 	since := n.classes.tracesOf(s, before.serial)
-	if h := n.pending[k]; h != nil && h.wanted != nil && len(h.wanted.traces) > 0 {
-		since = append(slices.Clone(h.wanted.traces), since...)
+	if h := n.pending[k]; h != nil && h.notification != nil && len(h.notification.traces) > 0 {
+		since = append(slices.Clone(h.notification.traces), since...)
 	}
 	if len(since) == 0 {
 		return w
@@ -224,19 +224,19 @@ func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before anno
 }
 
 func (n *notifier) forgetTargets(at servedName, keep []Target) {
-	for target := range n.announced[at] {
+	for target := range n.announcements[at] {
 		if slices.Contains(keep, target) {
 			continue
 		}
-		delete(n.announced[at], target)
+		delete(n.announcements[at], target)
 		n.mu.Lock()
 		if h := n.pending[pendingKey{at, target}]; h != nil {
-			h.wanted = nil
+			h.notification = nil
 		}
 		n.mu.Unlock()
 	}
-	if len(n.announced[at]) == 0 {
-		delete(n.announced, at)
+	if len(n.announcements[at]) == 0 {
+		delete(n.announcements, at)
 	}
 }
 
@@ -249,7 +249,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	span := traces.None
 	defer func() { span.End() }()
 	for {
-		w := n.nextWanted(k, h)
+		w := n.nextNotification(k, h)
 		if w == nil {
 			return
 		}
@@ -293,24 +293,24 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	}
 }
 
-func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
+func (n *notifier) nextNotification(k pendingKey, h *pendingNotify) *notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	select {
 	case <-h.wake:
 	default:
 	}
-	if h.wanted == nil {
+	if h.notification == nil {
 		delete(n.pending, k)
 	}
-	return h.wanted
+	return h.notification
 }
 
 func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify, w *notification, attempts int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if h.wanted == w {
-		h.wanted = nil
+	if h.notification == w {
+		h.notification = nil
 	}
 	changed := n.down[target] != (err != nil) // an unreachable target must not fill the log
 	n.down[target] = err != nil
@@ -333,7 +333,7 @@ func (n *notifier) sendNotify(ctx context.Context, target Target, w *notificatio
 	key := n.classes.registry.Load().keys[target.Key]
 	err := fmt.Errorf("the key %q is no longer configured", target.Key)
 	if key != nil || target.Key == "" {
-		err = w.sendTo(ctx, n.config, n.served, target, key)
+		err = w.sendTo(ctx, n.config, n.listenAddr, target, key)
 	}
 	switch {
 	case err == nil:

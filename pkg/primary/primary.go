@@ -55,7 +55,7 @@ func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 // SetUpdateKeys replaces the update keys, whose names must differ. The first call sleeps up to a second: a message
 // signed in the second of startup may be a replay.
 func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
-	time.Sleep(min(time.Second, p.tcp.updates.Opens().Sub(p.config.Clock())))
+	time.Sleep(min(time.Second, p.tcp.updates.AcceptsFrom().Sub(p.config.Clock())))
 	return p.classes.setUpdaters(keys)
 }
 
@@ -113,7 +113,7 @@ func (p *Primary) Run(ctx context.Context) error {
 	p.Close()
 	p.tcp.wakeConns()
 	listeners.Wait()
-	p.tcp.entered.Wait()
+	p.tcp.updateWorkers.Wait()
 	ended := make(chan struct{})
 	go func() { conns.Wait(); close(ended) }()
 	timer := time.NewTimer(p.config.StopTimeout)

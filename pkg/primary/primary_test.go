@@ -295,7 +295,7 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 		if place == nil {
 			break
 		}
-		place.GiveBack()
+		place.Release()
 		if time.Now().After(deadline) {
 			t.Fatal("the transfer does not begin")
 		}
@@ -319,7 +319,7 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	if m := receiveMessage(t, conn); m.Rcode != mdns.RcodeServerFailure {
 		t.Error(m)
 	}
-	place.GiveBack()
+	place.Release()
 	sendMessage(t, conn, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
 	if m := receiveMessage(t, conn); m.Rcode != mdns.RcodeSuccess {
 		t.Error(m)

@@ -124,7 +124,7 @@ func readMessage(msg []byte) (request, reading) {
 			if !ok || r.signature != nil { // TSIG must be last (RFC 8945 §5.1)
 				return r, malformed
 			}
-			if !r.takeRecord(msg, rr, section) {
+			if !r.parseRecord(msg, rr, section) {
 				return r, malformed
 			}
 			off = next
@@ -137,16 +137,16 @@ func readMessage(msg []byte) (request, reading) {
 }
 
 type record struct {
-	at, dataAt, dataEnd int
-	rtype, class        uint16
-	ttl                 uint32
+	offset, dataAt, dataEnd int
+	rtype, class            uint16
+	ttl                     uint32
 }
 
 // parseRecord reads OPT, TSIG and SOA; false if malformed.
-func (r *request) takeRecord(msg []byte, rr record, section int) bool {
+func (r *request) parseRecord(msg []byte, rr record, section int) bool {
 	switch {
 	case rr.rtype == typeOPT:
-		if section != sectionAdditional || r.hasOPT || msg[rr.at] != 0 {
+		if section != sectionAdditional || r.hasOPT || msg[rr.offset] != 0 {
 			return false
 		}
 		r.hasOPT = true
@@ -177,7 +177,7 @@ func (r *request) takeRecord(msg []byte, rr record, section int) bool {
 }
 
 func readSignature(msg []byte, rr record) *tsig.Signature {
-	key, _, err := mdns.UnpackDomainName(msg, rr.at)
+	key, _, err := mdns.UnpackDomainName(msg, rr.offset)
 	if err != nil {
 		return nil
 	}
@@ -185,7 +185,7 @@ func readSignature(msg []byte, rr record) *tsig.Signature {
 	if err != nil || rr.dataEnd-off < 10 {
 		return nil
 	}
-	s := &tsig.Signature{At: rr.at, Key: mdns.CanonicalName(key), Algorithm: mdns.CanonicalName(algorithm)}
+	s := &tsig.Signature{Offset: rr.offset, Key: mdns.CanonicalName(key), Algorithm: mdns.CanonicalName(algorithm)}
 	s.Time = uint64(binary.BigEndian.Uint16(msg[off:]))<<32 | uint64(binary.BigEndian.Uint32(msg[off+2:]))
 	s.Fudge = binary.BigEndian.Uint16(msg[off+6:])
 	macLen := int(binary.BigEndian.Uint16(msg[off+8:]))
@@ -202,7 +202,7 @@ func readSignature(msg []byte, rr record) *tsig.Signature {
 	if rr.dataEnd-off != otherLen {
 		return nil
 	}
-	s.Other = msg[off:rr.dataEnd]
+	s.OtherData = msg[off:rr.dataEnd]
 	return s
 }
 
@@ -212,7 +212,7 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 		return rr, 0, false
 	}
 	rr = record{
-		at:     off,
+		offset: off,
 		rtype:  binary.BigEndian.Uint16(msg[end:]),
 		class:  binary.BigEndian.Uint16(msg[end+2:]),
 		ttl:    binary.BigEndian.Uint32(msg[end+4:]),

@@ -79,10 +79,10 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	s := q.signature
 	switch v.Err {
 	case tsig.BadTime:
-		p := tsig.Stamp{Time: s.Time, Fudge: s.Fudge, Err: v.Err, Other: make([]byte, 6)}
+		p := tsig.Stamp{Time: s.Time, Fudge: s.Fudge, Err: v.Err, OtherData: make([]byte, 6)}
 		now := uint64(r.clock().Unix())
-		for i := range p.Other {
-			p.Other[i] = byte(now >> (8 * (5 - i)))
+		for i := range p.OtherData {
+			p.OtherData[i] = byte(now >> (8 * (5 - i)))
 		}
 		b, _ = v.Key.Sign(b, s.MAC, p, false)
 	case tsig.BadTrunc:

@@ -19,18 +19,18 @@ import (
 const maxChain = 16
 
 // sectionRRset is an RRset of an answer, with the form of its owner.
-type owned struct {
+type sectionRRset struct {
 	content.Packed
 	// The owner is then a pointer to the question, in its spelling.
-	asked bool
+	ownerIsQname bool
 	// ownerWire is an owner in neither zone nor question, such as a CNAME's target that a wildcard answers.
-	at []byte
+	ownerWire []byte
 }
 
 type result struct {
 	rcode                         uint16
 	authoritative                 bool
-	answer, authority, additional []owned
+	answer, authority, additional []sectionRRset
 	// glue counts the additional RRsets that a referral requires (RFC 9471 §3).
 	glue int
 }
@@ -40,24 +40,24 @@ type qname struct {
 	wire []byte // as asked; a target in lower case
 	// zoneSuffix is the longest suffix that a zone can have. With extraLabels before it, a name does not exist: no
 	// Record can have such a label.
-	known  name.Name
-	beyond int
-	first  bool
+	zoneSuffix  name.Name
+	extraLabels int
+	isQuestion  bool
 }
 
 // readName returns false for a malformed name.
 func readName(wire []byte, first bool) (qname, bool) {
-	q := qname{wire: wire, first: first}
+	q := qname{wire: wire, isQuestion: first}
 	for at := 0; at < len(wire); at += 1 + int(wire[at]) {
 		text, _, err := mdns.UnpackDomainName(wire, at)
 		if err != nil {
 			return q, false
 		}
 		if n, err := name.Parse(text); err == nil {
-			q.known = n
+			q.zoneSuffix = n
 			return q, true
 		}
-		q.beyond++
+		q.extraLabels++
 	}
 	return q, false
 }
@@ -77,10 +77,10 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 }
 
 // resolveExact answers from RRsets at the name alone, and ignores CNAME, DNAME, delegation and wildcard.
-func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
+func resolveExact(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
-	rel, ok := q.known.Rel(zone.FQDN())
-	if !ok || q.beyond > 0 || len(zone.TypesAt(rel)) == 0 {
+	rel, ok := q.zoneSuffix.Rel(zone.FQDN())
+	if !ok || q.extraLabels > 0 || len(zone.TypesAt(rel)) == 0 {
 		s.rcode = rcodeNXDomain
 		return s.result, s.addNegativeSOA()
 	}
@@ -97,7 +97,7 @@ type resolution struct {
 
 // resolveAt adds the answer for a name, and returns the target of a CNAME or DNAME, else nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
-	rel, ok := q.known.Rel(s.zone.FQDN())
+	rel, ok := q.zoneSuffix.Rel(s.zone.FQDN())
 	if !ok {
 		return nil, nil // the chain leaves the zone
 	}
@@ -108,7 +108,7 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 	}
 	encloser := name.Apex
 	for i, owner := range slices.Backward(owners) {
-		here := i == 0 && q.beyond == 0
+		here := i == 0 && q.extraLabels == 0
 		if !owner.IsApex() && !s.zone.Exists(owner) {
 			return s.answerAbsent(q, encloser)
 		}
@@ -154,9 +154,9 @@ func wildcardOf(encloser name.Rel) (name.Rel, error) {
 
 func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, error) {
 	add := func(set content.Packed) {
-		o := owned{Packed: set, asked: q.first}
-		if wild && !q.first {
-			o.at = q.wire
+		o := sectionRRset{Packed: set, ownerIsQname: q.isQuestion}
+		if wild && !q.isQuestion {
+			o.ownerWire = q.wire
 		}
 		s.answer = append(s.answer, o)
 		s.authoritative = true
@@ -221,12 +221,12 @@ func (s *resolution) addNegativeSOA() error {
 		return err
 	}
 	soa.TTL = min(soa.TTL, s.zone.Header().NegativeResponseCache)
-	s.authority, s.authoritative = append(s.authority, owned{Packed: soa}), true
+	s.authority, s.authoritative = append(s.authority, sectionRRset{Packed: soa}), true
 	return nil
 }
 
 func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) {
-	s.answer, s.authoritative = append(s.answer, owned{Packed: dname}), true
+	s.answer, s.authoritative = append(s.answer, sectionRRset{Packed: dname}), true
 	owner, err := dname.Owner.In(s.zone.FQDN())
 	if err != nil {
 		return nil, err
@@ -237,9 +237,9 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 		s.rcode = rcodeYXDomain
 		return nil, nil
 	}
-	cname := owned{Packed: content.Packed{Type: rdata.CNAME, TTL: dname.TTL, Rdata: [][]byte{target}}, asked: q.first}
-	if !q.first {
-		cname.at = q.wire
+	cname := sectionRRset{Packed: content.Packed{Type: rdata.CNAME, TTL: dname.TTL, Rdata: [][]byte{target}}, ownerIsQname: q.isQuestion}
+	if !q.isQuestion {
+		cname.ownerWire = q.wire
 	}
 	s.answer = append(s.answer, cname)
 	if s.qtype == rdata.CNAME || s.qtype == typeANY {
@@ -255,14 +255,14 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 // referTo adds a delegation's NS, and addresses, glue first.
 func (s *resolution) referTo(servers content.Packed) error {
 	cut := servers.Owner
-	s.authority = append(s.authority, owned{Packed: servers})
-	var beside []owned
+	s.authority = append(s.authority, sectionRRset{Packed: servers})
+	var beside []sectionRRset
 	for _, wire := range servers.Rdata {
 		q, ok := readName(wire, false)
-		if !ok || q.beyond > 0 {
+		if !ok || q.extraLabels > 0 {
 			continue
 		}
-		host, ok := q.known.Rel(s.zone.FQDN())
+		host, ok := q.zoneSuffix.Rel(s.zone.FQDN())
 		if !ok {
 			continue
 		}
@@ -275,9 +275,9 @@ func (s *resolution) referTo(servers content.Packed) error {
 				continue
 			}
 			if cut.Encloses(host) {
-				s.additional = append(s.additional, owned{Packed: set})
+				s.additional = append(s.additional, sectionRRset{Packed: set})
 			} else {
-				beside = append(beside, owned{Packed: set})
+				beside = append(beside, sectionRRset{Packed: set})
 			}
 		}
 	}
@@ -289,11 +289,11 @@ func (s *resolution) referTo(servers content.Packed) error {
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
 // addSets adds whole RRsets, until one does not fit.
-func (m *message) addSets(sets []owned, section int) bool {
+func (m *message) addSets(sets []sectionRRset, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]
 		for _, data := range set.Rdata {
-			if !m.addOwned(section, set, data) {
+			if !m.addSectionRecord(section, set, data) {
 				m.buf, m.counts[section] = m.buf[:mark], count
 				return false
 			}
@@ -302,22 +302,22 @@ func (m *message) addSets(sets []owned, section int) bool {
 	return true
 }
 
-func (m *message) addOwned(section int, set owned, data []byte) bool {
+func (m *message) addSectionRecord(section int, set sectionRRset, data []byte) bool {
 	mark := len(m.buf)
 	switch {
 	case m.full:
 		return false
-	case set.asked:
+	case set.ownerIsQname:
 		m.buf = append(m.buf, 0xC0, headerLen)
-	case set.at != nil:
-		m.buf = append(m.buf, set.at...)
+	case set.ownerWire != nil:
+		m.buf = append(m.buf, set.ownerWire...)
 	default:
 		m.buf = m.names.appendOwner(m.buf, set.Owner)
 	}
 	return m.addRecord(mark, section, set.Type, set.TTL, data)
 }
 
-func findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot, bool) {
+func findZone(open []admittingClass, fqdn name.Name) (*zoneview.Snapshot, bool) {
 	for _, class := range open {
 		if s, ok := class.findZone(fqdn, class.signs); ok {
 			return s, true

@@ -25,10 +25,10 @@ import (
 
 type server struct {
 	*responder
-	counters *counters
-	updates  *updates.Queue
-	entered  sync.WaitGroup
-	log      klog.Logger
+	counters      *counters
+	updates       *updates.Queue
+	updateWorkers sync.WaitGroup
+	log           klog.Logger
 }
 
 func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) answer {
@@ -94,7 +94,7 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 			s.writeUDP(conn, s.replyUpdate(a.update, rcodeServFail), session)
 			return
 		}
-		s.entered.Go(func() {
+		s.updateWorkers.Go(func() {
 			defer s.recoverPanic(from)
 			s.writeUDP(conn, s.replyUpdate(a.update, s.updates.Apply(ctx, &a.update.Message, updateTimeUDP)), session)
 		})
@@ -107,7 +107,7 @@ func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 	var a answer
 	switch {
 	case u.Octets == nil:
-		a = s.answerAsked(u, rcode)
+		a = s.answerProbe(u, rcode)
 	case rcode == tsig.BadTime:
 		late := tsig.Verdict{Key: u.key.signing, Err: tsig.BadTime}
 		a = answer{msg: s.replyBadSignature(u.request, late, len(u.Octets)), zone: u.request.qname}
@@ -165,7 +165,7 @@ func listenPair(at netip.AddrPort) (pair, error) {
 		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(both))
 		if err == nil {
 			_ = udp.SetReadBuffer(udpBuffer)
-			err = answerFromWhereAsked(udp, at.Addr())
+			err = setReplySource(udp, at.Addr())
 			if err == nil {
 				return pair{udp: udp, tcp: tcp, at: both}, nil
 			}
@@ -179,7 +179,7 @@ func listenPair(at netip.AddrPort) (pair, error) {
 }
 
 // setReplySource makes a socket on all addresses answer from the queried address, as peers accept no other.
-func answerFromWhereAsked(conn *net.UDPConn, at netip.Addr) error {
+func setReplySource(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil
 	}

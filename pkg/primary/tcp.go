@@ -21,7 +21,7 @@ import (
 
 const (
 	// slotWait bounds the wait for a connection slot. It is shorter than the timeouts of peers.
-	placeWait    = 4 * time.Second
+	slotWait     = 4 * time.Second
 	unprovenIdle = 2 * time.Second
 )
 
@@ -80,7 +80,7 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
 		is := s.classes.registry.Load().trustOf(c.client)
-		if p, _ := s.takePlace(c, is); p != nil {
+		if p, _ := s.takeSlot(c, is); p != nil {
 			conns.Go(func() { s.serveConnection(connCtx, c) })
 			continue
 		}
@@ -93,7 +93,7 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 			continue
 		}
 		conns.Go(func() {
-			if !s.waitForPlace(ctx, c, is, waits) {
+			if !s.waitForSlot(ctx, c, is, waits) {
 				s.refuseConnection(c)
 				return
 			}
@@ -108,7 +108,7 @@ type connection struct {
 	client netip.Addr
 	tenant string // if only classes of tenants admit the peer
 	trust  trust
-	place  *slots.Slot
+	slot   *slots.Slot
 	idle   time.Duration
 }
 
@@ -125,7 +125,7 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 }
 
 // takeSlot takes a slot for c, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
-func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
+func (s *tcpServer) takeSlot(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
 	switch is {
@@ -140,14 +140,14 @@ func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-c
 			of = s.tenants.conns
 		}
 	}
-	c.place, freed = of.Take(clientOf(c.client, c.tenant), cut)
-	return c.place, freed
+	c.slot, freed = of.Take(clientOf(c.client, c.tenant), cut)
+	return c.slot, freed
 }
 
 // promoteNewcomer moves a connection to a slot of peers or tenants. If none is free within slotWait, it closes the
 // connection and returns false.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
-	if !c.place.GiveBack() {
+	if !c.slot.Release() {
 		return false
 	}
 	c.tenant = tenant
@@ -155,21 +155,21 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	if tenant != "" {
 		waiting = s.tenants.waiting
 	}
-	if p, _ := s.takePlace(c, peer); p != nil {
+	if p, _ := s.takeSlot(c, peer); p != nil {
 		return true
 	}
-	if waits, _ := waiting.Take(clientOf(c.client, tenant), nil); waits != nil && s.waitForPlace(ctx, c, peer, waits) {
+	if waits, _ := waiting.Take(clientOf(c.client, tenant), nil); waits != nil && s.waitForSlot(ctx, c, peer, waits) {
 		return true
 	}
 	s.refuseConnection(c)
 	return false
 }
 
-func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is trust, waits *slots.Slot) bool {
-	defer waits.GiveBack()
-	turn, cancel := context.WithTimeout(ctx, placeWait)
+func (s *tcpServer) waitForSlot(ctx context.Context, c *connection, is trust, waits *slots.Slot) bool {
+	defer waits.Release()
+	turn, cancel := context.WithTimeout(ctx, slotWait)
 	defer cancel()
-	return slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return s.takePlace(c, is) }) != nil
+	return slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return s.takeSlot(c, is) }) != nil
 }
 
 func (s *tcpServer) refuseConnection(c *connection) {
@@ -181,8 +181,8 @@ func (s *tcpServer) refuseConnection(c *connection) {
 // Messages are answered in order, as clients may pipeline (RFC 7766 §6.2.1.1).
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer func() {
-		if c.place != nil {
-			c.place.GiveBack()
+		if c.slot != nil {
+			c.slot.Release()
 		}
 	}()
 	defer c.conn.Close()
@@ -272,11 +272,11 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		m.beginMessage(q.id, q.replyFlags(0, rcodeServFail), q.question, name.Name{}, maxMessage)
 		return s.writeMessage(c, s.finishReply(m, q, t.key, rcodeServFail))
 	}
-	defer place.GiveBack()
-	if t.share != nil {
+	defer place.Release()
+	if t.shareKey != nil {
 		if err := s.readShare(turn, t); err != nil {
 			s.counters.countTransfer(t.kind(), ResultFailed, 0)
-			log.Info("Transfer of an update key's share failed", "key", t.share.ID, "err", err)
+			log.Info("Transfer of an update key's share failed", "key", t.shareKey.ID, "err", err)
 			return s.writeMessage(c, s.replyStatus(t.request, t.key, rcodeServFail))
 		}
 	}

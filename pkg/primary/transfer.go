@@ -26,63 +26,63 @@ type transfer struct {
 	request request
 	key     *tsig.SigningKey // nil means unsigned
 	// shareKey, if not nil, limits the transfer to the records that updates made for its tenant.
-	share       *updates.Key
+	shareKey    *updates.Key
 	incremental bool
 	records     []content.Packed
 }
 
-type sent struct {
+type transferStats struct {
 	messages, records int
 	octets            int64
 }
 
 // sendTransfer calls write for each message, with length octets: the SOA, all other records, the SOA (RFC 5936 §2.2).
 // An unpackable record ends the transfer before the final SOA, so the peer discards it (coredns/coredns#7859).
-func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
-	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
+func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (transferStats, error) {
+	s := stream{transfer: t, message: m, now: now, write: write, priorMAC: t.request.priorMAC()}
 	s.openMessage()
 	if t.records != nil {
 		for _, record := range t.records {
 			if err := s.sendRecord(record, record.Rdata[0]); err != nil {
-				return s.sent, err
+				return s.stats, err
 			}
 		}
-		return s.sent, s.flushMessage()
+		return s.stats, s.flushMessage()
 	}
 	var soa content.Packed
-	for set, err := range t.zone.Packed() {
+	for set, err := range t.zone.PackedRRsets() {
 		if err != nil {
-			return s.sent, err
+			return s.stats, err
 		}
 		if soa.Rdata == nil {
 			if set.Type != rdata.SOA {
-				return s.sent, fmt.Errorf("snapshot of %s begins with %s, not its SOA", t.zone.FQDN(), set.Type)
+				return s.stats, fmt.Errorf("snapshot of %s begins with %s, not its SOA", t.zone.FQDN(), set.Type)
 			}
 			soa = set
 			soa.Rdata = [][]byte{bytes.Clone(set.Rdata[0])}
 		}
 		for _, data := range set.Rdata {
 			if err := s.sendRecord(set, data); err != nil {
-				return s.sent, err
+				return s.stats, err
 			}
 		}
 	}
 	if soa.Rdata == nil {
-		return s.sent, fmt.Errorf("snapshot of %s has no records", t.zone.FQDN())
+		return s.stats, fmt.Errorf("snapshot of %s has no records", t.zone.FQDN())
 	}
 	if err := s.sendRecord(soa, soa.Rdata[0]); err != nil {
-		return s.sent, err
+		return s.stats, err
 	}
-	return s.sent, s.flushMessage()
+	return s.stats, s.flushMessage()
 }
 
 type stream struct {
 	*transfer
 	*message
-	now   func() time.Time
-	write func([]byte) error
-	prior []byte
-	sent  sent
+	now      func() time.Time
+	write    func([]byte) error
+	priorMAC []byte
+	stats    transferStats
 }
 
 // Only the first message has question and OPT (RFC 5936 §2.2.1, §2.2.5).
@@ -93,7 +93,7 @@ func (s *stream) openMessage() {
 		limit -= s.key.RecordLen()
 	}
 	question := q.question
-	if s.sent.messages > 0 {
+	if s.stats.messages > 0 {
 		question = nil
 	} else if q.hasOPT {
 		limit -= optLen
@@ -113,17 +113,17 @@ func (s *stream) sendRecord(set content.Packed, data []byte) error {
 	if err != nil {
 		return err
 	}
-	s.sent.records++
+	s.stats.records++
 	return nil
 }
 
 func (s *stream) flushMessage() error {
-	if s.sent.messages == 0 && s.request.hasOPT {
+	if s.stats.messages == 0 && s.request.hasOPT {
 		s.addOPT(rcodeSuccess)
 	}
 	b := s.finishMessage()
 	if s.key != nil {
-		b, s.prior = s.key.Sign(b, s.prior, tsig.StampAt(s.now()), s.sent.messages > 0)
+		b, s.priorMAC = s.key.Sign(b, s.priorMAC, tsig.StampAt(s.now()), s.stats.messages > 0)
 	}
 	if len(b) > maxMessage {
 		return fmt.Errorf("message of %d octets: %w", len(b), errTooLarge)
@@ -133,8 +133,8 @@ func (s *stream) flushMessage() error {
 	if err := s.write(s.buf); err != nil {
 		return err
 	}
-	s.sent.messages++
-	s.sent.octets += int64(len(b))
+	s.stats.messages++
+	s.stats.octets += int64(len(b))
 	return nil
 }
 
@@ -180,7 +180,7 @@ func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []c
 		return nil, false
 	}
 	records = make([]content.Packed, 0, len(d.Removed)+len(d.Added)+4)
-	for _, part := range [][]dns.Entry{{d.After}, {d.Before}, d.Removed, {d.After}, d.Added, {d.After}} {
+	for _, part := range [][]dns.Entry{{d.NewSOA}, {d.OldSOA}, d.Removed, {d.NewSOA}, d.Added, {d.NewSOA}} {
 		for _, entry := range part {
 			record, err := packEntry(zone.FQDN(), entry)
 			if err != nil {

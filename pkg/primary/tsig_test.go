@@ -77,7 +77,7 @@ func TestTSIG_errors(t *testing.T) {
 	twice := func() []byte {
 		wire := by(k, now)
 		signature := readOne(t, wire)
-		return withArcount(append(wire, wire[signature.At:]...), 2)
+		return withArcount(append(wire, wire[signature.Offset:]...), 2)
 	}
 	notLast := func() []byte {
 		wire := by(k, now)

@@ -25,7 +25,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
 	signature := pending.request.signature
-	pending.Message = updates.Message{Key: key.Key, From: from, Zone: req.qname, MAC: signature.MAC, Signed: int64(signature.Time)}
+	pending.Message = updates.Message{Key: key.Key, From: from, Zone: req.qname, MAC: signature.MAC, SignedAt: int64(signature.Time)}
 	if req.opcode == opcodeUpdate {
 		pending.Octets = msg
 		return answer{zone: req.qname, update: pending}
@@ -36,13 +36,13 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	}
 	atApex := req.qname == zone.FQDN()
 	// Only the Handler knows the zone's rules for the tenant: a message without updates asks it.
-	pending.Asks = &update.Message{Zone: zone.FQDN()}
+	pending.Probe = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
 		return r.transferToUpdater(req, key, zone, overTCP, reply)
 	case req.qtype == typeSOA, atApex && req.qtype == uint16(rdata.NS):
 	case key.Covers(req.qname):
-		pending.Asks.Prerequisites = []update.RR{{Name: req.qname, Type: rdata.ANY, Class: update.ClassANY}}
+		pending.Probe.Prerequisites = []update.RR{{Name: req.qname, Type: rdata.ANY, Class: update.ClassANY}}
 	default:
 		return reply(rcodeRefused, "question beyond the names of the update key")
 	}
@@ -50,7 +50,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 }
 
 // answerProbe answers a question; rcode is the Handler's for the Probe.
-func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
+func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
 	switch rcode {
@@ -62,7 +62,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	}
 	zone, ok := r.findEnclosingOf(key, req)
 	switch {
-	case !ok || zone.FQDN() != u.Asks.Zone: // changed meanwhile
+	case !ok || zone.FQDN() != u.Probe.Zone: // changed meanwhile
 		return refuse(rcodeServFail)
 	case req.qtype == typeSOA && req.qname != zone.FQDN():
 		return r.replySOABelow(req, key.signing, zone, u.overTCP)
@@ -71,7 +71,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	if !ok {
 		return refuse(rcodeRefused)
 	}
-	res, fault := resolveHere(zone, q, rdata.Type(req.qtype), !u.overTCP)
+	res, fault := resolveExact(zone, q, rdata.Type(req.qtype), !u.overTCP)
 	if fault != nil {
 		return answer{msg: r.replyStatus(req, key.signing, rcodeServFail), zone: req.qname, fault: fault}
 	}
@@ -81,7 +81,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 // findEnclosingOf returns the closest zone at or above the name, and whether the key may write in it.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
-		if zone, found := findZone(key.open, at); found {
+		if zone, found := findZone(key.classes, at); found {
 			return zone, key.Reaches(at)
 		}
 	}
@@ -100,7 +100,7 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	case key.Transfer == updates.TransferZone && zone.Zone().Namespace == key.Tenant:
 		return answer{transfer: whole, zone: req.qname}
 	case key.Transfer == updates.TransferOwn:
-		whole.share = key.Key
+		whole.shareKey = key.Key
 		return answer{transfer: whole, zone: req.qname}
 	}
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
@@ -112,7 +112,7 @@ func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zonev
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
 	record, fault := zone.PackedSOA()
-	if fault == nil && !m.addSets([]owned{{Packed: record}}, sectionAuthority) {
+	if fault == nil && !m.addSets([]sectionRRset{{Packed: record}}, sectionAuthority) {
 		fault = errTooLarge
 	}
 	if fault != nil {
@@ -122,7 +122,7 @@ func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zonev
 }
 
 func (s *server) readShare(ctx context.Context, t *transfer) error {
-	sets, err := s.updates.Share(ctx, t.share, t.zone.FQDN())
+	sets, err := s.updates.Share(ctx, t.shareKey, t.zone.FQDN())
 	if err != nil {
 		return err
 	}

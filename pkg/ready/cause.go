@@ -45,12 +45,12 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 	if cause := cmp.Or(f.findPause(of), f.findDeadController()); cause.Status != "" {
 		return cause
 	}
-	if ended := f.Processes.Primary.Ended; of.Fetched && !ended.IsZero() {
+	if ended := f.Processes.Primary.Ended; of.NeedsPrimary && !ended.IsZero() {
 		return newCause(v1alpha1.ReasonNoPrimary, of.Class+": its servers transfer zones from a primary, and none has worked since "+
 			formatTime(ended), rolePlatform, "starts the process primary")
 	}
 	if of.State.Ready.Reason == delivery.ReasonServerWentBack {
-		return newCause(v1alpha1.ReasonServerWentBack, of.Class+": "+faults[delivery.ReasonServerWentBack], rolePlatform, findsServers)
+		return newCause(v1alpha1.ReasonServerWentBack, of.Class+": "+faults[delivery.ReasonServerWentBack], rolePlatform, stepFindServer)
 	}
 	return Judgement{}
 }
@@ -66,11 +66,11 @@ func awaitClass(class string, before *metav1.Condition, since time.Time) Judgeme
 		return Judgement{}
 	}
 	return newCause(v1alpha1.ReasonAwaitsClass, class+": it has not confirmed the change yet, and its servers tell no fault", rolePlatform,
-		findsServers)
+		stepFindServer)
 }
 
 // stepFindServer leaves out the faulty server's name (S6.17).
-const findsServers = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
+const stepFindServer = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
 
 func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
 
@@ -89,7 +89,7 @@ func newCause(reason, what, role, step string) Judgement {
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
 // keepsReady reports whether a Ready that names a dead process stays, as the Lease does not show yet whether it works.
-func (p *Processes) stays(before *metav1.Condition) bool {
+func (p *Processes) keepsReady(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)
 }

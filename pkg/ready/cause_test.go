@@ -36,10 +36,10 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 		{"no controller", func(f *Facts) { f.Processes = Processes{ended, ended} }, "Unknown NoController",
 			"the platform starts the process controller"},
 		{"no primary", func(f *Facts) { f.Processes.Primary = ended }, "Unknown NoPrimary", "the platform starts the process primary"},
-		{"no primary is needed", func(f *Facts) { f.Processes.Primary, f.Classes[1].Fetched = ended, false }, "Unknown Pending", ""},
+		{"no primary is needed", func(f *Facts) { f.Processes.Primary, f.Classes[1].NeedsPrimary = ended, false }, "Unknown Pending", ""},
 		{"unsure", func(f *Facts) { f.Processes.Controller.Unsure = true }, "Unknown Pending", ""},
 		{"a fault", failClass, "False ServerUnreachable", ""},
-		{"a fault of the class", func(f *Facts) { f.Classes[1].Message = string(delivery.ReasonServerUnreachable) },
+		{"a fault of the class", func(f *Facts) { f.Classes[1].FaultReason = string(delivery.ReasonServerUnreachable) },
 			"False ServerUnreachable", ""},
 		{"paused with a fault", func(f *Facts) { pauseZone(f); failClass(f) }, "Unknown Paused", "the zone's owner removes"},
 		{"a paused class with a fault", func(f *Facts) { failClass(f); f.Classes[1].Paused = true }, "Unknown ClassPaused",
@@ -55,10 +55,10 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 				Type: rdata.A, Err: delivery.Errorf(delivery.ReasonValidationFailed, "no")}}
 		}, "False ValidationFailed", ""},
 		{"held", func(f *Facts) { pauseZone(f); holdZone(f) }, "False MassDeletion", ""},
-		{"late", func(f *Facts) { f.Since = long }, "Unknown AwaitsClass", "the platform finds the server"},
+		{"late", func(f *Facts) { f.LastChange = long }, "Unknown AwaitsClass", "the platform finds the server"},
 		{"went back", func(f *Facts) { f.Classes[1].State.Ready.Reason = delivery.ReasonServerWentBack }, "Unknown ServerWentBack",
 			"the platform finds the server"},
-		{"late and paused", func(f *Facts) { f.Since, f.Classes[1].Paused = long, true }, "Unknown ClassPaused", "the platform sets"},
+		{"late and paused", func(f *Facts) { f.LastChange, f.Classes[1].Paused = long, true }, "Unknown ClassPaused", "the platform sets"},
 	} {
 		zone := aZone()
 		zone.Status.Serial, zone.Status.SettledSerial = 9, 9
@@ -67,12 +67,12 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 			"first":  makeState(9, delivery.True, delivery.ReasonDelivered),
 			"second": makeState(8, delivery.Unknown, delivery.ReasonPending),
 		})
-		f.Classes[1].Fetched = true
+		f.Classes[1].NeedsPrimary = true
 		test.change(f)
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 9}}
 		setUnknown(&record.Status.Conditions, v1alpha1.ReasonPending, long)
 		progress := ProgressOf(f)
-		progress.since = f.Since
+		progress.since = f.LastChange
 		ofRecord, _, ok := progress.Judge(record)
 		for of, j := range map[string]Judgement{"Zone": JudgeZone(f), "Record": ofRecord} {
 			if got := string(j.Status) + " " + j.Reason; !ok || got != test.want || !strings.Contains(j.Message, test.role) {
@@ -107,7 +107,7 @@ func TestCauses_stayWhileUnsure(t *testing.T) {
 
 func failClass(f *Facts) {
 	f.Classes[1].State = makeState(8, delivery.False, delivery.ReasonServerUnreachable)
-	f.Classes[1].Message = string(delivery.ReasonServerUnreachable)
+	f.Classes[1].FaultReason = string(delivery.ReasonServerUnreachable)
 }
 
 // A paused class withdraws nothing, whatever its server.
@@ -118,9 +118,9 @@ func TestCauses_ofAZoneThatAPausedClassHas_S7_12(t *testing.T) {
 		zone.DeletionTimestamp = deleted
 		f := factsOf(zone, InForce{Classes: []string{"first", "second"}}, map[string]delivery.State{})
 		failClass(f)
-		f.Remains, f.Classes, f.Force = f.Classes[1:], nil, InForce{}
+		f.BegunDeliveries, f.Classes, f.InForce = f.Classes[1:], nil, InForce{}
 		for paused, want := range map[bool]string{false: "False ServerUnreachable", true: "Unknown ClassPaused"} {
-			f.Remains[0].Paused = paused
+			f.BegunDeliveries[0].Paused = paused
 			ofRecord, _, _ := ProgressOf(f).Judge(&v1alpha1.Record{Status: v1alpha1.RecordStatus{Serial: 7}})
 			for of, j := range map[string]Judgement{"Zone": JudgeZone(f), "Record": ofRecord} {
 				got := string(j.Status) + " " + j.Reason

@@ -13,10 +13,10 @@ import (
 
 // FrozenZones are the zones that List returned last.
 type FrozenZones struct {
-	Find func() []cache.ObjectName
+	List func() []cache.ObjectName
 
-	mu    sync.Mutex
-	known map[cache.ObjectName]bool
+	mu     sync.Mutex
+	listed map[cache.ObjectName]bool
 }
 
 // FindChanges calls List, and returns new and missing zones.
@@ -25,22 +25,22 @@ func (f *FrozenZones) FindChanges() []cache.ObjectName {
 	defer f.mu.Unlock()
 	var changed []cache.ObjectName
 	now := map[cache.ObjectName]bool{}
-	for _, zone := range f.Find() {
-		if now[zone] = true; !f.known[zone] {
+	for _, zone := range f.List() {
+		if now[zone] = true; !f.listed[zone] {
 			changed = append(changed, zone)
 		}
 	}
-	for zone := range f.known {
+	for zone := range f.listed {
 		if !now[zone] {
 			changed = append(changed, zone)
 		}
 	}
-	f.known = now
+	f.listed = now
 	return changed
 }
 
 func (f *FrozenZones) Has(zone *v1alpha1.Zone) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known[cache.NewObjectName(zone.Namespace, zone.Name)]
+	return f.listed[cache.NewObjectName(zone.Namespace, zone.Name)]
 }

@@ -160,7 +160,7 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	err = errors.Join(err, failed)
 	_, failed = Watch(x.Clusters, func(before, after *bind9.Bind9Cluster) {
 		if before == nil || after == nil || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
-			for _, zone := range x.ZonesNaming(class.OfCluster(cmp.Or(after, before)).Name) {
+			for _, zone := range x.ZonesByClass(class.OfCluster(cmp.Or(after, before)).Name) {
 				x.withViews(zone, enqueue)
 			}
 		}
@@ -190,7 +190,7 @@ func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
 		return
 	}
-	for _, other := range x.zonesNamed(zone.Status.FQDN) {
+	for _, other := range x.zonesByFQDN(zone.Status.FQDN) {
 		if other.Status.View != "" {
 			do(other)
 		}
@@ -236,7 +236,7 @@ func (x *Index) ZoneByUID(uid string) *v1alpha1.Zone {
 	return nil
 }
 
-func (x *Index) zonesNamed(fqdn string) []*v1alpha1.Zone {
+func (x *Index) zonesByFQDN(fqdn string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byFQDN, fqdn)
 }
 
@@ -275,15 +275,15 @@ func (x *Index) ClusterByName(name string) *bind9.Bind9Cluster {
 	return get[*bind9.Bind9Cluster](x.Clusters, name)
 }
 
-func (x *Index) ZonesNaming(name string) []*v1alpha1.Zone {
+func (x *Index) ZonesByClass(name string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byClass, name)
 }
 
-func (x *Index) DeliveriesOf(uid string) []*v1alpha1.Delivery {
+func (x *Index) DeliveriesByUID(uid string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byUID, uid)
 }
 
-func (x *Index) DeliveriesBy(class string) []*v1alpha1.Delivery {
+func (x *Index) DeliveriesByClass(class string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byClass, class)
 }
 
@@ -302,7 +302,7 @@ func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()
 	if zone.Status.View != "" {
-		for _, other := range x.zonesNamed(zone.Status.FQDN) {
+		for _, other := range x.zonesByFQDN(zone.Status.FQDN) {
 			if other.Status.View == "" {
 				labels, _ := x.LabelsOf(other.Namespace)
 				taken = append(taken, ClassesInForce(other, labels, x.ClassByName, all, nil).Classes...)
@@ -312,7 +312,7 @@ func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	return ClassesInForce(zone, of, x.ClassByName, all, taken), taken
 }
 
-func (x *Index) Expelled(zone *v1alpha1.Zone, force InForce, former, taken []string) []string {
+func (x *Index) ExpelledClasses(zone *v1alpha1.Zone, force InForce, former, taken []string) []string {
 	of, _ := x.LabelsOf(zone.Namespace)
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
@@ -326,7 +326,7 @@ type Report struct {
 // FactsOf gets a class's target from targetOf; "" if unknown.
 func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
 	targetOf func(class string) string) *Facts {
-	f := &Facts{Zone: zone, Force: force, Frozen: frozen}
+	f := &Facts{Zone: zone, InForce: force, Frozen: frozen}
 	if x.Processes != nil {
 		f.Processes = x.Processes()
 	}
@@ -334,24 +334,24 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 		r := report(key)
 		known := ClassFacts{Class: key.Class, State: r.State, Known: r.Known, Observed: r.Observed}
 		if one := x.ClassByName(key.Class); one != nil {
-			known.Message, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
-			known.Paused, known.Fetched = one.Spec.Paused, class.NeedsPrimary(&one.Spec)
+			known.FaultReason, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
+			known.Paused, known.NeedsPrimary = one.Spec.Paused, class.NeedsPrimary(&one.Spec)
 		}
 		return known
 	}
 	for _, name := range force.Classes {
-		f.Classes = append(f.Classes, of(delivery.Key{UID: string(zone.UID), Class: name}).At(targetOf(name)))
+		f.Classes = append(f.Classes, of(delivery.Key{UID: string(zone.UID), Class: name}).ForTarget(targetOf(name)))
 	}
-	for _, one := range x.DeliveriesOf(string(zone.UID)) {
+	for _, one := range x.DeliveriesByUID(string(zone.UID)) {
 		if one.Status.FQDN != "" { // else nothing was begun
-			f.Remains = append(f.Remains, of(KeyOf(one)))
+			f.BegunDeliveries = append(f.BegunDeliveries, of(KeyOf(one)))
 		}
 	}
 	return f
 }
 
 func (x *Index) NamesCluster(name string) bool {
-	return len(x.ZonesNaming(name)) > 0 || len(x.DeliveriesBy(name)) > 0
+	return len(x.ZonesByClass(name)) > 0 || len(x.DeliveriesByClass(name)) > 0
 }
 
 func NamesAnyCluster(zone *v1alpha1.Zone) bool {

@@ -23,7 +23,7 @@ type InForce struct {
 	// Classes are names in the Loop, sorted.
 	Classes []string
 	// Fault is of a class that is absent or not in force.
-	Wrong *delivery.Error
+	Fault *delivery.Error
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
@@ -33,8 +33,8 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 	taken []string) InForce {
 	var force InForce
 	fault := func(reason delivery.Reason, format string, args ...any) {
-		if force.Wrong == nil {
-			force.Wrong = delivery.Errorf(reason, format, args...)
+		if force.Fault == nil {
+			force.Fault = delivery.Errorf(reason, format, args...)
 		}
 	}
 	if len(zone.Spec.DNSClassRefs) == 0 {
@@ -44,7 +44,7 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 				continue
 			}
 			if slices.Contains(taken, one.Name) {
-				force.Wrong = cmp.Or(force.Wrong, takenByDefault(zone, one.Name))
+				force.Fault = cmp.Or(force.Fault, takenByDefault(zone, one.Name))
 				continue
 			}
 			force.Classes = append(force.Classes, one.Name)
@@ -67,7 +67,7 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s does not deliver zones of view %q; "+
 				"its spec.views lists the views, or is absent for the default view alone", ref.Name, zone.Status.View)
 		case slices.Contains(taken, name):
-			force.Wrong = cmp.Or(force.Wrong, takenByDefault(zone, name))
+			force.Fault = cmp.Or(force.Fault, takenByDefault(zone, name))
 		default:
 			force.Classes = append(force.Classes, name)
 		}

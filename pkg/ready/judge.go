@@ -21,17 +21,17 @@ import (
 
 // Facts decide Ready of a Zone (JudgeZone) and of Records (ProgressOf).
 type Facts struct {
-	Zone  *v1alpha1.Zone
-	Force InForce
+	Zone    *v1alpha1.Zone
+	InForce InForce
 	// Frozen is true if content and hash differ.
 	Frozen bool
 	// Classes are those of Force.Classes, in that order.
 	Classes []ClassFacts
 	// BegunDeliveries are of classes in force or not.
-	Remains   []ClassFacts
-	Processes Processes
+	BegunDeliveries []ClassFacts
+	Processes       Processes
 	// LastChange is when a class last changed anything of the zone; zero if unknown.
-	Since time.Time
+	LastChange time.Time
 }
 
 type ClassFacts struct {
@@ -42,15 +42,15 @@ type ClassFacts struct {
 	// Observed is true if State is from the Loop of this process, not from a Delivery.
 	Observed bool
 	// FaultReason is "" if the class works.
-	Message string
+	FaultReason string
 	// NameServers is true if the class has its own name servers, NeedsPrimary if its servers transfer zones from a
 	// primary.
-	NameServers, Paused, Fetched bool
+	NameServers, Paused, NeedsPrimary bool
 }
 
 // ForTarget returns f, without the confirmation of another target or of a zone under removal. An empty target matches
 // any.
-func (f ClassFacts) At(target string) ClassFacts {
+func (f ClassFacts) ForTarget(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
 		return f
@@ -71,8 +71,8 @@ func (f ClassFacts) findFault() Judgement {
 		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), kindOfFault(f.Class, f.State.Ready.Reason)}
 	}
 	// While a fault of the class makes all zones wait, a single zone is tried. The class has the fault for the others.
-	if f.Message != "" {
-		return Judgement{metav1.ConditionFalse, f.Message, kindOfFault(f.Class, delivery.Reason(f.Message))}
+	if f.FaultReason != "" {
+		return Judgement{metav1.ConditionFalse, f.FaultReason, kindOfFault(f.Class, delivery.Reason(f.FaultReason))}
 	}
 	return Judgement{}
 }
@@ -102,13 +102,13 @@ var (
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
 	// onHold, for Records of any namespace, names no Zone (S1.8).
-	held = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
+	onHold = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
 		"the Zone says"}
 	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "a change of many records or zones is still in progress"}
 	// readyFrozen precedes all other faults. Only log and fsck name the damage, which may be in another namespace
 	// (S1.8).
-	frozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
+	readyFrozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 		"the stored content of the zone does not match its hash: its last proven content is served, or none, and no change is " +
 			"delivered. Run kubizone fsck, which names the damage, and restore a backup"}
 )
@@ -124,7 +124,7 @@ func JudgeZone(f *Facts) Judgement {
 		return f.findRemovalFault()
 	}
 	if f.Frozen {
-		return frozen
+		return readyFrozen
 	}
 	held := heldBy(zone)
 	if lacks := f.findLacking(); lacks != "" {
@@ -135,16 +135,16 @@ func JudgeZone(f *Facts) Judgement {
 			"its message says why"}
 	}
 	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
-	if f.Force.Wrong != nil {
-		return Judgement{metav1.ConditionFalse, string(f.Force.Wrong.Reason), f.Force.Wrong.Message}
+	if f.InForce.Fault != nil {
+		return Judgement{metav1.ConditionFalse, string(f.InForce.Fault.Reason), f.InForce.Fault.Message}
 	}
 	if len(f.Classes) == 0 {
 		fault := f.findRemovalFault()
 		switch {
 		case fault.Status != "":
 			return fault
-		case len(f.Remains) > 0:
-			return f.unlessStays(cmp.Or(f.findDeadController(), leaving))
+		case len(f.BegunDeliveries) > 0:
+			return f.unlessKept(cmp.Or(f.findDeadController(), leaving))
 		case held.Status != "":
 			return held
 		case !isSettled:
@@ -167,7 +167,7 @@ func JudgeZone(f *Facts) Judgement {
 			if waits.Status == "" || waits == pending {
 				waits = cmp.Or(f.findCause(&of), pending)
 			}
-			awaits = cmp.Or(awaits, awaitClass(of.Class, ReadyOf(zone.Status.Conditions), f.Since))
+			awaits = cmp.Or(awaits, awaitClass(of.Class, ReadyOf(zone.Status.Conditions), f.LastChange))
 			if !of.Known || state.Error == nil {
 				if fault := f.findFault(&of); fault.Status != "" {
 					return fault
@@ -179,9 +179,9 @@ func JudgeZone(f *Facts) Judgement {
 	case held.Status != "":
 		return held
 	case waits == pending:
-		return f.unlessStays(cmp.Or(awaits, pending))
+		return f.unlessKept(cmp.Or(awaits, pending))
 	case waits.Status != "":
-		return f.unlessStays(waits)
+		return f.unlessKept(waits)
 	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:
 		return confirmedBy(serial.Serial(zone.Status.Serial))
 	}
@@ -189,8 +189,8 @@ func JudgeZone(f *Facts) Judgement {
 }
 
 // unlessKept returns j, or zero while the cause in the Zone's Ready may still hold.
-func (f *Facts) unlessStays(j Judgement) Judgement {
-	if f.Processes.stays(ReadyOf(f.Zone.Status.Conditions)) {
+func (f *Facts) unlessKept(j Judgement) Judgement {
+	if f.Processes.keepsReady(ReadyOf(f.Zone.Status.Conditions)) {
 		return Judgement{}
 	}
 	return j
@@ -200,7 +200,7 @@ const notWithdrawn = "not withdrawn from class "
 
 // findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; else zero.
 func (f *Facts) findRemovalFault() Judgement {
-	for _, of := range f.Remains {
+	for _, of := range f.BegunDeliveries {
 		if pause := of.findPause(notWithdrawn + of.Class); pause.Status != "" {
 			return pause
 		}

@@ -76,8 +76,8 @@ func TestClassesOf(t *testing.T) {
 		}
 		force := ClassesInForce(zone, nil, named, all, taken)
 		reason := ""
-		if force.Wrong != nil {
-			reason = string(force.Wrong.Reason)
+		if force.Fault != nil {
+			reason = string(force.Fault.Reason)
 		}
 		if got := strings.Join(force.Classes, " "); got != test.want || reason != test.reason {
 			t.Errorf("view %q, %q: in force %q (%s), want %q (%s)", test.view, test.refs, got, reason, test.want, test.reason)
@@ -106,7 +106,7 @@ func makeState(at serial.Serial, status delivery.Status, reason delivery.Reason)
 
 // factsOf are those of a zone whose classes have the states.
 func factsOf(zone *v1alpha1.Zone, force InForce, states map[string]delivery.State) *Facts {
-	f := &Facts{Zone: zone, Force: force}
+	f := &Facts{Zone: zone, InForce: force}
 	for _, class := range force.Classes {
 		state, known := states[class]
 		f.Classes = append(f.Classes, ClassFacts{Class: class, State: state, Known: known})
@@ -174,7 +174,7 @@ func TestJudgeZone(t *testing.T) {
 		"no class":                      {nil, InForce{}, nil, "True NoClass"},
 		"no class, and not yet settled": {condition(v1alpha1.ConditionSettled), InForce{}, nil, "Unknown Pending"},
 		"no class, and not servable":    {condition(v1alpha1.ConditionServable), InForce{}, nil, "False NotDelegatedOrServable"},
-		"no such class":                 {nil, InForce{Wrong: delivery.Errorf(ReasonDNSClassNotFound, "none")}, nil, "False DNSClassNotFound"},
+		"no such class":                 {nil, InForce{Fault: delivery.Errorf(ReasonDNSClassNotFound, "none")}, nil, "False DNSClassNotFound"},
 		"not delegated":                 {condition(v1alpha1.ConditionDelegated), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
 		"not servable":                  {condition(v1alpha1.ConditionServable), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
 		"not yet settled":               {condition(v1alpha1.ConditionSettled), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
@@ -245,10 +245,10 @@ func TestJudgeRecord(t *testing.T) {
 		{7, Progress{classes: at(7), missing: map[delivery.RRsetKey]*delivery.Error{www: nil}}, "Unknown Pending"},
 		{7, Progress{classes: at(7), missing: map[delivery.RRsetKey]*delivery.Error{www: {Reason: delivery.ReasonConflict, Message: "theirs"}}}, "False Conflict"},
 		{7, Progress{classes: at(7), unlisted: true}, ""},
-		{7, Progress{classes: at(6), held: held, settled: 6}, "False MassDeletion"},
-		{7, Progress{classes: []classProgress{{serial: 6, fault: down}}, held: held, settled: 6}, "False ServerUnreachable"},
-		{6, Progress{classes: at(5), held: held, settled: 6}, "Unknown Pending"},
-		{6, Progress{classes: at(6), held: held, settled: 6}, "True Delivered"},
+		{7, Progress{classes: at(6), hold: onHold, settledAt: 6}, "False MassDeletion"},
+		{7, Progress{classes: []classProgress{{serial: 6, fault: down}}, hold: onHold, settledAt: 6}, "False ServerUnreachable"},
+		{6, Progress{classes: at(5), hold: onHold, settledAt: 6}, "Unknown Pending"},
+		{6, Progress{classes: at(6), hold: onHold, settledAt: 6}, "True Delivered"},
 	} {
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: test.taken}}
 		test.progress.confirmed = confirmedBy(7)
@@ -296,7 +296,7 @@ func TestJudge_namesTheRestoreOfAHeldZone_S7_9(t *testing.T) {
 func TestStatusFor_saysThatAServerWentBack(t *testing.T) {
 	const refuses = "not compared: it refuses"
 	state := makeState(7, delivery.Unknown, delivery.ReasonServerWentBack)
-	state.Asked = 8
+	state.AskedSerial = 8
 	state.Servers = []delivery.Server{{Name: "old", Serial: 6, Content: delivery.ContentNotCompared, Note: refuses},
 		{Name: "late", Serial: 7, Content: delivery.ContentNotCompared, Note: refuses},
 		{Name: "current", Serial: 8, Content: delivery.ContentNotCompared, Note: refuses}, {Name: "new", Note: "it has no address yet"}}
@@ -430,11 +430,13 @@ func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 		wantZone         string
 		wantRecord       string
 	}{
-		"confirmed":                        {classes: []ClassFacts{delivered(nothing)}, wantZone: "True Delivered", wantRecord: "True Delivered"},
-		"confirmed where it was":           {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Target = "there" }).At("here")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
-		"begun to be withdrawn":            {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Hash = "" }).At("")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
-		"down":                             {classes: []ClassFacts{delivered(down)}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
-		"down, as the class says":          {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.Known, of.State, of.Message = false, delivery.State{}, "ServerUnreachable" })}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
+		"confirmed":              {classes: []ClassFacts{delivered(nothing)}, wantZone: "True Delivered", wantRecord: "True Delivered"},
+		"confirmed where it was": {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Target = "there" }).ForTarget("here")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
+		"begun to be withdrawn":  {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Hash = "" }).ForTarget("")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
+		"down":                   {classes: []ClassFacts{delivered(down)}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
+		"down, as the class says": {classes: []ClassFacts{delivered(func(of *ClassFacts) {
+			of.Known, of.State, of.FaultReason = false, delivery.State{}, "ServerUnreachable"
+		})}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
 		"some RRset is refused":            {classes: []ClassFacts{delivered(refused)}, wantZone: "False ValidationFailed", wantRecord: "Unknown Pending"},
 		"all fails, and some were refused": {classes: []ClassFacts{delivered(func(of *ClassFacts) { refused(of); of.State.FailedWhole = true })}, wantZone: "False ValidationFailed", wantRecord: "False ValidationFailed"},
 		"no class, and one has it":         {remains: []ClassFacts{delivered(nothing)}, wantZone: "Unknown Pending withdrawn", wantRecord: "Unknown Pending withdrawn"},
@@ -451,9 +453,9 @@ func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 		if test.zone != nil {
 			test.zone(zone)
 		}
-		f := &Facts{Zone: zone, Classes: test.classes, Remains: test.remains}
+		f := &Facts{Zone: zone, Classes: test.classes, BegunDeliveries: test.remains}
 		for _, of := range test.classes {
-			f.Force.Classes = append(f.Force.Classes, of.Class)
+			f.InForce.Classes = append(f.InForce.Classes, of.Class)
 		}
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7}}
 		ofRecord, _, _ := ProgressOf(f).Judge(record)

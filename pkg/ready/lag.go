@@ -21,9 +21,9 @@ const (
 // Lag is a class's arrears.
 type Lag struct {
 	// NotReadySince is of the oldest unconfirmed zone, or zero.
-	Oldest time.Time
+	NotReadySince time.Time
 	// Lagging names servers that failed, or lack a zone's settled serial.
-	Behind []string
+	Lagging []string
 }
 
 func (x *Index) FindLags() map[string]Lag {
@@ -38,17 +38,17 @@ func (x *Index) FindLags() map[string]Lag {
 			since = of.LastTransitionTime.Time
 		}
 		force, _ := x.InForce(zone)
-		deliveries := x.DeliveriesOf(string(zone.UID))
+		deliveries := x.DeliveriesByUID(string(zone.UID))
 		for _, class := range force.Classes {
 			lag, confirmed := lags[class], serial.Serial(0)
 			for _, one := range deliveries {
 				if KeyOf(one).Class == class {
 					confirmed = serial.Serial(one.Status.Serial)
-					lag.addBehind(one.Status.Servers, settled)
+					lag.addLagging(one.Status.Servers, settled)
 				}
 			}
-			if confirmed != settled && (lag.Oldest.IsZero() || since.Before(lag.Oldest)) {
-				lag.Oldest = since
+			if confirmed != settled && (lag.NotReadySince.IsZero() || since.Before(lag.NotReadySince)) {
+				lag.NotReadySince = since
 			}
 			lags[class] = lag
 		}
@@ -56,10 +56,10 @@ func (x *Index) FindLags() map[string]Lag {
 	return lags
 }
 
-func (l *Lag) addBehind(rows []v1alpha1.DeliveryServer, settled serial.Serial) {
+func (l *Lag) addLagging(rows []v1alpha1.DeliveryServer, settled serial.Serial) {
 	for _, row := range rows {
-		if (row.State != v1alpha1.ServerCurrent || settled.Ahead(serial.Serial(row.Serial))) && !slices.Contains(l.Behind, row.Name) {
-			l.Behind = append(l.Behind, row.Name)
+		if (row.State != v1alpha1.ServerCurrent || settled.Ahead(serial.Serial(row.Serial))) && !slices.Contains(l.Lagging, row.Name) {
+			l.Lagging = append(l.Lagging, row.Name)
 		}
 	}
 }

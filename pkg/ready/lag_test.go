@@ -62,10 +62,10 @@ func TestIndex_findsLags(t *testing.T) {
 	put("unsettled", 2*time.Hour, 0, map[string]int64{"main": 0})
 	lags := x.FindLags()
 	for class, lag := range lags {
-		slices.Sort(lag.Behind)
+		slices.Sort(lag.Lagging)
 		lags[class] = lag
 	}
-	want := map[string]Lag{"main": {began.Add(-time.Hour), []string{"a", "b"}}, "quick": {Behind: []string{"b"}}, "idle": {}}
+	want := map[string]Lag{"main": {began.Add(-time.Hour), []string{"a", "b"}}, "quick": {Lagging: []string{"b"}}, "idle": {}}
 	if !reflect.DeepEqual(lags, want) {
 		t.Errorf("got  %+v\nwant %+v", lags, want)
 	}

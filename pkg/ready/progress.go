@@ -32,8 +32,8 @@ type Progress struct {
 	digests  [][]uint64
 	unlisted bool
 	// hold is the Ready of a Record changed after the serial settledAt; zero unless the zone is held (S7.5).
-	held      Judgement
-	settled   serial.Serial
+	hold      Judgement
+	settledAt serial.Serial
 	processes Processes
 	// since is when this process first saw a Progress like this, zero before Follow.
 	since time.Time
@@ -50,7 +50,7 @@ type classProgress struct {
 }
 
 // hasConfirmed reports whether the class has a serial. known is false for incomparable serials (RFC 1982 §3.2).
-func (s classProgress) has(taken serial.Serial) (has, known bool) {
+func (s classProgress) hasConfirmed(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
 		return false, true
@@ -72,7 +72,7 @@ func (s *Progress) RevokesReady(before *Progress) bool {
 			return true
 		}
 		if was := before.classes[i].serial; was != 0 {
-			if has, known := now.has(was); !has || !known {
+			if has, known := now.hasConfirmed(was); !has || !known {
 				return true
 			}
 		}
@@ -103,7 +103,7 @@ func (s *Progress) Follow(before *Progress) time.Time {
 func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
 		s.processes == other.processes &&
-		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
+		s.hold == other.hold && (s.hold == Judgement{} || s.settledAt == other.settledAt) && slices.Equal(s.classes, other.classes) &&
 		slices.EqualFunc(s.digests, other.digests, slices.Equal[[]uint64]) &&
 		maps.EqualFunc(s.missing, other.missing, func(a, b *delivery.Error) bool {
 			return a == b || a != nil && b != nil && a.Reason == b.Reason && a.Code == b.Code && a.Message == b.Message
@@ -122,21 +122,21 @@ func progressOf(f *Facts) *Progress {
 		// Records are released with the Zone. Until then they show the obstacle.
 		fault := f.findRemovalFault()
 		return &Progress{fault: fault, silent: fault == Judgement{}}
-	case f.Force.Wrong != nil:
-		return &Progress{fault: Judgement{metav1.ConditionFalse, string(f.Force.Wrong.Reason), ShortenMessage(f.Force.Wrong.Message)}}
+	case f.InForce.Fault != nil:
+		return &Progress{fault: Judgement{metav1.ConditionFalse, string(f.InForce.Fault.Reason), ShortenMessage(f.InForce.Fault.Message)}}
 	case len(f.Classes) == 0:
 		return progressWithoutClass(f)
 	}
-	s := &Progress{missing: map[delivery.RRsetKey]*delivery.Error{}, settled: serial.Serial(f.Zone.Status.SettledSerial)}
+	s := &Progress{missing: map[delivery.RRsetKey]*delivery.Error{}, settledAt: serial.Serial(f.Zone.Status.SettledSerial)}
 	if heldBy(f.Zone).Status != "" {
-		s.held = held
+		s.hold = onHold
 	}
 	var least serial.Serial
 	for i := range f.Classes {
 		known := &f.Classes[i]
 		of := classProgress{class: known.Class, serial: known.State.Served(), fault: f.findFault(known), cause: f.findCause(known)}
 		if f.Frozen {
-			of.fault = frozen
+			of.fault = readyFrozen
 		}
 		if s.classes = append(s.classes, of); i == 0 || least.Ahead(of.serial) {
 			least = of.serial
@@ -179,12 +179,12 @@ func progressWithoutClass(f *Facts) *Progress {
 	switch fault := f.findRemovalFault(); {
 	case fault.Status != "":
 		return &Progress{fault: fault}
-	case len(f.Remains) > 0:
+	case len(f.BegunDeliveries) > 0:
 		return &Progress{fault: cmp.Or(f.findDeadController(), leaving)}
 	}
-	s := &Progress{classes: []classProgress{{}}, confirmed: noClass, settled: serial.Serial(zone.Status.SettledSerial)}
+	s := &Progress{classes: []classProgress{{}}, confirmed: noClass, settledAt: serial.Serial(zone.Status.SettledSerial)}
 	if heldBy(zone).Status != "" {
-		s.held = held
+		s.hold = onHold
 	}
 	// A new zone lacks name servers: Records stay Pending, and the Zone has the reason.
 	if f.findLacking() == "" {
@@ -202,7 +202,7 @@ func (s *Progress) IsHeldByPlatform() bool {
 
 // HasSerialOf reports whether a Record's serial is not ahead of the zone's. Otherwise a later content write has set
 // Ready, which stays until this process sees the zone.
-func (s *Progress) Knows(record *v1alpha1.Record) bool {
+func (s *Progress) HasSerialOf(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
@@ -218,7 +218,7 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	before := ReadyOf(record.Status.Conditions)
 	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range s.classes {
-		has, known := of.has(taken)
+		has, known := of.hasConfirmed(taken)
 		switch {
 		case !known:
 			return Judgement{}, "", false
@@ -231,9 +231,9 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	}
 	switch {
 	case waits.Status == "":
-	case s.held.Status != "" && taken.Ahead(s.settled):
-		return s.held, "", true
-	case s.processes.stays(before):
+	case s.hold.Status != "" && taken.Ahead(s.settledAt):
+		return s.hold, "", true
+	case s.processes.keepsReady(before):
 		return Judgement{}, "", false
 	case waits == pending:
 		return cmp.Or(awaits, pending), "", true

@@ -42,7 +42,7 @@ func PublicMessage(class string, reason delivery.Reason, message string) string 
 	}
 	switch reason {
 	case delivery.ReasonServerWentBack, delivery.ReasonSerialBehind, delivery.ReasonContentDiffers:
-		return fault + "; " + rolePlatform + " " + findsServers
+		return fault + "; " + rolePlatform + " " + stepFindServer
 	}
 	return fmt.Sprintf("%s%skubectl describe %s, or else in the controller's log", fault, WhereCause,
 		strings.ToLower(Describe(class)))

@@ -46,22 +46,22 @@ func HasEvent(reason string) bool {
 }
 
 // stallStart is the start of an object's wait for a reason at a generation.
-type since struct {
+type stallStart struct {
 	reason     string
 	generation int64
-	at         time.Time
+	time       time.Time
 }
 
 // Stalls has the starts by UID. The zero value is ready.
 type Stalls struct {
 	mu     sync.Mutex
-	begins map[types.UID]since
+	starts map[types.UID]stallStart
 }
 
 func (s *Stalls) Forget(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.begins, uid)
+	delete(s.starts, uid)
 }
 
 // Judge returns the condition Stalled of an object that waits for the reason in waits; nil for none. Before StallAfter
@@ -71,26 +71,26 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if waits == nil || waits.Status == metav1.ConditionTrue || !waitsForPerson[waits.Reason] {
-		delete(s.begins, of.UID)
+		delete(s.starts, of.UID)
 		return nil
 	}
 	now := metav1.NewTime(time.Now())
 	current := StalledOf(conditions)
-	last, known := s.begins[of.UID]
+	last, known := s.starts[of.UID]
 	switch before := meta.FindStatusCondition(conditions, waits.Type); {
 	case known && last.reason == waits.Reason && last.generation == of.Generation:
 	case !known && givesReason(current, waits.Reason, of.Generation):
-		last = since{waits.Reason, of.Generation, current.LastTransitionTime.Add(-StallAfter)}
+		last = stallStart{waits.Reason, of.Generation, current.LastTransitionTime.Add(-StallAfter)}
 	case !known && givesReason(before, waits.Reason, of.Generation) && before.Status == waits.Status:
-		last = since{waits.Reason, of.Generation, before.LastTransitionTime.Time}
+		last = stallStart{waits.Reason, of.Generation, before.LastTransitionTime.Time}
 	default:
-		last = since{waits.Reason, of.Generation, now.Time}
+		last = stallStart{waits.Reason, of.Generation, now.Time}
 	}
-	if s.begins == nil {
-		s.begins = map[types.UID]since{}
+	if s.starts == nil {
+		s.starts = map[types.UID]stallStart{}
 	}
-	s.begins[of.UID] = last
-	if in := StallAfter - now.Sub(last.at); in > 0 {
+	s.starts[of.UID] = last
+	if in := StallAfter - now.Sub(last.time); in > 0 {
 		again(in)
 		return nil
 	}

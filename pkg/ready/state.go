@@ -43,10 +43,10 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 			Time: metav1.NewTime(intent.Time), Unlisted: intent.Unlisted}
 		status.Intent.RRsets = textOf(intent.RRsets)
 	}
-	behind := state.Behind()
+	behind := state.LaggingServers()
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
-			Message: ShortenMessage(server.Note), Content: v1alpha1.ServerContent(server.Content), DiffersSince: int64(server.Since)}
+			Message: ShortenMessage(server.Note), Content: v1alpha1.ServerContent(server.Content), DiffersSince: int64(server.DiffersSince)}
 		switch {
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
 			row.State, row.Message = v1alpha1.ServerAhead, ShortenMessage(server.Err.Message)
@@ -161,7 +161,7 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	}
 	for _, row := range status.Servers {
 		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime),
-			Content: delivery.Content(row.Content), Since: serial.Serial(row.DiffersSince)}
+			Content: delivery.Content(row.Content), DiffersSince: serial.Serial(row.DiffersSince)}
 		switch row.State {
 		case v1alpha1.ServerAhead:
 			server.Err = &delivery.Error{Reason: delivery.ReasonSerialBehind, Message: row.Message}

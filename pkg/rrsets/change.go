@@ -16,11 +16,11 @@ type Change struct {
 	// Before is the Record as read, nil to create. After is the wanted Record, nil to delete.
 	Before, After *v1alpha1.Record
 	// AppliedJSON is the author's form of After, nil to encode After.
-	Applied []byte
+	AppliedJSON []byte
 	// OtherManagers are field managers of Before.
-	Others []string
+	OtherManagers []string
 	// Separate requires its own request: change sets have no Records without zone.
-	Alone bool
+	Separate bool
 }
 
 // Record returns After, or Before of a deletion.
@@ -31,8 +31,8 @@ func (c *Change) Record() *v1alpha1.Record {
 	return c.Before
 }
 
-func (c *Change) isAlone() bool {
-	return c.Alone || c.After == nil && len(c.Before.Finalizers) > 0 || c.Before != nil && c.After != nil && c.Applied == nil
+func (c *Change) isSeparate() bool {
+	return c.Separate || c.After == nil && len(c.Before.Finalizers) > 0 || c.Before != nil && c.After != nil && c.AppliedJSON == nil
 }
 
 func (c *Change) operation() string {
@@ -63,8 +63,8 @@ func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 		item.Delete = &v1alpha1.ChangeSetDelete{Name: c.Before.Name, UID: c.Before.UID, ResourceVersion: c.Before.ResourceVersion}
 		return item
 	}
-	record := &runtime.RawExtension{Raw: c.Applied}
-	if c.Applied == nil {
+	record := &runtime.RawExtension{Raw: c.AppliedJSON}
+	if c.AppliedJSON == nil {
 		r := *c.After
 		r.APIVersion, r.Kind, r.Status = v1alpha1.SchemeGroupVersion.String(), "Record", v1alpha1.RecordStatus{}
 		if c.Before != nil {
@@ -72,7 +72,7 @@ func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 		}
 		record.Object = &r
 	}
-	if c.Before == nil && c.Applied == nil {
+	if c.Before == nil && c.AppliedJSON == nil {
 		item.Create = record
 	} else {
 		item.Apply = record

@@ -36,7 +36,7 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 			changes = append(changes, Change{After: want})
 		} else if !sameSpec(&have.Spec, &want.Spec) {
 			_, others := d.ownership(have)
-			changes = append(changes, Change{Before: have, After: want, Others: others})
+			changes = append(changes, Change{Before: have, After: want, OtherManagers: others})
 		}
 	}
 	var gone []Change
@@ -45,7 +45,7 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 			continue
 		}
 		if owns, others := d.ownership(r); owns {
-			gone = append(gone, Change{Before: r, Others: others})
+			gone = append(gone, Change{Before: r, OtherManagers: others})
 		}
 	}
 	slices.SortFunc(gone, func(a, b Change) int {

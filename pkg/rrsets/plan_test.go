@@ -41,7 +41,7 @@ func describeChanges(changes []Change) (texts []string) {
 		case c.After == nil:
 			op = "-"
 		}
-		texts = append(texts, op+c.Record().Name+strings.Join(c.Others, ","))
+		texts = append(texts, op+c.Record().Name+strings.Join(c.OtherManagers, ","))
 	}
 	return texts
 }
@@ -127,7 +127,7 @@ func TestPlan_isIdempotentAndTouchesNothingOfOthers(t *testing.T) {
 				if !wanted && (!owns || !d.Complete(c.Before)) {
 					t.Fatalf("seed %d: %s is not for this plan", seed, c.Before.Name)
 				}
-				if !owns && len(c.Others) == 0 {
+				if !owns && len(c.OtherManagers) == 0 {
 					t.Fatalf("seed %d: a change of %s does not name its managers", seed, c.Before.Name)
 				}
 			}
@@ -174,7 +174,7 @@ func TestPages_haveWhatTheServerTakes(t *testing.T) {
 		octets := 0
 		for _, c := range page {
 			count++
-			if c.isAlone() {
+			if c.isSeparate() {
 				if len(page) > 1 {
 					t.Errorf("%s is in a page of %d", c.Record().Name, len(page))
 				}
@@ -218,7 +218,7 @@ func TestItem(t *testing.T) {
 			`"spec":{"domainName":"www","type":"A","values":["192.0.2.2"]},"status":{}}`},
 		"a change": {Change{Before: existing, After: wanted}, `apply {"kind":"Record","apiVersion":"kubi.zone/v1alpha1",` +
 			`"metadata":{"name":"a","resourceVersion":"7"},"spec":{"domainName":"www","type":"A","values":["192.0.2.2"]},"status":{}}`},
-		"a manifest": {Change{After: wanted, Applied: []byte(`{"a":1}`)}, `apply {"a":1}`},
+		"a manifest": {Change{After: wanted, AppliedJSON: []byte(`{"a":1}`)}, `apply {"a":1}`},
 		"a deletion": {Change{Before: existing}, "delete a u 7"},
 	} {
 		item, err := x.Item()

@@ -38,7 +38,7 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var names []string
 	byName := make(map[string][]T)
 	for _, w := range writes {
-		if of(w).isAlone() {
+		if of(w).isSeparate() {
 			pages = append(pages, []T{w})
 			continue
 		}
@@ -90,7 +90,7 @@ type Outcome struct {
 	Change Change
 	// Operation as in v1alpha1.ChangeSetItemStatus, "" if refused or nothing was to do.
 	Operation string
-	Refused   []refusal.Refusal
+	Refusals  []refusal.Refusal
 }
 
 // Write writes each change of a page independently. The error means no answer, or no right to create change sets.
@@ -104,7 +104,7 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 
 // WriteAll writes all changes or none in a single request. made is the Record of a Separate change, except a deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
-	if len(changes) == 1 && changes[0].isAlone() {
+	if len(changes) == 1 && changes[0].isSeparate() {
 		return w.sendAlone(ctx, &changes[0])
 	}
 	_, err = w.sendSet(ctx, changes)
@@ -154,7 +154,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 				again = append(again, index)
 				continue
 			case attempt >= maxAttempts || w.Replan == nil || !isStale(causes):
-				o.Refused = causes
+				o.Refusals = causes
 				continue
 			}
 			next, err := w.replanChange(ctx, index, o.Change.Record().Name)
@@ -163,7 +163,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			} else if next == nil {
 				continue
 			}
-			if o.Change = *next; next.isAlone() && len(left) > 1 {
+			if o.Change = *next; next.isSeparate() && len(left) > 1 {
 				alone = append(alone, index)
 			} else {
 				again = append(again, index)
@@ -203,7 +203,7 @@ func (w *Writer) sendPage(ctx context.Context, outcomes []Outcome, indices []int
 		changes[i] = outcomes[index].Change
 	}
 	return Retry(ctx, func() ([]string, error) {
-		if len(changes) > 1 || !changes[0].isAlone() {
+		if len(changes) > 1 || !changes[0].isSeparate() {
 			return w.sendSet(ctx, changes)
 		}
 		_, err := w.sendAlone(ctx, &changes[0])

@@ -71,7 +71,7 @@ func creations(objects ...string) (changes []Change) {
 func describeOutcomes(outcomes []Outcome) (texts []string) {
 	for _, o := range outcomes {
 		text := o.Change.Record().Name + " " + o.Operation
-		for _, one := range o.Refused {
+		for _, one := range o.Refusals {
 			text += string(one.Reason)
 		}
 		texts = append(texts, text)
@@ -228,7 +228,7 @@ func TestWrite_readsAllRecordsAgainThatChange(t *testing.T) {
 		}
 		for i, o := range must.Get(w.Write(t.Context(), page))(t) {
 			if o.Operation != v1alpha1.OperationDeleted {
-				t.Errorf("record %d: %+v after %d change sets", i, o.Refused, len(*sets))
+				t.Errorf("record %d: %+v after %d change sets", i, o.Refusals, len(*sets))
 			}
 		}
 	})
@@ -265,7 +265,7 @@ func TestWrite_sendsAloneWhatNoChangeSetHas(t *testing.T) {
 	w, sets := newWriter([]runtime.Object{existing}, func([]string) (map[int]metav1.StatusReason, error) { return nil, nil })
 	for want, c := range map[string]Change{
 		"a Updated": {Before: existing, After: makeRecord("a", nil, "192.0.2.1", "192.0.2.2")},
-		"b Created": {After: makeRecord("b", nil), Alone: true},
+		"b Created": {After: makeRecord("b", nil), Separate: true},
 	} {
 		if got := describeOutcomes(must.Get(w.Write(t.Context(), []Change{c}))(t)); got[0] != want {
 			t.Errorf("%q, want %q", got, want)

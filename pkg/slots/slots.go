@@ -14,12 +14,12 @@ import (
 type Slots struct {
 	total, perClient, spare int
 
-	mu     sync.Mutex
-	order  *list.List // oldest first
-	client map[Client]int
-	beyond int           // taken by clients with a full share
-	freed  chan struct{} // closed and replaced when a slot is given back
-	queues map[Client]*queue
+	mu         sync.Mutex
+	order      *list.List // oldest first
+	takenBy    map[Client]int
+	spareTaken int           // taken by clients with a full share
+	freed      chan struct{} // closed and replaced when a slot is given back
+	queues     map[Client]*queue
 }
 
 type queue struct {
@@ -35,16 +35,16 @@ type Client struct {
 
 // Slot is a taken slot.
 type Slot struct {
-	of     *Slots
+	slots  *Slots
 	client Client
 	// cut ends the work in the slot, and must not block. A slot without cut is kept.
-	cut func()
-	at  *list.Element // nil after Release or cut
+	cut     func()
+	element *list.Element // nil after Release or cut
 }
 
 // New returns slots with a maximum in total and per client.
 func New(total, perClient int) *Slots {
-	return &Slots{total: total, perClient: perClient, order: list.New(), client: map[Client]int{}, freed: make(chan struct{}),
+	return &Slots{total: total, perClient: perClient, order: list.New(), takenBy: map[Client]int{}, freed: make(chan struct{}),
 		queues: map[Client]*queue{}}
 }
 
@@ -59,14 +59,14 @@ func (s *Slots) WithSpare(spare int) *Slots {
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	within := s.client[client] < s.perClient
+	within := s.takenBy[client] < s.perClient
 	switch {
-	case !within && s.beyond >= s.spare:
+	case !within && s.spareTaken >= s.spare:
 		return nil, s.freed
 	case !within:
-		s.beyond++
+		s.spareTaken++
 	}
-	for within && s.order.Len()-s.beyond >= s.total { // a cut beyond a share makes no room
+	for within && s.order.Len()-s.spareTaken >= s.total { // a cut beyond a share makes no room
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed
@@ -74,17 +74,17 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 		oldest.removeSlot()
 		oldest.cut()
 	}
-	slot = &Slot{of: s, client: client, cut: cut}
-	slot.at = s.order.PushBack(slot)
-	s.client[client]++
+	slot = &Slot{slots: s, client: client, cut: cut}
+	slot.element = s.order.PushBack(slot)
+	s.takenBy[client]++
 	return slot, nil
 }
 
 // Release returns false if the slot was cut.
-func (slot *Slot) GiveBack() bool {
-	slot.of.mu.Lock()
-	defer slot.of.mu.Unlock()
-	if slot.at == nil {
+func (slot *Slot) Release() bool {
+	slot.slots.mu.Lock()
+	defer slot.slots.mu.Unlock()
+	if slot.element == nil {
 		return false
 	}
 	slot.removeSlot()
@@ -93,14 +93,14 @@ func (slot *Slot) GiveBack() bool {
 
 // The caller holds mu.
 func (slot *Slot) removeSlot() {
-	s := slot.of
-	s.order.Remove(slot.at)
-	slot.at = nil
-	if s.client[slot.client] > s.perClient {
-		s.beyond--
+	s := slot.slots
+	s.order.Remove(slot.element)
+	slot.element = nil
+	if s.takenBy[slot.client] > s.perClient {
+		s.spareTaken--
 	}
-	if s.client[slot.client]--; s.client[slot.client] == 0 {
-		delete(s.client, slot.client)
+	if s.takenBy[slot.client]--; s.takenBy[slot.client] == 0 {
+		delete(s.takenBy, slot.client)
 	}
 	close(s.freed)
 	s.freed = make(chan struct{})

@@ -28,13 +28,13 @@ func TestTake_givesWhatIsSpareBeyondShares(t *testing.T) {
 	if len(a) != 5 || len(b) != 2 || len(c) != 0 {
 		t.Errorf("%d, %d, %d slots, want 5, 2, 0", len(a), len(b), len(c))
 	}
-	a[0].GiveBack() // beyond a's share, in any order
+	a[0].Release() // beyond a's share, in any order
 	if b := takeAll("b"); len(b) != 1 {
 		t.Errorf("%d slots where one is spare, want 1", len(b))
 	}
-	a[1].GiveBack()
-	a[2].GiveBack()
-	a[3].GiveBack() // within a's share
+	a[1].Release()
+	a[2].Release()
+	a[3].Release() // within a's share
 	if c := takeAll("c"); len(c) != 1 {
 		t.Errorf("%d slots of what a had of its share, want 1", len(c))
 	}
@@ -48,7 +48,7 @@ func TestTake_boundsSharesAndSpare(t *testing.T) {
 	for range 20000 {
 		tenant := fmt.Sprint(random.IntN(5))
 		if random.IntN(2) == 0 && len(held[tenant]) > 0 {
-			held[tenant][0].GiveBack()
+			held[tenant][0].Release()
 			held[tenant] = held[tenant][1:]
 			continue
 		}
@@ -105,7 +105,7 @@ func TestTakeInOrder_servesWhoCameFirst(t *testing.T) {
 			go func() {
 				if slot := s.TakeInOrder(ctx, a); slot != nil {
 					served = append(served, i)
-					slot.GiveBack()
+					slot.Release()
 				}
 			}()
 			synctest.Wait()
@@ -115,11 +115,11 @@ func TestTakeInOrder_servesWhoCameFirst(t *testing.T) {
 		if other := s.TakeInOrder(t.Context(), Client{Tenant: "b"}); other == nil || len(served) > 0 {
 			t.Errorf("another client has %v, and %v are served where none is free", other, served)
 		}
-		first.GiveBack()
+		first.Release()
 		synctest.Wait()
 		if len(served) != 18 || !slices.IsSorted(served) || len(s.queues) != 0 {
 			t.Errorf("served %v; %d queues are left", served, len(s.queues))
 		}
-		second.GiveBack()
+		second.Release()
 	})
 }

@@ -91,13 +91,13 @@ type writer struct {
 	mu sync.Mutex
 	to io.Writer
 	// partial has a character's first octets, continued in the next Write.
-	begun []byte
+	partial []byte
 }
 
 func (w *writer) Write(octets []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := append(w.begun, octets...)
+	text := append(w.partial, octets...)
 	whole := len(text)
 	for i := max(0, whole-utf8.UTFMax+1); i < len(text); i++ {
 		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
@@ -105,7 +105,7 @@ func (w *writer) Write(octets []byte) (int, error) {
 			break
 		}
 	}
-	w.begun = append([]byte(nil), text[whole:]...)
+	w.partial = append([]byte(nil), text[whole:]...)
 	if _, err := w.to.Write(appendEscaped(nil, string(text[:whole]), layout)); err != nil {
 		return 0, err
 	}

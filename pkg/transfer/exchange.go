@@ -21,9 +21,9 @@ type Refusal struct {
 	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error in its signature (RFC 8945 §3), or 0.
 	Rcode, TSIG int
 	// Signed is true if the key verifies the answer. Any host on the path may forge an unsigned answer.
-	Signed bool
-	doubt  error
-	hint   string
+	Signed    bool
+	verifyErr error
+	hint      string
 }
 
 func (r *Refusal) Error() string {
@@ -34,8 +34,8 @@ func (r *Refusal) Error() string {
 	case r.hint != "":
 		return code + ": " + r.hint
 	}
-	if r.doubt != nil {
-		return fmt.Sprintf("the server answers %s: %v", code, r.doubt)
+	if r.verifyErr != nil {
+		return fmt.Sprintf("the server answers %s: %v", code, r.verifyErr)
 	}
 	return "the server answers " + code
 }
@@ -54,10 +54,10 @@ func explainTSIG(code int) string {
 }
 
 // Unwrap returns the verification's error, nil after success.
-func (r *Refusal) Unwrap() error { return r.doubt }
+func (r *Refusal) Unwrap() error { return r.verifyErr }
 
 func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
-	r := &Refusal{Rcode: m.Rcode, Signed: key != nil && judged == nil, doubt: judged}
+	r := &Refusal{Rcode: m.Rcode, Signed: key != nil && judged == nil, verifyErr: judged}
 	if t := m.IsTsig(); t != nil {
 		r.TSIG = int(t.Error)
 	}

@@ -37,7 +37,7 @@ type Source struct {
 	// Wait bounds the connection and each message; 0 means 30 s.
 	Wait time.Duration
 	// Limit is in octets on the wire; 0 means 1 GiB.
-	Most int
+	Limit int
 }
 
 const Scheme = "axfr://"
@@ -83,7 +83,7 @@ type Fetched struct {
 // the server's SOA, no other SOA, and in changes also removed records. After an error, the records may be incomplete or
 // forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
-	z := &received{source: source, since: since, take: take}
+	z := &receiver{source: source, since: since, handle: take}
 	err := z.receiveZone(ctx)
 	if err != nil {
 		err = fmt.Errorf("transfer of %s from %s: %w", source.Zone, source.Server, err)
@@ -91,7 +91,7 @@ func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(r
 	return z.Fetched, err
 }
 
-func (z *received) receiveZone(ctx context.Context) error {
+func (z *receiver) receiveZone(ctx context.Context) error {
 	source := &z.source
 	source.Wait = cmp.Or(source.Wait, defaultWait)
 	if source.Dial == nil {
@@ -113,7 +113,7 @@ func (z *received) receiveZone(ctx context.Context) error {
 	return err
 }
 
-func (z *received) askForZone(conn net.Conn) error {
+func (z *receiver) askForZone(conn net.Conn) error {
 	question, source := new(mdns.Msg), z.source
 	if z.since != nil {
 		question.SetIxfr(source.Zone.String(), uint32(*z.since), ".", ".")
@@ -134,7 +134,7 @@ func (z *received) askForZone(conn net.Conn) error {
 	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)); err != nil {
 		return err
 	}
-	most := cmp.Or(source.Most, maxOctets)
+	most := cmp.Or(source.Limit, maxOctets)
 	for {
 		raw, err := readMessage(conn, source.Wait)
 		if err != nil {
@@ -143,7 +143,7 @@ func (z *received) askForZone(conn net.Conn) error {
 		if z.Octets += len(raw); z.Octets > most {
 			return fmt.Errorf("more than %d octets; is this the zone you mean?", most)
 		}
-		if done, err := z.takeMessage(raw, question.Id, judge); err != nil || done {
+		if done, err := z.handleMessage(raw, question.Id, judge); err != nil || done {
 			return err
 		}
 	}
@@ -166,16 +166,16 @@ func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	return raw, err
 }
 
-type received struct {
+type receiver struct {
 	Fetched
 	source  Source
 	since   *serial.Serial
-	take    func(rr mdns.RR, removed bool)
+	handle  func(rr mdns.RR, removed bool)
 	begun   bool
 	records int
 	// step is the position in a transfer of differences, reachedSerial the serial after the received part.
-	step    step
-	reached serial.Serial
+	step          step
+	reachedSerial serial.Serial
 }
 
 type step uint8
@@ -188,7 +188,7 @@ const (
 )
 
 // handleMessage returns true after the SOA that ends the transfer.
-func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
+func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
 		return false, fmt.Errorf("a message that cannot be read: %w", err)
@@ -208,7 +208,7 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 		if done {
 			return false, errors.New("records after the SOA that ends the zone")
 		}
-		if done, err = z.takeRecord(rr); err != nil {
+		if done, err = z.handleRecord(rr); err != nil {
 			return false, err
 		}
 	}
@@ -221,32 +221,32 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 	return false, nil
 }
 
-func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
+func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !z.begun {
 		return z.beginZone(rr)
 	}
 	if z.step == stepUnknown {
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
-			z.step, z.reached = stepAdding, *z.since // as after changes that end at since
+			z.step, z.reachedSerial = stepAdding, *z.since // as after changes that end at since
 		}
 		z.Whole = z.step == stepWhole
 	}
 	if !isSOA {
 		z.records++
-		z.take(rr, z.step == stepRemoving)
+		z.handle(rr, z.step == stepRemoving)
 		return false, nil
 	}
 	at := serial.Serial(soa.Serial)
 	switch {
 	case z.step == stepWhole && at != z.Serial:
 		return false, fmt.Errorf("it began with serial %d and ends with %d; try again", z.Serial, at)
-	case z.step == stepWhole, z.step == stepAdding && at == z.Serial && z.reached == z.Serial:
+	case z.step == stepWhole, z.step == stepAdding && at == z.Serial && z.reachedSerial == z.Serial:
 		return true, nil
 	case z.step == stepRemoving:
-		z.step, z.reached = stepAdding, at
-	case at != z.reached:
-		return false, fmt.Errorf("a difference since serial %d where one since %d was to follow", at, z.reached)
+		z.step, z.reachedSerial = stepAdding, at
+	case at != z.reachedSerial:
+		return false, fmt.Errorf("a difference since serial %d where one since %d was to follow", at, z.reachedSerial)
 	default:
 		z.step = stepRemoving
 	}
@@ -254,7 +254,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 }
 
 // beginZone takes the first SOA, and returns true if no other record follows.
-func (z *received) beginZone(rr mdns.RR) (done bool, err error) {
+func (z *receiver) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {
 		return false, fmt.Errorf("it begins with %s %s, not with the SOA of the zone", rr.Header().Name,
@@ -271,6 +271,6 @@ func (z *received) beginZone(rr mdns.RR) (done bool, err error) {
 	default:
 		return false, fmt.Errorf("it has serial %d, which is not ahead of %d", z.Serial, *z.since)
 	}
-	z.take(rr, false)
+	z.handle(rr, false)
 	return done, nil
 }

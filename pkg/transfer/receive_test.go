@@ -265,7 +265,7 @@ func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 
 // Attack 39: an endless transfer is ended without a result.
 func TestReceive_isBounded(t *testing.T) {
-	text, err := Receive(t.Context(), Source{Server: script{messages: makeBody(200)}.startServer(t), Zone: zoneName, Most: 5000})
+	text, err := Receive(t.Context(), Source{Server: script{messages: makeBody(200)}.startServer(t), Zone: zoneName, Limit: 5000})
 	if err == nil || text != nil || !strings.Contains(err.Error(), "more than 5000 octets") {
 		t.Errorf("%d octets, %v", len(text), err)
 	}

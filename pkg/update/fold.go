@@ -15,13 +15,13 @@ type Present struct {
 	Share   []RRset
 	Records []RRset
 	// Derived has the RRsets of spec.nameServers, if the namespace owns the zone.
-	Made []RRset
+	Derived []RRset
 	// ForeignNS is true if another namespace has NS at the apex.
 	ForeignNS bool
 }
 
-func (p *Present) Has(t rdata.Type, value string) bool {
-	return slices.ContainsFunc(slices.Concat(p.Share, p.Records, p.Made), func(set RRset) bool {
+func (p *Present) HasValue(t rdata.Type, value string) bool {
+	return slices.ContainsFunc(slices.Concat(p.Share, p.Records, p.Derived), func(set RRset) bool {
 		return set.Type == t && slices.Contains(set.Values, value)
 	})
 }
@@ -58,10 +58,10 @@ type folding struct {
 
 // foldedName has a name's dynamic share by type, before and after the updates so far.
 type foldedName struct {
-	before, now map[rdata.Type]RRset
-	order       []rdata.Type
-	fixed       []fixedRRset
-	foreignNS   bool
+	before, after map[rdata.Type]RRset
+	order         []rdata.Type
+	fixedSets     []fixedRRset
+	foreignNS     bool
 }
 
 type fixedRRset struct {
@@ -75,32 +75,32 @@ const (
 )
 
 func newFoldedName(p Present) *foldedName {
-	n := &foldedName{before: map[rdata.Type]RRset{}, now: map[rdata.Type]RRset{}, foreignNS: p.ForeignNS}
+	n := &foldedName{before: map[rdata.Type]RRset{}, after: map[rdata.Type]RRset{}, foreignNS: p.ForeignNS}
 	for _, set := range p.Share {
 		n.before[set.Type] = set
-		n.put(RRset{set.Type, set.TTL, slices.Clone(set.Values)})
+		n.setRRset(RRset{set.Type, set.TTL, slices.Clone(set.Values)})
 	}
 	for _, set := range p.Records {
-		n.fixed = append(n.fixed, fixedRRset{set, hasRecord})
+		n.fixedSets = append(n.fixedSets, fixedRRset{set, hasRecord})
 	}
-	for _, set := range p.Made {
-		n.fixed = append(n.fixed, fixedRRset{set, hasZone})
+	for _, set := range p.Derived {
+		n.fixedSets = append(n.fixedSets, fixedRRset{set, hasZone})
 	}
 	return n
 }
 
-func (n *foldedName) put(set RRset) {
+func (n *foldedName) setRRset(set RRset) {
 	if !slices.Contains(n.order, set.Type) {
 		n.order = append(n.order, set.Type)
 	}
-	if n.now[set.Type] = set; len(set.Values) == 0 {
-		delete(n.now, set.Type)
+	if n.after[set.Type] = set; len(set.Values) == 0 {
+		delete(n.after, set.Type)
 	}
 }
 
 // findFixedReason returns why updates may not change a value (any value for ""); "" if they may.
-func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
-	for _, set := range n.fixed {
+func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string) {
+	for _, set := range n.fixedSets {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
 			return set.reason
 		}
@@ -113,12 +113,12 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	if rr.Type == rdata.SOA {
 		return rr.Fail(Refused, "the SOA is derived from the Zone; change its spec")
 	}
-	fixed := n.findFixed(rr.Type, rr.Data)
+	fixed := n.findFixedReason(rr.Type, rr.Data)
 	switch {
 	case rr.Class == ClassANY && rr.Type == rdata.ANY:
 		for _, t := range slices.Clone(n.order) {
 			if rr.Name != f.zone || t != rdata.NS { // RFC 2136 §3.4.2.3
-				n.put(RRset{Type: t})
+				n.setRRset(RRset{Type: t})
 			}
 		}
 	case rr.Class == ClassANY && apexNS: // RFC 2136 §3.4.2.3 ignores it
@@ -126,46 +126,46 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	case rr.Class != ClassIN && fixed != "":
 		return rr.Fail(Refused, "%s", fixed)
 	case rr.Class == ClassANY:
-		n.put(RRset{Type: rr.Type})
+		n.setRRset(RRset{Type: rr.Type})
 	case rr.Class == ClassNONE:
-		set := n.now[rr.Type]
+		set := n.after[rr.Type]
 		left := slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })
-		if apexNS && len(left) == 0 && len(set.Values) > 0 && n.findFixed(rr.Type, "") == "" && !n.foreignNS {
+		if apexNS && len(left) == 0 && len(set.Values) > 0 && n.findFixedReason(rr.Type, "") == "" && !n.foreignNS {
 			return rr.Fail(Refused, "it is the last NS of the zone; add another one before") // ignored by §3.4.2.4
 		}
 		set.Type, set.Values = rr.Type, left
-		n.put(set)
+		n.setRRset(set)
 	case fixed != "":
 	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 ignores it
 		return rr.Fail(Refused, "a CNAME is alone at its name; delete the other data by an update before this one")
 	default:
-		set := n.now[rr.Type]
+		set := n.after[rr.Type]
 		if set.Type, set.TTL = rr.Type, rr.TTL; rr.Type.Single() {
 			set.Values = nil
 		}
 		if !slices.Contains(set.Values, rr.Data) {
 			set.Values = append(slices.Clone(set.Values), rr.Data)
 		}
-		n.put(set)
+		n.setRRset(set)
 	}
 	return nil
 }
 
 func (n *foldedName) isBesideCNAME(t rdata.Type) bool {
 	beside := func(other rdata.Type) bool { return other != t && (other == rdata.CNAME || t == rdata.CNAME) }
-	for other := range n.now {
+	for other := range n.after {
 		if beside(other) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(n.fixed, func(set fixedRRset) bool { return beside(set.Type) })
+	return slices.ContainsFunc(n.fixedSets, func(set fixedRRset) bool { return beside(set.Type) })
 }
 
 func (f *folding) listChanges() (changes []Change) {
 	for _, fqdn := range f.order {
 		n := f.names[fqdn]
 		for _, t := range n.order {
-			before, now := n.before[t], n.now[t]
+			before, now := n.before[t], n.after[t]
 			if sameValues(before.Values, now.Values) && (before.TTL == now.TTL || len(now.Values) == 0) {
 				continue
 			}

@@ -19,9 +19,9 @@ type ScopeRecords struct {
 }
 
 // Scope has the names and types that a key may write, if a zone's rules allow them (S13.1).
-type Scope []scopeOf
+type Scope []scopeEntry
 
-type scopeOf struct {
+type scopeEntry struct {
 	pattern pattern.Pattern
 	types   []rdata.Type
 }
@@ -33,7 +33,7 @@ func NewScope(records []ScopeRecords) (Scope, error) {
 		if err != nil {
 			return nil, fmt.Errorf("spec.records[%d].pattern: %w", i, err)
 		}
-		of := scopeOf{pattern: p}
+		of := scopeEntry{pattern: p}
 		for j, text := range r.Types {
 			t, err := rdata.ParseType(text)
 			if err != nil {
@@ -48,11 +48,11 @@ func NewScope(records []ScopeRecords) (Scope, error) {
 
 // CoversName reports whether the key may write some type at a name.
 func (s Scope) CoversName(fqdn name.Name) bool {
-	return slices.ContainsFunc(s, func(of scopeOf) bool { return of.pattern.Match(fqdn, name.Root) })
+	return slices.ContainsFunc(s, func(of scopeEntry) bool { return of.pattern.Match(fqdn, name.Root) })
 }
 
 func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
-	return slices.ContainsFunc(s, func(of scopeOf) bool {
+	return slices.ContainsFunc(s, func(of scopeEntry) bool {
 		named := slices.Contains(of.types, t) || len(of.types) == 0 && !rules.MustName(t, false)
 		return named && of.pattern.Match(fqdn, name.Root)
 	})
@@ -60,5 +60,5 @@ func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
 
 // Reaches reports whether the key may write any name in a zone.
 func (s Scope) Reaches(zone name.Name) bool {
-	return slices.ContainsFunc(s, func(of scopeOf) bool { return of.pattern.CanMatch(zone) })
+	return slices.ContainsFunc(s, func(of scopeEntry) bool { return of.pattern.CanMatch(zone) })
 }

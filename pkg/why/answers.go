@@ -37,8 +37,8 @@ func (j *judgement) judgeServers() {
 	}
 }
 
-// wanted returns the serial that a server needs.
-func (j *judgement) wanted() int64 {
+// neededSerial returns the serial that a server needs.
+func (j *judgement) neededSerial() int64 {
 	switch {
 	case j.Record != nil:
 		return j.Record.Status.Serial
@@ -55,7 +55,7 @@ func (j *judgement) judgeServer(s Server, a *ServerAnswer) {
 	case a.Referral != "" && len(a.Data) == 0:
 		j.add(KindServer, s.Of, Unknown, "refers to the servers of %s", a.Referral)
 	case !a.Authoritative && len(a.Data) == 0:
-		l := j.add(KindServer, s.Of, j.unlessView(Fails), "answers %s, without authority: no zone %s for this machine", a.RCode,
+		l := j.add(KindServer, s.Of, j.judgeView(Fails), "answers %s, without authority: no zone %s for this machine", a.RCode,
 			j.Zone.FQDN)
 		if s.Row != nil && s.Row.State == v1alpha1.ServerCurrent {
 			l.State = Unknown // it may serve other clients
@@ -77,7 +77,7 @@ func (l *Link) setStepIfBad(role reasons.Role, step string) {
 }
 
 // judgeView returns Unknown for a named view: a server may answer this machine from the default view.
-func (j *judgement) unlessView(state State) State {
+func (j *judgement) judgeView(state State) State {
 	if j.Zone.View != "" {
 		return Unknown
 	}
@@ -106,82 +106,82 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 		text = "not asked, since its address is unknown"
 	}
 	row := s.Row
-	has := row != nil && row.Serial != 0 && !serial.Serial(j.wanted()).Ahead(serial.Serial(row.Serial))
+	has := row != nil && row.Serial != 0 && !serial.Serial(j.neededSerial()).Ahead(serial.Serial(row.Serial))
 	switch {
 	case row == nil && a.Asked:
 		j.add(KindServer, s.Of, Fails, "%s", text).setStepIfBad(reasons.Platform, "check the server, and the way to it from here")
 	case row == nil:
 		j.add(KindServer, s.Of, NotAsked, "%s", text)
 	case row.State == v1alpha1.ServerFailed:
-		j.add(KindServer, s.Of, Fails, "%s; to the controller: %s", text, row.Message).because("ServerUnreachable", reasons.OfReady)
+		j.add(KindServer, s.Of, Fails, "%s; to the controller: %s", text, row.Message).explain("ServerUnreachable", reasons.OfReady)
 	case has && a.Asked:
 		j.add(KindServer, s.Of, Unknown, "no answer to this machine: %s; the controller had serial %d from it", text, row.Serial)
 	case has:
 		j.add(KindServer, s.Of, OK, "%s; the controller had serial %d from it", text, row.Serial)
 	default:
-		text = fmt.Sprintf("%s; the controller had serial %d from it, not %d yet", text, row.Serial, j.wanted())
+		text = fmt.Sprintf("%s; the controller had serial %d from it, not %d yet", text, row.Serial, j.neededSerial())
 		j.addOlder(s, serial.Serial(row.Serial), Waits, text)
 	}
 }
 
 // addOlder adds a server at an earlier serial than neededSerial, a fault if the class had confirmed a later there.
 func (j *judgement) addOlder(s Server, has serial.Serial, state State, text string) {
-	if has == 0 || s.OwnSerial || !serial.Serial(s.Confirmed).Ahead(has) {
-		j.add(KindServer, s.Of, state, "%s", text).because(v1alpha1.ReasonPending, reasons.OfReady)
+	if has == 0 || s.OwnSerial || !serial.Serial(s.ConfirmedSerial).Ahead(has) {
+		j.add(KindServer, s.Of, state, "%s", text).explain(v1alpha1.ReasonPending, reasons.OfReady)
 		return
 	}
 	if state == Waits {
 		state = Fails
 	}
-	j.add(KindServer, s.Of, state, "it went back: serial %d was confirmed there; %s", s.Confirmed, text).
-		because(v1alpha1.ReasonServerWentBack, reasons.OfReady)
+	j.add(KindServer, s.Of, state, "it went back: serial %d was confirmed there; %s", s.ConfirmedSerial, text).
+		explain(v1alpha1.ReasonServerWentBack, reasons.OfReady)
 }
 
 func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
-	want := serial.Serial(j.wanted())
+	want := serial.Serial(j.neededSerial())
 	switch {
 	case !a.HasSOA:
-		j.add(KindServer, s.Of, j.unlessView(Fails), "answers %s, without the zone's SOA", a.RCode).
+		j.add(KindServer, s.Of, j.judgeView(Fails), "answers %s, without the zone's SOA", a.RCode).
 			setStepIfBad(reasons.Platform, "have the server serve the zone")
 	case s.OwnSerial || a.Serial == want:
 		j.add(KindServer, s.Of, OK, "serves the zone at serial %d", a.Serial)
 	case want.Ahead(a.Serial):
-		j.addOlder(s, a.Serial, j.unlessView(Waits), fmt.Sprintf("serves serial %d, not %d yet", a.Serial, want))
+		j.addOlder(s, a.Serial, j.judgeView(Waits), fmt.Sprintf("serves serial %d, not %d yet", a.Serial, want))
 	default:
-		j.add(KindServer, s.Of, j.unlessView(Fails), "serves serial %d, ahead of %d", a.Serial, want).
-			because(v1alpha1.ReasonSerialBehind, reasons.OfReady)
+		j.add(KindServer, s.Of, j.judgeView(Fails), "serves serial %d, ahead of %d", a.Serial, want).
+			explain(v1alpha1.ReasonSerialBehind, reasons.OfReady)
 	}
 }
 
 func (j *judgement) judgeData(s Server, a *ServerAnswer) {
-	missing := subtract(j.Expected, a.Data)
+	missing := subtract(j.ExpectedData, a.Data)
 	var extra []string
 	if j.Exact {
-		extra = subtract(a.Data, j.Expected)
+		extra = subtract(a.Data, j.ExpectedData)
 	}
 	at := ""
 	if a.HasSOA && !s.OwnSerial {
 		at = " at serial " + a.Serial.String()
 	}
-	isOlder := a.HasSOA && !s.OwnSerial && serial.Serial(j.wanted()).Ahead(a.Serial)
+	isOlder := a.HasSOA && !s.OwnSerial && serial.Serial(j.neededSerial()).Ahead(a.Serial)
 	switch {
 	case len(missing)+len(extra) == 0 && len(a.Data) > 0:
 		j.add(KindServer, s.Of, OK, "answers %s%s", a.describe(), at)
-	case len(j.Expected) == 0 && len(a.Data) > 0:
+	case len(j.ExpectedData) == 0 && len(a.Data) > 0:
 		j.add(KindServer, s.Of, Unknown, "answers %s%s; the Record's data cannot be compared", a.describe(), at)
 	case isOlder:
-		text := fmt.Sprintf("answers %s%s; the zone has it at serial %d", a.describe(), at, j.wanted())
-		j.addOlder(s, a.Serial, j.unlessView(Waits), text)
-	case firstBad(j.before(KindServer)) != nil:
-		j.add(KindServer, s.Of, j.unlessView(Waits), "answers %s%s; the zone has it at serial %d", a.describe(), at, j.wanted()).
-			because(v1alpha1.ReasonPending, reasons.OfReady)
+		text := fmt.Sprintf("answers %s%s; the zone has it at serial %d", a.describe(), at, j.neededSerial())
+		j.addOlder(s, a.Serial, j.judgeView(Waits), text)
+	case firstBad(j.linksBefore(KindServer)) != nil:
+		j.add(KindServer, s.Of, j.judgeView(Waits), "answers %s%s; the zone has it at serial %d", a.describe(), at, j.neededSerial()).
+			explain(v1alpha1.ReasonPending, reasons.OfReady)
 	default:
-		j.add(KindServer, s.Of, j.unlessView(Fails), "answers %s%s, and the zone has %s", a.describe(), at,
-			shorten(strings.Join(j.Expected, ", "), maxData)).because(v1alpha1.ReasonContentDiffers, reasons.OfReady)
+		j.add(KindServer, s.Of, j.judgeView(Fails), "answers %s%s, and the zone has %s", a.describe(), at,
+			shorten(strings.Join(j.ExpectedData, ", "), maxData)).explain(v1alpha1.ReasonContentDiffers, reasons.OfReady)
 	}
 }
 
-func (j *judgement) before(kind Kind) []Link {
+func (j *judgement) linksBefore(kind Kind) []Link {
 	if n := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind }); n >= 0 {
 		return j.links[:n]
 	}
@@ -210,8 +210,8 @@ func (j *judgement) judgeParents() {
 
 func (j *judgement) judgeParent(p *ParentFacts) {
 	of := "of " + cmp.Or(p.Zone.String(), "the zone")
-	if !p.Above.IsZero() {
-		of = p.Above.String()
+	if !p.ParentName.IsZero() {
+		of = p.ParentName.String()
 	}
 	role, step := reasons.ZoneOwner, "have the registrar, or the operator of the zone above, enter the zone's NS"
 	if p.Ours {
@@ -222,8 +222,8 @@ func (j *judgement) judgeParent(p *ParentFacts) {
 		j.add(KindParent, of, OK, "not found (%s), but the resolver %s reaches the zone", p.Err, p.Resolver)
 	case !p.Ours && !p.Asked:
 		text := cmp.Or(p.Err, "not asked: no resolver, which --resolver names")
-		if p.Lacks != "" {
-			text += "; the right to " + p.Lacks + " shows the Zone"
+		if p.Lack != "" {
+			text += "; the right to " + p.Lack + " shows the Zone"
 		}
 		j.add(KindParent, of, NotAsked, "%s", text)
 	case !p.Ours && p.Err != "":
@@ -231,12 +231,12 @@ func (j *judgement) judgeParent(p *ParentFacts) {
 	case len(p.NS) == 0 && p.Resolved:
 		j.add(KindParent, of, OK, "lists no NS of %s, but the resolver %s reaches the zone", p.Zone, p.Resolver)
 	case len(p.NS) == 0:
-		j.add(KindParent, of, j.unlessView(Fails), "lists no NS of %s: resolvers do not find the zone", p.Zone).setStepIfBad(role, step)
-	case len(p.Want) > 0 && len(subtract(p.NS, p.Want)) == len(p.NS):
-		j.add(KindParent, of, j.unlessView(Fails), "delegates %s to %s (lame), and the zone has %s", p.Zone, listed(p.NS), listed(p.Want)).
+		j.add(KindParent, of, j.judgeView(Fails), "lists no NS of %s: resolvers do not find the zone", p.Zone).setStepIfBad(role, step)
+	case len(p.WantNS) > 0 && len(subtract(p.NS, p.WantNS)) == len(p.NS):
+		j.add(KindParent, of, j.judgeView(Fails), "delegates %s to %s (lame), and the zone has %s", p.Zone, listed(p.NS), listed(p.WantNS)).
 			setStepIfBad(role, step)
 	case len(p.DS) > 0 && p.Keyless:
-		j.add(KindParent, of, j.unlessView(Fails), "has DS %s, and the zone has no DNSKEY: validating resolvers refuse it", listed(p.DS)).
+		j.add(KindParent, of, j.judgeView(Fails), "has DS %s, and the zone has no DNSKEY: validating resolvers refuse it", listed(p.DS)).
 			setStepIfBad(role, "have the DS removed, or the zone signed")
 	case len(p.DS) > 0 && len(p.WantDS) > 0 && len(subtract(p.DS, p.WantDS)) == len(p.DS):
 		j.add(KindParent, of, Fails, "has DS %s, and the zone has the keys %s: validating resolvers refuse it", listed(p.DS),
@@ -252,10 +252,10 @@ func (j *judgement) judgeParent(p *ParentFacts) {
 func listed(all []string) string { return shorten(strings.Join(all, ", "), maxData) }
 
 func describeDS(p *ParentFacts) string {
-	rest := subtract(p.NS, p.Want)
+	rest := subtract(p.NS, p.WantNS)
 	text := ""
-	if len(p.Want) > 0 && len(rest)+len(subtract(p.Want, p.NS)) > 0 {
-		text = "; the zone itself has " + listed(p.Want)
+	if len(p.WantNS) > 0 && len(rest)+len(subtract(p.WantNS, p.NS)) > 0 {
+		text = "; the zone itself has " + listed(p.WantNS)
 	}
 	if len(p.DS) > 0 {
 		text += ", with DS " + listed(p.DS)

@@ -52,10 +52,10 @@ func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 		if f.Zone != nil && f.Zone.Name != "" {
 			path.Zone = f.Zone.Namespace + "/" + f.Zone.Name
 		}
-		path.settle()
+		path.setState()
 		i.chain.Paths = append(i.chain.Paths, path)
 	}
-	if i.chain.settle(); i.chain.First != nil {
+	if i.chain.setState(); i.chain.First != nil {
 		reading, cancel := context.WithTimeout(ctx, readTime)
 		defer cancel()
 		i.noteLastChange(reading)

@@ -125,7 +125,7 @@ func firstBad(links []Link) *Link {
 	return nil
 }
 
-func (p *Path) settle() {
+func (p *Path) setState() {
 	for i := range p.Links {
 		l := &p.Links[i]
 		l.Text, l.Step, l.Of = shorten(l.Text, maxText), shorten(l.Step, maxText), shorten(l.Of, maxText)
@@ -136,7 +136,7 @@ func (p *Path) settle() {
 	}
 }
 
-func (c *Chain) settle() {
+func (c *Chain) setState() {
 	c.State = OK
 	for _, state := range []State{Fails, Waits} {
 		for i := range c.Paths {

@@ -39,11 +39,11 @@ func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1
 	if len(entries) == 0 {
 		return false, nil
 	}
-	f := &Facts{Asked: fqdn, Zone: of, Exact: true}
+	f := &Facts{AskedName: fqdn, Zone: of, Exact: true}
 	if f.Type, err = rdata.ParseType(entries[0].Type); err != nil {
 		return false, err
 	}
-	f.Expected = canonicalData(fqdn, f.Type, dataOf(entries, fqdn, f.Type))
+	f.ExpectedData = canonicalData(fqdn, f.Type, dataOf(entries, fqdn, f.Type))
 	f.Origin = "is of the zone itself, or of Records that only the right to list records in all namespaces shows"
 	if !isHidden {
 		f.Origin, err = i.originOf(ctx, f, zone)
@@ -57,18 +57,18 @@ func (i *inquiry) originOf(ctx context.Context, f *Facts, zone *v1alpha1.Zone) (
 	apex := f.Zone.FQDN
 	isServer := slices.ContainsFunc(zone.Spec.NameServers, func(s v1alpha1.NameServer) bool {
 		host, err := name.ParseIn(s.Name, apex)
-		return err == nil && host == f.Asked && len(s.Addresses) > 0
+		return err == nil && host == f.AskedName && len(s.Addresses) > 0
 	})
 	switch {
 	case f.Type == rdata.DS:
-		return fmt.Sprintf("is made from status.dnssec of the child zone %s, which its signer writes", f.Asked), nil
+		return fmt.Sprintf("is made from status.dnssec of the child zone %s, which its signer writes", f.AskedName), nil
 	case f.Type == rdata.SOA:
 		return fmt.Sprintf("is made from the spec of Zone %s/%s", zone.Namespace, zone.Name), nil
-	case f.Asked == apex || isServer:
+	case f.AskedName == apex || isServer:
 		return fmt.Sprintf("is made from spec.nameServers of Zone %s/%s; no rule gives it to a namespace: edit the Zone", zone.Namespace,
 			zone.Name), nil
 	}
-	for cut := f.Asked; cut != apex; cut, _ = cut.Parent() {
+	for cut := f.AskedName; cut != apex; cut, _ = cut.Parent() {
 		var lacks string
 		entries, err := i.readEntries(ctx, zone.Namespace, zone.Name, cut, false, &lacks)
 		if err != nil {

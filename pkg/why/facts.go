@@ -25,7 +25,7 @@ func (j *judgement) add(kind Kind, of string, state State, format string, args .
 }
 
 // explain sets the reason, with role and step of docs/reasons.md.
-func (l *Link) because(reason, heading string) *Link {
+func (l *Link) explain(reason, heading string) *Link {
 	l.Reason = reason
 	if l.State.IsBad() {
 		of := reasons.FindOf(reason, heading)
@@ -43,11 +43,11 @@ type Facts struct {
 	// Record is nil for a zone or for a name without a Record.
 	Record *v1alpha1.Record
 	// AskedName is in questions to servers, with Type.
-	Asked name.Name
-	Type  rdata.Type
+	AskedName name.Name
+	Type      rdata.Type
 	// ExpectedData has canonical values of the RRset, all of them if Exact.
-	Expected []string
-	Exact    bool
+	ExpectedData []string
+	Exact        bool
 	// Zone is nil without an enclosing zone, or without the right to list zones.
 	Zone *ZoneFacts
 	// Absent is for a name without a Record.
@@ -63,12 +63,12 @@ type AbsentFacts struct {
 	Namespace string
 	// Review is a NameReview's answer. Nil with a Lack, the missing right.
 	Review *v1alpha1.NameReviewStatus
-	Lacks  string
+	Lack   string
 	// Writers are other namespaces with a rule for the name, unless WritersLack names the right to list them all.
 	Writers     []string
 	WritersLack string
 	// OtherTypes are of Records at the name.
-	Others []string
+	OtherTypes []string
 	// Cut is an NS or DNAME Record above the name, or "".
 	Cut string
 }
@@ -80,7 +80,7 @@ type ZoneFacts struct {
 	View            string
 	// Object is nil with a Lack.
 	Object *v1alpha1.Zone
-	Lacks  string
+	Lack   string
 	// Deliveries of the Zone, unless DeliveriesLack names the right to list them.
 	Deliveries     []v1alpha1.Delivery
 	DeliveriesLack string
@@ -104,8 +104,8 @@ type Server struct {
 	// OwnSerial is true for a signer or another operator's primary, with other serials than the zone's.
 	OwnSerial bool
 	// Row of the Delivery, or nil. ConfirmedSerial is the class's, or 0.
-	Row       *v1alpha1.DeliveryServer
-	Confirmed int64
+	Row             *v1alpha1.DeliveryServer
+	ConfirmedSerial int64
 }
 
 // ServerAnswer combines the answers for the zone's SOA and for the name.
@@ -128,17 +128,17 @@ type ServerAnswer struct {
 // ParentFacts describe the delegation of a zone by the zone above.
 type ParentFacts struct {
 	// Zone is the delegated zone, ParentName the zone above. Zero if unknown.
-	Zone, Above name.Name
+	Zone, ParentName name.Name
 	// Ours is true if the zone above is a Zone here with readable entries.
-	Ours  bool
-	Lacks string
+	Ours bool
+	Lack string
 	// Asked is false without a resolver, or with servers that may not be asked. Resolver is its HOST:PORT. Err is a
 	// failure to find or ask the parent's servers.
 	Asked    bool
 	Resolver string
 	Err      string
 	// NS are the hosts in the zone above, WantNS those at the zone's own apex. Nil if unknown.
-	NS, Want []string
+	NS, WantNS []string
 	// DS are key tags in the zone above, WantDS those of status.dnssec.
 	DS, WantDS []string
 	// Phase of signing, or "" for an unsigned zone.

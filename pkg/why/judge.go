@@ -26,7 +26,7 @@ func Judge(f *Facts) []Link {
 	case f.Absent != nil:
 		j.judgeAbsent()
 	case f.Origin != "":
-		j.add(KindRecord, "", OK, "%s %s %s %s", f.Asked, f.Type, shorten(strings.Join(f.Expected, ", "), maxData), f.Origin)
+		j.add(KindRecord, "", OK, "%s %s %s %s", f.AskedName, f.Type, shorten(strings.Join(f.ExpectedData, ", "), maxData), f.Origin)
 	case f.Record != nil && !j.judgeRule():
 		return j.links
 	}
@@ -54,10 +54,10 @@ func (j *judgement) judgeAbsent() {
 	a := j.Absent
 	role, step := reasons.You, "create a Record in namespace "+a.Namespace
 	switch {
-	case a.Review == nil && a.Lacks == "": // an address
+	case a.Review == nil && a.Lack == "": // an address
 		step = "create a Record"
 	case a.Review == nil:
-		j.addLack(KindRule, "", a.Lacks)
+		j.addLack(KindRule, "", a.Lack)
 		step = "create a Record in a namespace that the zone's rules allow the name"
 	case a.Review.Allowed:
 		j.add(KindRule, "", OK, "namespace %s may write %s by the rule %q of zone %s", a.Namespace, j.Type, a.Review.Rule, a.Review.Zone)
@@ -80,8 +80,8 @@ func (j *judgement) judgeAbsent() {
 	case a.Cut != "":
 		j.add(KindRecord, "", Unknown, "%s delegates the name to other servers", a.Cut).
 			setStep(reasons.You, "ask these servers, or remove the delegation")
-	case len(a.Others) > 0:
-		j.add(KindRecord, "", Fails, "no Record of this type: the name has %s", strings.Join(a.Others, ", ")).setStep(role, "%s", step)
+	case len(a.OtherTypes) > 0:
+		j.add(KindRecord, "", Fails, "no Record of this type: the name has %s", strings.Join(a.OtherTypes, ", ")).setStep(role, "%s", step)
 	default:
 		j.add(KindRecord, "", Fails, "no Record has it").setStep(role, "%s", step)
 	}
@@ -107,22 +107,22 @@ func (j *judgement) judgeRule() bool {
 		if adopted.Reason == v1alpha1.ReasonMoving {
 			state = Waits
 		}
-		j.add(KindRule, "", state, "%s", adopted.Message).because(adopted.Reason, reasons.OfRecord)
+		j.add(KindRule, "", state, "%s", adopted.Message).explain(adopted.Reason, reasons.OfRecord)
 		return false
 	case r.Status.EndsAt != nil:
-		j.add(KindRule, "", Waits, "%s", adopted.Message).because(adopted.Reason, reasons.OfRecord)
+		j.add(KindRule, "", Waits, "%s", adopted.Message).explain(adopted.Reason, reasons.OfRecord)
 	default:
-		j.add(KindRule, "", OK, "%s", adopted.Message).because(adopted.Reason, reasons.OfRecord)
+		j.add(KindRule, "", OK, "%s", adopted.Message).explain(adopted.Reason, reasons.OfRecord)
 	}
 	data := shorten(strings.Join(find.DataOf(r), ", "), maxData)
 	asked := ""
-	if !j.Asked.IsZero() && j.Asked.String() != r.Status.FQDN {
-		asked = ", a wildcard that answers for " + j.Asked.String()
+	if !j.AskedName.IsZero() && j.AskedName.String() != r.Status.FQDN {
+		asked = ", a wildcard that answers for " + j.AskedName.String()
 	}
 	switch {
 	case r.DeletionTimestamp != nil:
 		j.add(KindRecord, r.Namespace+"/"+r.Name, Waits, "being deleted, in the zone until its finalizers are gone: %s",
-			strings.Join(r.Finalizers, ", ")).because(v1alpha1.ReasonTerminating, reasons.OfRecord)
+			strings.Join(r.Finalizers, ", ")).explain(v1alpha1.ReasonTerminating, reasons.OfRecord)
 	case r.Status.ObservedGeneration != 0 && r.Status.ObservedGeneration < r.Generation:
 		j.add(KindRecord, r.Namespace+"/"+r.Name, Waits, "its last change is not decided yet")
 	default:
@@ -151,7 +151,7 @@ func (j *judgement) judgeZone() {
 	z, o := j.Zone, j.Zone.Object
 	of := cmp.Or(z.FQDN.String(), z.Namespace+"/"+z.Name)
 	if o == nil {
-		j.addLack(KindZone, of, z.Lacks)
+		j.addLack(KindZone, of, z.Lack)
 		return
 	}
 	delegated := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
@@ -160,16 +160,16 @@ func (j *judgement) judgeZone() {
 	switch {
 	case o.DeletionTimestamp != nil:
 		j.add(KindZone, of, Waits, "Zone %s/%s is being deleted, and served until its classes have withdrawn it", z.Namespace, z.Name).
-			because(v1alpha1.ReasonZoneTerminating, reasons.OfRecord)
+			explain(v1alpha1.ReasonZoneTerminating, reasons.OfRecord)
 	case delegated != nil && !isTrue(delegated):
-		j.add(KindZone, of, Fails, "%s", delegated.Message).because(delegated.Reason, reasons.OfZone)
+		j.add(KindZone, of, Fails, "%s", delegated.Message).explain(delegated.Reason, reasons.OfZone)
 	case o.Status.EndsAt != nil && delegated != nil:
-		j.add(KindZone, of, Waits, "%s", delegated.Message).because(v1alpha1.ReasonDelegationWithdrawn, reasons.OfZone)
+		j.add(KindZone, of, Waits, "%s", delegated.Message).explain(v1alpha1.ReasonDelegationWithdrawn, reasons.OfZone)
 	case servable != nil && !isTrue(servable) && ready != nil && ready.Reason == v1alpha1.ReasonNotDelegatedOrServable:
-		j.add(KindZone, of, Fails, "%s", servable.Message).because(servable.Reason, reasons.OfZone)
+		j.add(KindZone, of, Fails, "%s", servable.Message).explain(servable.Reason, reasons.OfZone)
 	case o.Annotations[v1alpha1.AnnotationPaused] == "true" && !j.isDelivered(): // Ready names this cause only later
 		j.add(KindZone, of, Waits, "Zone %s/%s is paused: changes are not delivered", z.Namespace, z.Name).
-			because(v1alpha1.ReasonPaused, reasons.OfReady)
+			explain(v1alpha1.ReasonPaused, reasons.OfReady)
 	case o.Annotations[v1alpha1.AnnotationPaused] == "true":
 		j.add(KindZone, of, OK, "Zone %s/%s is paused: later changes are not delivered", z.Namespace, z.Name)
 	default:
@@ -199,10 +199,10 @@ func (j *judgement) judgeSerial() {
 		if settled.Reason == v1alpha1.ReasonMassDeletion {
 			state = Fails
 		}
-		j.add(KindSerial, of, state, "%s", settled.Message).because(settled.Reason, reasons.OfZone)
+		j.add(KindSerial, of, state, "%s", settled.Message).explain(settled.Reason, reasons.OfZone)
 	case settled != nil && !isTrue(settled):
 		j.add(KindSerial, of, OK, "delivered is serial %d; later changes wait: %s", o.Status.SettledSerial, settled.Message).
-			because(settled.Reason, reasons.OfZone)
+			explain(settled.Reason, reasons.OfZone)
 	default:
 		j.add(KindSerial, of, OK, "the zone is at serial %d, all of which is to be delivered", o.Status.Serial)
 	}
@@ -215,7 +215,7 @@ func (j *judgement) judgeClasses() {
 	case j.Absent != nil:
 		return
 	case isTrue(ready) && ready.Reason == v1alpha1.ReasonNoClass:
-		j.add(KindClass, "", Unknown, "%s", ready.Message).because(ready.Reason, reasons.OfReady).
+		j.add(KindClass, "", Unknown, "%s", ready.Message).explain(ready.Reason, reasons.OfReady).
 			setStep(reasons.ZoneOwner, "name a class in spec.dnsClassRefs, if secondaries do not transfer from the primary by themselves")
 	case z.DeliveriesLack != "" && isTrue(ready):
 		j.add(KindClass, "", OK, "%s", ready.Message)
@@ -241,23 +241,23 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	switch {
 	case refused >= 0:
 		r := &s.Refused[refused]
-		j.add(KindClass, of, Fails, "the provider refuses the RRset: %s", r.Message).because(r.Reason, reasons.OfReady)
+		j.add(KindClass, of, Fails, "the provider refuses the RRset: %s", r.Message).explain(r.Reason, reasons.OfReady)
 	case ready != nil && ready.Reason == v1alpha1.ReasonServerWentBack:
 		j.add(KindClass, of, Fails, "had confirmed serial %d, and a server went back to an earlier one", s.Serial).
-			because(ready.Reason, reasons.OfReady)
+			explain(ready.Reason, reasons.OfReady)
 	case has:
 		j.add(KindClass, of, OK, "has confirmed serial %d", s.Serial)
 	case delivered:
 		j.add(KindClass, of, Unknown, "not in force: the zone is withdrawn from it, or it is new")
 	case j.Zone.Classes[of] != nil && j.Zone.Classes[of].Spec.Paused:
 		j.add(KindClass, of, Waits, "the class is paused; it has confirmed serial %d", s.Serial).
-			because(v1alpha1.ReasonClassPaused, reasons.OfReady)
+			explain(v1alpha1.ReasonClassPaused, reasons.OfReady)
 	case s.Error != nil:
 		since := s.Error.Timestamp.UTC().Format("15:04:05Z on 2 January")
 		j.add(KindClass, of, Fails, "%s, since %s; confirmed is serial %d", s.Error.Message, since, s.Serial).
-			because(s.Error.Reason, reasons.OfReady)
+			explain(s.Error.Reason, reasons.OfReady)
 	default:
-		j.add(KindClass, of, Waits, "has confirmed serial %d, not %d yet", s.Serial, want).because(v1alpha1.ReasonPending, reasons.OfReady)
+		j.add(KindClass, of, Waits, "has confirmed serial %d, not %d yet", s.Serial, want).explain(v1alpha1.ReasonPending, reasons.OfReady)
 	}
 }
 
@@ -282,7 +282,7 @@ func (j *judgement) placeReady() {
 		return
 	}
 	cause := Link{Kind: kind, State: cmp.Or(state, Waits), Text: ready.Message}
-	cause.because(ready.Reason, reasons.OfReady)
+	cause.explain(ready.Reason, reasons.OfReady)
 	// A class with the serial is not the cause.
 	at := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind && (kind != KindClass || l.State != OK) })
 	if at < 0 {

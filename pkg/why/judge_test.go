@@ -40,14 +40,14 @@ func goodFacts() *Facts {
 		setCondition(&zone.Status.Conditions, kind, "True", kind, "")
 	}
 	row := v1alpha1.DeliveryServer{Name: "192.0.2.53", Serial: 7, State: v1alpha1.ServerCurrent}
-	return &Facts{Record: record, Asked: name.MustParse("www.example.org."), Type: rdata.A, Expected: []string{"192.0.2.1"}, Exact: true,
+	return &Facts{Record: record, AskedName: name.MustParse("www.example.org."), Type: rdata.A, ExpectedData: []string{"192.0.2.1"}, Exact: true,
 		Zone: &ZoneFacts{Namespace: "dns", Name: "org", FQDN: name.MustParse("example.org."), Object: zone,
 			Deliveries: []v1alpha1.Delivery{{Spec: v1alpha1.DeliverySpec{ClassRef: v1alpha1.DNSClassReference{Name: "public"}},
 				Status: v1alpha1.DeliveryStatus{Serial: 7, Servers: []v1alpha1.DeliveryServer{row}}}},
 			Classes: map[string]*v1alpha1.DNSClass{"public": {}},
 			Servers: []Server{{Of: "192.0.2.53 of public", Address: "192.0.2.53:53", Row: &row}},
-			Parents: []ParentFacts{{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Asked: true,
-				Resolver: "192.0.2.1:53", NS: []string{"ns.example.org."}, Want: []string{"ns.example.org."}}}},
+			Parents: []ParentFacts{{Zone: name.MustParse("example.org."), ParentName: name.MustParse("org."), Asked: true,
+				Resolver: "192.0.2.1:53", NS: []string{"ns.example.org."}, WantNS: []string{"ns.example.org."}}}},
 		Answers: []ServerAnswer{{Asked: true, RCode: "NOERROR", Authoritative: true, HasSOA: true, Serial: 7, Data: []string{"192.0.2.1"}}},
 	}
 }
@@ -163,11 +163,11 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 		{"a server is behind", func(f *Facts) { f.Answers[0].Serial, f.Answers[0].Data, f.Answers[0].RCode = 6, nil, "NXDOMAIN" },
 			"Server 192.0.2.53 of public Waits Pending", "NXDOMAIN at serial 6; the zone has it at serial 7"},
 		{"a server went back", func(f *Facts) {
-			f.Zone.Servers[0].Confirmed, f.Answers[0].Serial, f.Answers[0].Data = 7, 6, []string{"192.0.2.9"}
+			f.Zone.Servers[0].ConfirmedSerial, f.Answers[0].Serial, f.Answers[0].Data = 7, 6, []string{"192.0.2.9"}
 		}, "Server 192.0.2.53 of public Fails ServerWentBack Platform",
 			"it went back: serial 7 was confirmed there; answers 192.0.2.9 at serial 6"},
 		{"a silent server went back", func(f *Facts) {
-			f.Zone.Servers[0].Confirmed, f.Zone.Servers[0].Row.Serial, f.Zone.Servers[0].Row.State = 7, 6, v1alpha1.ServerBehind
+			f.Zone.Servers[0].ConfirmedSerial, f.Zone.Servers[0].Row.Serial, f.Zone.Servers[0].Row.State = 7, 6, v1alpha1.ServerBehind
 			f.Answers[0] = ServerAnswer{Asked: true, Err: "no answer"}
 		}, "Server 192.0.2.53 of public Fails ServerWentBack Platform", "it went back: serial 7 was confirmed there; no answer"},
 		{"a server of the class went back", func(f *Facts) {
@@ -218,7 +218,7 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			p.WantDS, p.Phase = []string{"2"}, v1alpha1.DNSSECSigned
 		}, "Parent org. Waits ZoneOwner", "not validated"},
 		{"the parent is ours and does not list it", func(f *Facts) {
-			f.Zone.Parents[0] = ParentFacts{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Ours: true}
+			f.Zone.Parents[0] = ParentFacts{Zone: name.MustParse("example.org."), ParentName: name.MustParse("org."), Ours: true}
 		}, "Parent org. Fails ZoneOwner", ""},
 		{"a class is hidden", func(f *Facts) {
 			f.Zone.ClassesLack, f.Zone.Servers, f.Answers = "get dnsclasses", nil, nil
@@ -226,18 +226,18 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 		{"the parent does not answer", func(f *Facts) { f.Zone.Parents[0].Err = "no answer" }, "ok", ""},
 		{"nobody is asked", func(f *Facts) { f.Zone.Parents[0].Resolver, f.Answers = "", nil }, "ok", ""},
 		{"nothing may be read", func(f *Facts) {
-			f.Zone = &ZoneFacts{Namespace: "dns", Name: "org", Lacks: "get zones in namespace dns",
+			f.Zone = &ZoneFacts{Namespace: "dns", Name: "org", Lack: "get zones in namespace dns",
 				DeliveriesLack: "list deliveries in namespace dns"}
 		}, "ok", ""},
 		{"nothing may be read, and the Record waits", func(f *Facts) {
 			delayRecord(f, "False", "ServerUnreachable", "public: its server does not answer")
-			f.Zone = &ZoneFacts{Namespace: "dns", Name: "org", Lacks: "get zones", DeliveriesLack: "list deliveries"}
+			f.Zone = &ZoneFacts{Namespace: "dns", Name: "org", Lack: "get zones", DeliveriesLack: "list deliveries"}
 		}, "Class Fails ServerUnreachable Platform", "its server does not answer"},
 	} {
 		f := goodFacts()
 		test.change(f)
 		path := Path{Links: Judge(f)}
-		path.settle()
+		path.setState()
 		got, text := "ok", ""
 		if bad := firstBad(path.Links); bad != nil {
 			got, text = strings.Join(strings.Fields(strings.Join([]string{string(bad.Kind), bad.Of, string(bad.State), bad.Reason,
@@ -267,14 +267,14 @@ func TestJudge_describesAFreeName(t *testing.T) {
 		{"refused", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{Reason: "no rule", Contact: "dns@example.org"}},
 			[]string{"Unknown namespace team may not write A: no rule", "Fails no Record has it ZoneOwner add a rule for the namespace " +
 				"that is to have the name (contact: dns@example.org)"}},
-		{"unknown", AbsentFacts{Namespace: "team", Lacks: "create records"}, []string{"Unknown not shown: you lack the right to create",
+		{"unknown", AbsentFacts{Namespace: "team", Lack: "create records"}, []string{"Unknown not shown: you lack the right to create",
 			"Fails no Record has it You"}},
-		{"another type", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{Allowed: true}, Others: []string{"TXT"}},
+		{"another type", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{Allowed: true}, OtherTypes: []string{"TXT"}},
 			[]string{"OK", "Fails no Record of this type: the name has TXT"}},
 		{"delegated", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{}, Cut: "the NS Record a/b at dev.example.org."},
 			[]string{"Unknown", "Unknown the NS Record a/b at dev.example.org. delegates the name"}},
 	} {
-		links := Judge(&Facts{Absent: &test.of, Asked: name.MustParse("x.example.org."), Type: rdata.A})
+		links := Judge(&Facts{Absent: &test.of, AskedName: name.MustParse("x.example.org."), Type: rdata.A})
 		if len(links) != len(test.want) {
 			t.Fatalf("%s: %+v", test.what, links)
 		}
@@ -296,7 +296,7 @@ func TestJudge_isBounded_W4(t *testing.T) {
 		f.Zone.Servers = append(f.Zone.Servers, Server{Of: long, Address: "192.0.2.53:53"})
 	}
 	path := Path{Links: Judge(f)}
-	path.settle()
+	path.setState()
 	total := 0
 	for _, l := range path.Links {
 		total += len(l.Of) + len(l.Text) + len(l.Step)

@@ -25,8 +25,8 @@ import (
 const (
 	serverTime = 2 * time.Second // of a question
 	// maxQuestions bounds a chain.
-	maxQuestions = 256
-	maxFlying    = 32
+	maxQuestions  = 256
+	maxConcurrent = 32
 	// maxHosts bounds the name servers found by the resolver.
 	maxHosts = 8
 )
@@ -64,33 +64,33 @@ var (
 
 // questions sends each question once.
 type questions struct {
-	inquiry *inquiry
-	flying  chan struct{}
-	mu      sync.Mutex
-	left    int
-	asked   map[verify.Question]func() (*verify.Answer, error)
-	listed  map[string]bool
+	inquiry        *inquiry
+	slots          chan struct{}
+	mu             sync.Mutex
+	budget         int
+	answers        map[verify.Question]func() (*verify.Answer, error)
+	classAddresses map[string]bool
 }
 
 func (q *questions) sendOnce(ctx context.Context, one verify.Question) (*verify.Answer, error) {
-	if q.inquiry.Public && !one.Recursive && !q.listed[one.Server] && !isPublic(one.Server) {
+	if q.inquiry.Public && !one.Recursive && !q.classAddresses[one.Server] && !isPublic(one.Server) {
 		return nil, errNotPublic{one.Server}
 	}
 	q.mu.Lock()
-	answer, known := q.asked[one]
-	if !known && q.left == 0 {
+	answer, known := q.answers[one]
+	if !known && q.budget == 0 {
 		q.mu.Unlock()
 		return nil, errTooMany
 	}
 	if !known {
-		q.left--
+		q.budget--
 		answer = sync.OnceValues(func() (*verify.Answer, error) {
 			select {
-			case q.flying <- struct{}{}:
+			case q.slots <- struct{}{}:
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
 			}
-			defer func() { <-q.flying }()
+			defer func() { <-q.slots }()
 			ctx, cancel := context.WithTimeout(ctx, serverTime)
 			defer cancel()
 			got, err := q.inquiry.Clients.Ask(ctx, one)
@@ -99,7 +99,7 @@ func (q *questions) sendOnce(ctx context.Context, one verify.Question) (*verify.
 			}
 			return got, err
 		})
-		q.asked[one] = answer
+		q.answers[one] = answer
 	}
 	q.mu.Unlock()
 	return answer()
@@ -110,12 +110,12 @@ func (q *questions) resolve(ctx context.Context, at name.Name, of rdata.Type) (*
 }
 
 func (i *inquiry) askServers(ctx context.Context) {
-	q := &questions{inquiry: i, flying: make(chan struct{}, maxFlying), left: maxQuestions,
-		asked: map[verify.Question]func() (*verify.Answer, error){}, listed: map[string]bool{}}
+	q := &questions{inquiry: i, slots: make(chan struct{}, maxConcurrent), budget: maxQuestions,
+		answers: map[verify.Question]func() (*verify.Answer, error){}, classAddresses: map[string]bool{}}
 	for _, z := range i.zones {
 		for n := range z.Servers {
 			if s := &z.Servers[n]; s.Listed {
-				q.listed[s.Address] = true
+				q.classAddresses[s.Address] = true
 			}
 		}
 	}
@@ -186,8 +186,8 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 		return
 	}
 	for _, f := range all {
-		if f.Zone == z && !f.Asked.IsZero() {
-			if apex, err := q.enclosing(ctx, f.Asked); err == nil {
+		if f.Zone == z && !f.AskedName.IsZero() {
+			if apex, err := q.enclosing(ctx, f.AskedName); err == nil {
 				z.FQDN, z.View = apex, f.Record.Status.View
 				for n := range z.Parents {
 					z.Parents[n].Zone = apex
@@ -218,7 +218,7 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 			}
 		}
 		if len(z.Parents) > 0 {
-			hosts = append(hosts, z.Parents[0].Want...)
+			hosts = append(hosts, z.Parents[0].WantNS...)
 		}
 	} else if answer, err := q.resolve(ctx, z.FQDN, rdata.NS); err == nil {
 		hosts = valuesOf(answer.Answer, z.FQDN, rdata.NS)
@@ -258,7 +258,7 @@ func (q *questions) askAll(ctx context.Context, f *Facts) {
 	answers := make([]ServerAnswer, min(len(f.Zone.Servers), maxLinks))
 	var all sync.WaitGroup
 	for n := range answers {
-		if server := f.Zone.Servers[n].Address; server != "" && !f.Asked.IsZero() && !f.Zone.FQDN.IsZero() {
+		if server := f.Zone.Servers[n].Address; server != "" && !f.AskedName.IsZero() && !f.Zone.FQDN.IsZero() {
 			all.Go(func() { answers[n] = q.askServer(ctx, server, f) })
 		}
 	}
@@ -281,31 +281,31 @@ func (q *questions) askServer(ctx context.Context, server string, f *Facts) Serv
 	if soa.Authoritative {
 		a.Serial, a.HasSOA = serialIn(soa, zone)
 	}
-	if f.Asked == zone && f.Type == rdata.SOA {
+	if f.AskedName == zone && f.Type == rdata.SOA {
 		return a
 	}
-	answer, err := q.sendOnce(ctx, verify.Question{Server: server, Name: f.Asked, Type: f.Type})
+	answer, err := q.sendOnce(ctx, verify.Question{Server: server, Name: f.AskedName, Type: f.Type})
 	if err != nil {
 		a.Err = err.Error()
 		return a
 	}
 	a.RCode, a.Authoritative = answer.RCode, answer.Authoritative
-	a.Data = valuesOf(answer.Answer, f.Asked, f.Type)
-	if alias := valuesOf(answer.Answer, f.Asked, rdata.CNAME); len(alias) > 0 && f.Type != rdata.CNAME {
+	a.Data = valuesOf(answer.Answer, f.AskedName, f.Type)
+	if alias := valuesOf(answer.Answer, f.AskedName, rdata.CNAME); len(alias) > 0 && f.Type != rdata.CNAME {
 		a.Alias = alias[0]
 	}
 	if !answer.Authoritative {
 		for _, cut := range ownersOf(answer.Authority, rdata.NS) {
 			if cut != zone && zone.Encloses(cut) {
 				a.Referral = cut.String()
-				if f.Type == rdata.NS && f.Asked == cut { // the answer for NS at a cut is the referral
+				if f.Type == rdata.NS && f.AskedName == cut { // the answer for NS at a cut is the referral
 					a.Data = valuesOf(answer.Authority, cut, rdata.NS)
 				}
 			}
 		}
 	}
 	if len(a.Data) == 0 { // glue
-		a.Data = valuesOf(answer.Additional, f.Asked, f.Type)
+		a.Data = valuesOf(answer.Additional, f.AskedName, f.Type)
 	}
 	return a
 }
@@ -356,7 +356,7 @@ func (q *questions) askParent(ctx context.Context, p *ParentFacts) error {
 	if err != nil {
 		return err
 	}
-	p.Above = above
+	p.ParentName = above
 	answer, err := q.resolve(ctx, above, rdata.NS)
 	if err != nil {
 		return fmt.Errorf("NS of %s: resolver %s: %w", above, q.inquiry.Resolver, err)

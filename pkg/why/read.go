@@ -38,12 +38,12 @@ func (i *inquiry) zoneOf(namespace, object string, known *v1alpha1.Zone) *ZoneFa
 		i.zones[key] = z
 	}
 	if known != nil && z.Object == nil {
-		z.take(known)
+		z.setObject(known)
 	}
 	return z
 }
 
-func (z *ZoneFacts) take(object *v1alpha1.Zone) {
+func (z *ZoneFacts) setObject(object *v1alpha1.Zone) {
 	z.Object, z.View = object, object.Status.View
 	z.FQDN, _ = name.Parse(object.Status.FQDN)
 }
@@ -60,13 +60,13 @@ func (i *inquiry) readZones(ctx context.Context) error {
 	group, within = errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, f := range i.facts {
-		group.Go(func() error { return i.readExpected(within, f) })
+		group.Go(func() error { return i.readExpectedData(within, f) })
 	}
 	return group.Wait()
 }
 
 // noteForbidden sets lacks to the missing right if err is a refusal, and returns nil then.
-func unlessForbidden(err error, what, right string, lacks *string) error {
+func noteForbidden(err error, what, right string, lacks *string) error {
 	switch {
 	case apierrors.IsForbidden(err):
 		*lacks = right
@@ -85,9 +85,9 @@ func (i *inquiry) readZone(ctx context.Context, z *ZoneFacts) error {
 		group.Go(func() error {
 			object, err := api.Zones(z.Namespace).Get(within, z.Name, metav1.GetOptions{})
 			if err == nil {
-				z.take(object)
+				z.setObject(object)
 			}
-			return unlessForbidden(err, "zone "+at, "get zones in namespace "+z.Namespace, &z.Lacks)
+			return noteForbidden(err, "zone "+at, "get zones in namespace "+z.Namespace, &z.Lack)
 		})
 	}
 	group.Go(func() error {
@@ -96,7 +96,7 @@ func (i *inquiry) readZone(ctx context.Context, z *ZoneFacts) error {
 		if err == nil {
 			z.Deliveries = list.Items
 		}
-		return unlessForbidden(err, "deliveries of zone "+at, "list deliveries in namespace "+z.Namespace, &z.DeliveriesLack)
+		return noteForbidden(err, "deliveries of zone "+at, "list deliveries in namespace "+z.Namespace, &z.DeliveriesLack)
 	})
 	if err := group.Wait(); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (i *inquiry) readClasses(ctx context.Context, z *ZoneFacts) error {
 			z.Classes[of] = object
 		case apierrors.IsNotFound(err): // Ready of the Zone tells
 		default:
-			if err := unlessForbidden(err, "class "+of, "get dnsclasses (ClusterRole kubizone-class-viewer)", &z.ClassesLack); err != nil {
+			if err := noteForbidden(err, "class "+of, "get dnsclasses (ClusterRole kubizone-class-viewer)", &z.ClassesLack); err != nil {
 				return err
 			}
 		}
@@ -171,7 +171,7 @@ func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Del
 	case of != nil && of.Spec.Transfer != nil:
 		for _, s := range of.Spec.Transfer.Secondaries {
 			z.Servers = append(z.Servers, Server{Of: s.Address + " of " + shown, Address: transfer.AddPort(s.Address), Listed: true,
-				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address], Confirmed: d.Status.Serial})
+				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address], ConfirmedSerial: d.Status.Serial})
 		}
 	case of != nil && of.Spec.RFC2136 != nil:
 		server := of.Spec.RFC2136.Server
@@ -190,7 +190,7 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	for n := range d.Status.Servers[:min(len(d.Status.Servers), maxLinks)] {
 		row := &d.Status.Servers[n]
 		group.Go(func() error {
-			server := Server{Of: row.Name + " of " + shown, Row: row, Confirmed: d.Status.Serial,
+			server := Server{Of: row.Name + " of " + shown, Row: row, ConfirmedSerial: d.Status.Serial,
 				OwnSerial: z.Object != nil && z.Object.Status.DNSSEC != nil}
 			namespace, instance, _ := strings.Cut(row.Name, "/")
 			object, err := i.API.Bind9V1alpha1().Bind9Instances(namespace).Get(ctx, instance, metav1.GetOptions{})
@@ -222,11 +222,11 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 			z.Parents = append(z.Parents, p)
 			return nil
 		}
-		entries, err := i.readEntries(ctx, object.Namespace, object.Name, fqdn, false, &p.Lacks)
+		entries, err := i.readEntries(ctx, object.Namespace, object.Name, fqdn, false, &p.Lack)
 		if err != nil {
 			return err
 		}
-		p.Want, p.Lacks = dataOf(entries, fqdn, rdata.NS), ""
+		p.WantNS, p.Lack = dataOf(entries, fqdn, rdata.NS), ""
 		if signing := object.Status.DNSSEC; signing != nil {
 			p.Phase = signing.Phase
 			for _, ds := range signing.DS {
@@ -239,22 +239,22 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 			return nil
 		}
 		above, err := api.Zones(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-		if err := unlessForbidden(err, "zone "+ref.Namespace+"/"+ref.Name, "get zones in namespace "+ref.Namespace, &p.Lacks); err != nil {
+		if err := noteForbidden(err, "zone "+ref.Namespace+"/"+ref.Name, "get zones in namespace "+ref.Namespace, &p.Lack); err != nil {
 			return err
 		}
 		if err == nil {
-			p.Above, _ = name.Parse(above.Status.FQDN)
-			entries, err = i.readEntries(ctx, ref.Namespace, ref.Name, fqdn, false, &p.Lacks)
+			p.ParentName, _ = name.Parse(above.Status.FQDN)
+			entries, err = i.readEntries(ctx, ref.Namespace, ref.Name, fqdn, false, &p.Lack)
 			if err != nil {
 				return err
 			}
-			p.Ours = p.Lacks == ""
+			p.Ours = p.Lack == ""
 			p.NS, p.DS = dataOf(entries, fqdn, rdata.NS), keyTags(dataOf(entries, fqdn, rdata.DS))
 		}
-		if z.Parents = append(z.Parents, p); p.Lacks != "" {
+		if z.Parents = append(z.Parents, p); p.Lack != "" {
 			return nil
 		}
-		object, fqdn = above, p.Above
+		object, fqdn = above, p.ParentName
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func (i *inquiry) readEntries(ctx context.Context, namespace, zone string, at na
 	var answer v1alpha1.ZoneEntries
 	err := i.API.KubizoneV1alpha1().RESTClient().Get().Namespace(namespace).Resource("zones").Name(zone).SubResource("entries").
 		Param("name", at.String()).Param("sources", strconv.FormatBool(sources)).Do(ctx).Into(&answer)
-	return answer.Entries, unlessForbidden(err, fmt.Sprintf("entries of zone %s/%s", namespace, zone),
+	return answer.Entries, noteForbidden(err, fmt.Sprintf("entries of zone %s/%s", namespace, zone),
 		"get zones/entries in namespace "+namespace, lacks)
 }
 
@@ -279,8 +279,8 @@ func dataOf(entries []v1alpha1.Entry, at name.Name, of rdata.Type) (data []strin
 }
 
 // readExpectedData reads the zone's entries if settled and readable, else the Record's values, to which others may add.
-func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
-	if f.Record == nil || f.Zone == nil || f.Asked.IsZero() {
+func (i *inquiry) readExpectedData(ctx context.Context, f *Facts) error {
+	if f.Record == nil || f.Zone == nil || f.AskedName.IsZero() {
 		return nil
 	}
 	owner, err := name.Parse(f.Record.Status.FQDN)
@@ -291,7 +291,7 @@ func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 			return err
 		}
 		if data := dataOf(entries, owner, f.Type); len(data) > 0 {
-			f.Expected, f.Exact = canonicalData(owner, f.Type, data), true
+			f.ExpectedData, f.Exact = canonicalData(owner, f.Type, data), true
 			return nil
 		}
 	}
@@ -305,7 +305,7 @@ func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 			all = append(all, data)
 		}
 	}
-	f.Expected = canonicalData(owner, f.Type, all)
+	f.ExpectedData = canonicalData(owner, f.Type, all)
 	return nil
 }
 

@@ -134,7 +134,7 @@ func (i *inquiry) findName(ctx context.Context) error {
 		}
 		return parsing
 	}
-	found, err := i.search.At(ctx, fqdn.String())
+	found, err := i.search.RecordsAt(ctx, fqdn.String())
 	if err != nil {
 		return err
 	}
@@ -198,9 +198,9 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 			}
 			return err
 		})
-		group.Go(func() (err error) { records[n], err = searches[0].At(ctx, at.String()); return err })
+		group.Go(func() (err error) { records[n], err = searches[0].RecordsAt(ctx, at.String()); return err })
 		if n > 0 {
-			group.Go(func() (err error) { stars[n], err = searches[1].At(ctx, "*."+at.String()); return err })
+			group.Go(func() (err error) { stars[n], err = searches[1].RecordsAt(ctx, "*."+at.String()); return err })
 		}
 	}
 	if err := group.Wait(); err != nil {
@@ -241,10 +241,10 @@ func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.R
 	}
 	absent := &AbsentFacts{Namespace: i.Namespace, Cut: above.cut}
 	for r := range at {
-		absent.Others = append(absent.Others, strings.ToUpper(at[r].Spec.Type))
+		absent.OtherTypes = append(absent.OtherTypes, strings.ToUpper(at[r].Spec.Type))
 	}
-	slices.Sort(absent.Others)
-	absent.Others = slices.Compact(absent.Others)
+	slices.Sort(absent.OtherTypes)
+	absent.OtherTypes = slices.Compact(absent.OtherTypes)
 	rrtype := cmp.Or(i.Type, "A")
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: fqdn.String(), Type: rrtype}}
 	review, err := i.API.KubizoneV1alpha1().NameReviews(i.Namespace).Create(ctx, review, metav1.CreateOptions{})
@@ -252,12 +252,12 @@ func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.R
 	case err == nil:
 		absent.Review = &review.Status
 	case isAbsent(err):
-		absent.Lacks = "create records in namespace " + i.Namespace
+		absent.Lack = "create records in namespace " + i.Namespace
 	default:
 		return fmt.Errorf("namespace %s, name %s: %w", i.Namespace, fqdn, err)
 	}
 	i.note("No Record of %s %s.", strings.TrimSpace(i.Text+" "+i.Type), i.search.Where())
-	f := &Facts{Absent: absent, Asked: fqdn}
+	f := &Facts{Absent: absent, AskedName: fqdn}
 	f.Type, _ = rdata.ParseType(rrtype)
 	subject := Subject{Kind: "Name", FQDN: fqdn.String(), Type: i.Type}
 	if above.zone != nil {
@@ -299,7 +299,7 @@ func (i *inquiry) addRecord(r *v1alpha1.Record, asked string) {
 	fqdn, err := name.Parse(cmp.Or(asked, r.Status.FQDN))
 	rrtype, typeErr := rdata.ParseType(r.Spec.Type)
 	if errors.Join(err, typeErr) == nil {
-		f.Asked, f.Type = fqdn, rrtype
+		f.AskedName, f.Type = fqdn, rrtype
 	}
 	if ref := r.Status.ZoneRef; ref != nil {
 		f.Zone = i.zoneOf(ref.Namespace, ref.Name, nil)
@@ -310,7 +310,7 @@ func (i *inquiry) addRecord(r *v1alpha1.Record, asked string) {
 
 func (i *inquiry) addZone(z *v1alpha1.Zone) {
 	f := &Facts{Zone: i.zoneOf(z.Namespace, z.Name, z), Type: rdata.SOA}
-	f.Asked = f.Zone.FQDN
+	f.AskedName = f.Zone.FQDN
 	i.addPath(f, Subject{Kind: "Zone", Namespace: z.Namespace, Name: z.Name, FQDN: z.Status.FQDN, View: z.Status.View})
 }
 

@@ -38,7 +38,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 		return nil, err
 	}
 	removed, added := step.Elements()
-	leads, err := s.state.Leads(removed, added, step.State)
+	leads, err := s.state.LeadsTo(removed, added, step.State)
 	if err != nil {
 		return nil, s.misfitError(step.N, "%v", err)
 	}
@@ -98,7 +98,7 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {
-		s.header, s.made = *header, header.NameServerRRsets()
+		s.header, s.nsRRsets = *header, header.NameServerRRsets()
 	}
 }
 
@@ -107,12 +107,12 @@ func fromFirstStep(z Zone, step content.Step) (*Snapshot, error) {
 	return nothing.applyContent(step)
 }
 
-type key struct {
+type rrsetKey struct {
 	owner name.Rel
 	t     rdata.Type
 }
 
-func (k key) compare(other key) int {
+func (k rrsetKey) compare(other rrsetKey) int {
 	return cmp.Or(k.owner.Compare(other.owner), cmp.Compare(k.t, other.t))
 }
 
@@ -124,14 +124,14 @@ func valueOf(ttl *content.TTL) (value content.TTL) {
 }
 
 func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
-	edited := map[key]*content.RRset{}
+	edited := map[rrsetKey]*content.RRset{}
 	at := func(owner name.Rel, t rdata.Type) *content.RRset {
-		set, ok := edited[key{owner, t}]
+		set, ok := edited[rrsetKey{owner, t}]
 		if !ok {
 			existing, _ := s.RRset(owner, t)
 			existing.Owner, existing.Type, existing.Data = owner, t, slices.Clone(existing.Data)
 			set = &existing
-			edited[key{owner, t}] = set
+			edited[rrsetKey{owner, t}] = set
 		}
 		return set
 	}
@@ -160,7 +160,7 @@ func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []con
 		set.TTL = after
 	}
 
-	next := &Snapshot{zone: s.zone, header: s.header, made: s.made, rows: s.rows + len(added) - len(removed), sets: s.cloneSets()}
+	next := &Snapshot{zone: s.zone, header: s.header, nsRRsets: s.nsRRsets, rows: s.rows + len(added) - len(removed), sets: s.cloneSets()}
 	for at, set := range edited {
 		switch hasTTL := set.TTL != (content.TTL{}); {
 		case len(set.Data) > 0 && !hasTTL:

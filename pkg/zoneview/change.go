@@ -23,22 +23,22 @@ func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 		compareAll(&change, before.Entries(), after.Entries())
 		return change
 	}
-	touched := map[key]bool{}
+	touched := map[rrsetKey]bool{}
 	for _, row := range step.Removed {
-		touched[key{row.Owner, row.Type}] = true
+		touched[rrsetKey{row.Owner, row.Type}] = true
 	}
 	for _, row := range step.Added {
-		touched[key{row.Owner, row.Type}] = true
+		touched[rrsetKey{row.Owner, row.Type}] = true
 	}
 	for _, ttl := range step.TTLs {
-		touched[key{ttl.Owner, ttl.Type}] = true
+		touched[rrsetKey{ttl.Owner, ttl.Type}] = true
 	}
 	if step.HeaderAfter != nil {
-		for _, set := range slices.Concat(before.made, after.made) {
-			touched[key{set.Owner, set.Type}] = true
+		for _, set := range slices.Concat(before.nsRRsets, after.nsRRsets) {
+			touched[rrsetKey{set.Owner, set.Type}] = true
 		}
 	}
-	for _, each := range slices.SortedFunc(maps.Keys(touched), key.compare) {
+	for _, each := range slices.SortedFunc(maps.Keys(touched), rrsetKey.compare) {
 		compareRRset(&change, before.lookup(each.owner, each.t), after.lookup(each.owner, each.t))
 	}
 	return change

@@ -17,7 +17,7 @@ import (
 
 // Difference is the net change between two serials (RFC 1995 §5, condensed), in canonical order, without SOA.
 type Difference struct {
-	Before, After dns.Entry
+	OldSOA, NewSOA dns.Entry
 	dns.Change
 }
 
@@ -28,7 +28,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	if err != nil {
 		return Difference{}, err
 	}
-	b := backwards{after: after, header: after.header, sets: map[key]*content.RRset{}}
+	b := undoState{after: after, header: after.header, sets: map[rrsetKey]*content.RRset{}}
 	for _, step := range slices.Backward(steps) {
 		if err := b.undoStep(step); err != nil {
 			return Difference{}, err
@@ -41,13 +41,13 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 }
 
 // undoState collects the RRsets changed by undone steps, without hashes: the last snapshot and each step are proven.
-type backwards struct {
+type undoState struct {
 	after  *Snapshot
 	header content.Header
-	sets   map[key]*content.RRset // no Data if absent
+	sets   map[rrsetKey]*content.RRset // no Data if absent
 }
 
-func (b *backwards) at(k key) *content.RRset {
+func (b *undoState) rrset(k rrsetKey) *content.RRset {
 	set := b.sets[k]
 	if set == nil {
 		set = &content.RRset{Owner: k.owner, Type: k.t}
@@ -60,9 +60,9 @@ func (b *backwards) at(k key) *content.RRset {
 	return set
 }
 
-func (b *backwards) undoStep(step content.Step) error {
+func (b *undoState) undoStep(step content.Step) error {
 	for _, row := range step.Added {
-		set := b.at(key{row.Owner, row.Type})
+		set := b.rrset(rrsetKey{row.Owner, row.Type})
 		i := slices.Index(set.Data, row.Data)
 		if i < 0 {
 			return b.after.misfitError(step.N, "it added %s %s %s, which is not there", row.Owner, row.Type, row.Data)
@@ -70,11 +70,11 @@ func (b *backwards) undoStep(step content.Step) error {
 		set.Data = slices.Delete(set.Data, i, i+1)
 	}
 	for _, row := range step.Removed {
-		set := b.at(key{row.Owner, row.Type})
+		set := b.rrset(rrsetKey{row.Owner, row.Type})
 		set.Data = append(set.Data, row.Data)
 	}
 	for _, change := range step.TTLs {
-		if set := b.at(key{change.Owner, change.Type}); change.Before != nil {
+		if set := b.rrset(rrsetKey{change.Owner, change.Type}); change.Before != nil {
 			set.TTL = *change.Before
 		}
 	}
@@ -84,29 +84,29 @@ func (b *backwards) undoStep(step content.Step) error {
 	return nil
 }
 
-func (b *backwards) makeDifference(since serial.Serial) Difference {
-	d := Difference{After: b.after.SOA()}
+func (b *undoState) makeDifference(since serial.Serial) Difference {
+	d := Difference{NewSOA: b.after.SOA()}
 	d.From, d.To = since, b.after.serial
-	made := b.after.made
+	made := b.after.nsRRsets
 	if !b.header.Equal(b.after.header) {
 		made = b.header.NameServerRRsets()
-		for _, set := range slices.Concat(made, b.after.made) {
-			b.at(key{set.Owner, set.Type})
+		for _, set := range slices.Concat(made, b.after.nsRRsets) {
+			b.rrset(rrsetKey{set.Owner, set.Type})
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(b.sets), key.compare) {
+	for _, k := range slices.SortedFunc(maps.Keys(b.sets), rrsetKey.compare) {
 		compareRRset(&d.Change, b.entriesBefore(k, made), b.after.lookup(k.owner, k.t))
 	}
 	firstServer := ""
-	if servers := b.entriesBefore(key{name.Apex, rdata.NS}, made); len(servers) > 0 {
+	if servers := b.entriesBefore(rrsetKey{name.Apex, rdata.NS}, made); len(servers) > 0 {
 		firstServer = servers[0].Data
 	}
-	d.Before = b.header.SOA(since, firstServer)
+	d.OldSOA = b.header.SOA(since, firstServer)
 	return d
 }
 
-func (b *backwards) entriesBefore(k key, made []content.RRset) []dns.Entry {
-	set := *b.at(k)
+func (b *undoState) entriesBefore(k rrsetKey, made []content.RRset) []dns.Entry {
+	set := *b.rrset(k)
 	there := len(set.Data) > 0
 	for _, other := range made {
 		switch {

@@ -42,8 +42,8 @@ func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 			if err != nil {
 				t.Fatalf("from %d of %d: %v", i, len(snapshots), err)
 			}
-			if d.Before != before.SOA() || d.After != after.SOA() || d.From != before.Serial() || d.To != after.Serial() {
-				t.Fatalf("from %v to %v, want %v to %v", d.Before, d.After, before.SOA(), after.SOA())
+			if d.OldSOA != before.SOA() || d.NewSOA != after.SOA() || d.From != before.Serial() || d.To != after.Serial() {
+				t.Fatalf("from %v to %v, want %v to %v", d.OldSOA, d.NewSOA, before.SOA(), after.SOA())
 			}
 			entries := map[dns.Entry]bool{}
 			for entry := range before.Entries() {
@@ -75,7 +75,7 @@ func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 }
 
 func TestDifference_refusals(t *testing.T) {
-	set := NewSet(Config{Retain: 2})
+	set := NewSet(Config{MaxSteps: 2})
 	at := map[serial.Serial]*Snapshot{}
 	for i, step := range makeHistory(t, 5) {
 		must.Succeed(t, set.Apply(testZone.UID, content.Transaction{Steps: []content.Step{step}, Settled: i < 4}, testZone))

@@ -28,21 +28,21 @@ var (
 // Config bounds a Set. Zero fields have the defaults below.
 type Config struct {
 	// MaxSteps is for a zone, by default 1000.
-	Retain int
+	MaxSteps int
 	// MaxOctets is for a zone's steps, by default 8 MiB.
-	Octets int
+	MaxOctets int
 	// MaxTotal is in octets for all zones, by default 256 MiB.
-	Total int
+	MaxTotal int
 	// MaxAge is in seconds before the newest step, by default seven days.
-	Age int64
+	MaxAge int64
 }
 
 // ConfigForMemory bounds the steps by an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
-func Within(memory uint64) Config {
+func ConfigForMemory(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
 	}
-	return Config{Total: int(min(max(memory/8, 64<<20), 1<<30))}
+	return Config{MaxTotal: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
 // Set has all zones of a process, for concurrent use. Readers never wait for a step's computation.
@@ -50,21 +50,21 @@ type Set struct {
 	config Config
 
 	// updateMu is held during Put, Apply and Remove. mu guards the fields below, briefly. Lock updateMu first.
-	changing sync.Mutex
+	updateMu sync.Mutex
 	mu       sync.RWMutex
-	zones    map[string]*held
+	zones    map[string]*zoneState
 	// sum is in octets; swept is the newest step's time at the last check of ages.
 	sum   int
 	swept int64
-	names map[inView]string // UIDs by settled name
+	names map[viewName]string // UIDs by settled name
 	// shadowedUIDs has further zones settled under a name of names. The last gets the name when its zone leaves.
-	hidden  map[inView][]string
-	waiting map[string]*waiters
-	subs    map[*subscriber]struct{}
+	shadowedUIDs map[viewName][]string
+	waiting      map[string]*waiters
+	subs         map[*subscriber]struct{}
 }
 
 // zoneState is never modified, only replaced. settled is nil until the zone settles (S7.2).
-type held struct {
+type zoneState struct {
 	newest  *Snapshot
 	settled *Snapshot
 	// steps lead to newest without a gap, oldest first.
@@ -72,7 +72,7 @@ type held struct {
 	octets int
 }
 
-type inView struct {
+type viewName struct {
 	view string
 	fqdn name.Name
 }
@@ -80,24 +80,24 @@ type inView struct {
 func NewSet(config Config) *Set {
 	return &Set{
 		config: Config{
-			Retain: cmp.Or(config.Retain, 1000), Octets: cmp.Or(config.Octets, 8<<20), Total: cmp.Or(config.Total, 256<<20),
-			Age: cmp.Or(config.Age, 7*24*3600),
+			MaxSteps: cmp.Or(config.MaxSteps, 1000), MaxOctets: cmp.Or(config.MaxOctets, 8<<20), MaxTotal: cmp.Or(config.MaxTotal, 256<<20),
+			MaxAge: cmp.Or(config.MaxAge, 7*24*3600),
 		},
-		zones:   map[string]*held{},
-		names:   map[inView]string{},
-		hidden:  map[inView][]string{},
-		waiting: map[string]*waiters{},
-		subs:    map[*subscriber]struct{}{},
+		zones:        map[string]*zoneState{},
+		names:        map[viewName]string{},
+		shadowedUIDs: map[viewName][]string{},
+		waiting:      map[string]*waiters{},
+		subs:         map[*subscriber]struct{}{},
 	}
 }
 
 // Put replaces a zone by a snapshot read as a whole. The steps stay if the snapshot equals the newest, the settled
 // snapshot stays if settled is false.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
-	v.changing.Lock()
-	defer v.changing.Unlock()
-	next := &held{newest: snapshot}
-	if known := v.held(snapshot.zone.UID); known != nil {
+	v.updateMu.Lock()
+	defer v.updateMu.Unlock()
+	next := &zoneState{newest: snapshot}
+	if known := v.lookUp(snapshot.zone.UID); known != nil {
 		next.settled = known.settled
 		if known.newest.n == snapshot.n && known.newest.serial == snapshot.serial && known.newest.Hash() == snapshot.Hash() {
 			next.steps, next.octets = known.steps, known.octets
@@ -111,9 +111,9 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 
 // PutUnsettled adds a zone with its earlier settled state (S7.2, S7.5), and the steps since.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
-	v.changing.Lock()
-	defer v.changing.Unlock()
-	next := &held{newest: snapshot, settled: settled}
+	v.updateMu.Lock()
+	defer v.updateMu.Unlock()
+	next := &zoneState{newest: snapshot, settled: settled}
 	v.keepSteps(next, steps)
 	v.publishZone(snapshot.zone, next)
 }
@@ -121,14 +121,14 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 // Apply removes the zone, or applies the steps of a journal transaction that the zone lacks. first identifies a created
 // zone. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
-	v.changing.Lock()
-	defer v.changing.Unlock()
+	v.updateMu.Lock()
+	defer v.updateMu.Unlock()
 	if tx.Gone {
 		v.removeZone(uid)
 		return nil
 	}
-	next := &held{}
-	if known := v.held(uid); known != nil {
+	next := &zoneState{}
+	if known := v.lookUp(uid); known != nil {
 		*next = *known
 	}
 	applied, err := next.applySteps(uid, tx.Steps, first)
@@ -161,7 +161,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	return nil
 }
 
-func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied []content.Step, err error) {
+func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (applied []content.Step, err error) {
 	for _, step := range steps {
 		switch {
 		case h.newest != nil && step.N <= h.newest.n:
@@ -186,7 +186,7 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 
 // keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. Above MaxOctets it drops an
 // eighth more, to copy rarely. Readers' slices stay valid.
-func (v *Set) keepSteps(h *held, applied []content.Step) {
+func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
 	}
@@ -195,13 +195,13 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 		h.octets -= countOctets(&h.steps[0])
 		h.steps = h.steps[1:]
 	}
-	for len(h.steps) > v.config.Retain {
+	for len(h.steps) > v.config.MaxSteps {
 		drop()
 	}
-	if h.octets <= v.config.Octets {
+	if h.octets <= v.config.MaxOctets {
 		return
 	}
-	for len(h.steps) > 0 && h.octets > v.config.Octets-v.config.Octets/8 {
+	for len(h.steps) > 0 && h.octets > v.config.MaxOctets-v.config.MaxOctets/8 {
 		drop()
 	}
 	h.steps = slices.Clone(h.steps)
@@ -214,7 +214,7 @@ func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	// Ages are checked once an hour.
-	full := v.sum > v.config.Total
+	full := v.sum > v.config.MaxTotal
 	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
 		return
 	}
@@ -223,7 +223,7 @@ func (v *Set) boundSteps(now int64) {
 	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {
 		n := 0
-		for n < len(h.steps) && h.steps[n].Time < now-v.config.Age {
+		for n < len(h.steps) && h.steps[n].Time < now-v.config.MaxAge {
 			v.sum -= countOctets(&h.steps[n])
 			n++
 		}
@@ -235,7 +235,7 @@ func (v *Set) boundSteps(now int64) {
 	if full {
 		heap.Init(&zones)
 	}
-	for full && v.sum > v.config.Total-v.config.Total/8 && len(zones) > 0 {
+	for full && v.sum > v.config.MaxTotal-v.config.MaxTotal/8 && len(zones) > 0 {
 		uid := zones[0].uid
 		h := v.zones[uid]
 		v.sum -= countOctets(&h.steps[drop[uid]])
@@ -253,7 +253,7 @@ func (v *Set) boundSteps(now int64) {
 	}
 }
 
-func (h *held) withoutSteps(n int) *held {
+func (h *zoneState) withoutSteps(n int) *zoneState {
 	next := *h
 	for i := range n {
 		next.octets -= countOctets(&next.steps[i])
@@ -317,8 +317,8 @@ const (
 )
 
 func (v *Set) Remove(uid string) {
-	v.changing.Lock()
-	defer v.changing.Unlock()
+	v.updateMu.Lock()
+	defer v.updateMu.Unlock()
 	v.removeZone(uid)
 }
 
@@ -336,16 +336,16 @@ func (v *Set) removeZone(uid string) {
 	delete(v.zones, uid)
 	v.sum -= known.octets
 	v.removeName(uid, known.settled)
-	v.notifySubscribers(Event{Zone: known.newest.zone, Gone: true, Last: known.settled})
+	v.notifySubscribers(Event{Zone: known.newest.zone, Gone: true, LastSettled: known.settled})
 }
 
-func (v *Set) held(uid string) *held {
+func (v *Set) lookUp(uid string) *zoneState {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	return v.zones[uid]
 }
 
-func (v *Set) publishZone(zone Zone, next *held) {
+func (v *Set) publishZone(zone Zone, next *zoneState) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	known := v.zones[zone.UID]
@@ -359,9 +359,9 @@ func (v *Set) publishZone(zone Zone, next *held) {
 		}
 		if next.settled != nil {
 			// The last zone to settle under a name gets it: the other gives it up in an unsettled step.
-			at := inView{zone.View, next.settled.header.FQDN}
+			at := viewName{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
-				v.hidden[at] = append(v.hidden[at], before)
+				v.shadowedUIDs[at] = append(v.shadowedUIDs[at], before)
 			}
 			v.names[at] = zone.UID
 		}
@@ -374,8 +374,8 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	if settled == nil {
 		return
 	}
-	at := inView{settled.zone.View, settled.header.FQDN}
-	hidden := v.hidden[at]
+	at := viewName{settled.zone.View, settled.header.FQDN}
+	hidden := v.shadowedUIDs[at]
 	last := len(hidden) - 1
 	switch {
 	case v.names[at] != uid:
@@ -386,15 +386,15 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 		delete(v.names, at)
 	}
 	if len(hidden) == 0 {
-		delete(v.hidden, at)
+		delete(v.shadowedUIDs, at)
 	} else {
-		v.hidden[at] = hidden
+		v.shadowedUIDs[at] = hidden
 	}
 }
 
 // ByUID returns a zone's newest snapshot, settled or not; false if unknown.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
-	known := v.held(uid)
+	known := v.lookUp(uid)
 	if known == nil {
 		return nil, false
 	}
@@ -403,7 +403,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 
 // Settled returns the newest deliverable snapshot (S7.2), false if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
-	known := v.held(uid)
+	known := v.lookUp(uid)
 	if known == nil || known.settled == nil {
 		return nil, false
 	}
@@ -414,7 +414,7 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	known, ok := v.zones[v.names[inView{view, fqdn}]]
+	known, ok := v.zones[v.names[viewName{view, fqdn}]]
 	if !ok {
 		return nil, false
 	}
@@ -463,13 +463,13 @@ func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, e
 
 // RaisesSerial reports whether a step after since, up to until, changes the serial alone (S6.11), or is missing. A
 // server at since must then transfer the whole zone, as its content may differ.
-func (v *Set) Raised(uid string, since, until serial.Serial) bool {
+func (v *Set) RaisesSerial(uid string, since, until serial.Serial) bool {
 	steps, err := v.Changes(uid, since, until)
 	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
 }
 
-func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []content.Step, error) {
-	h := v.held(uid)
+func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*zoneState, []content.Step, error) {
+	h := v.lookUp(uid)
 	if h == nil {
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
@@ -492,7 +492,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 
 // Oldest returns the first serial for Changes, and the number of steps since.
 func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
-	known := v.held(uid)
+	known := v.lookUp(uid)
 	if known == nil {
 		return 0, 0, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}

@@ -181,14 +181,14 @@ func TestSet_aNameGoesBackToTheZoneThatHadIt(t *testing.T) {
 	do("a", more, "a")
 	do("a", gone, "b")
 	do("b", gone, "")
-	if len(v.names)+len(v.hidden) > 0 {
-		t.Errorf("%d names and %d hidden zones stay in an empty set", len(v.names), len(v.hidden))
+	if len(v.names)+len(v.shadowedUIDs) > 0 {
+		t.Errorf("%d names and %d hidden zones stay in an empty set", len(v.names), len(v.shadowedUIDs))
 	}
 }
 
 func TestSet_changes(t *testing.T) {
 	steps := makeHistory(t, 20) // serials 1 to 20
-	v := NewSet(Config{Retain: 5})
+	v := NewSet(Config{MaxSteps: 5})
 	for _, step := range steps {
 		applySteps(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
 	}
@@ -292,7 +292,7 @@ func TestSet_traces(t *testing.T) {
 
 // The steps kept of all zones, and the time of the oldest. A zone whose first step has no time counts for neither.
 func TestSet_journal(t *testing.T) {
-	v := NewSet(Config{Retain: 3})
+	v := NewSet(Config{MaxSteps: 3})
 	if n, oldest := v.Journal(); n != 0 || oldest != 0 {
 		t.Errorf("%d steps since %d in an empty set", n, oldest)
 	}
@@ -315,11 +315,11 @@ func TestSet_journal(t *testing.T) {
 func fatHistory(t *testing.T, count, octets int) []content.Step {
 	w := newTwin()
 	steps := []content.Step{w.makeStep(t, testHeader(), nil, nil)}
-	at := key{name.MustRel("fat"), rdata.TXT}
+	at := rrsetKey{name.MustRel("fat"), rdata.TXT}
 	for i := 1; i < count; i++ {
 		data := strings.Repeat("x", octets) + fmt.Sprint(i)
-		steps = append(steps, w.makeStep(t, testHeader(), map[key]map[string]bool{at: {data: true}},
-			map[key]content.TTL{at: content.InheritTTL()}))
+		steps = append(steps, w.makeStep(t, testHeader(), map[rrsetKey]map[string]bool{at: {data: true}},
+			map[rrsetKey]content.TTL{at: content.InheritTTL()}))
 	}
 	return steps
 }
@@ -328,10 +328,10 @@ func fatHistory(t *testing.T, count, octets int) []content.Step {
 func TestSet_keepsSoManyOctets(t *testing.T) {
 	const each, bound = 10_000, 100_000
 	steps := fatHistory(t, 200, each)
-	v := NewSet(Config{Octets: bound})
+	v := NewSet(Config{MaxOctets: bound})
 	for i, step := range steps {
 		applySteps(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
-		held := v.held(testZone.UID)
+		held := v.lookUp(testZone.UID)
 		kept := 0
 		for i := range held.steps {
 			kept += countOctets(&held.steps[i])
@@ -357,11 +357,11 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 	newest, _ := v.ByUID(testZone.UID)
 	v.Put(newest, true)
 	applySteps(t, v, content.Transaction{Settled: true})
-	if held := v.held(testZone.UID); held.octets == 0 || held.octets > bound {
+	if held := v.lookUp(testZone.UID); held.octets == 0 || held.octets > bound {
 		t.Errorf("the same state listed again: %d octets", held.octets)
 	}
 	later := makeHistory(t, 6)
-	v = NewSet(Config{Octets: 1})
+	v = NewSet(Config{MaxOctets: 1})
 	for _, step := range later {
 		applySteps(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
 	}
@@ -377,7 +377,7 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 	const zones, bound = 50, 400_000
 	steps := fatHistory(t, 20, 1000)
-	v := NewSet(Config{Total: bound})
+	v := NewSet(Config{MaxTotal: bound})
 	for i, step := range steps {
 		for z := range zones {
 			uid := fmt.Sprint(z)
@@ -426,10 +426,10 @@ func TestSet_keepsStepsForSoLong(t *testing.T) {
 	const week = 7 * 24 * 3600
 	at("quiet", makeHistory(t, 6), 1_000_000)
 	at("busy", makeHistory(t, 6), 1_000_000+week+ageEvery)
-	if n := len(v.held("quiet").steps); n != 0 {
+	if n := len(v.lookUp("quiet").steps); n != 0 {
 		t.Errorf("%d steps are kept that are older than a week", n)
 	}
-	if n := len(v.held("busy").steps); n == 0 {
+	if n := len(v.lookUp("busy").steps); n == 0 {
 		t.Error("no step is kept that is seconds old")
 	}
 }
@@ -465,7 +465,7 @@ func TestSet_overlappingFeed(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
 			steps = append(steps, w.drawStep(t))
 		}
-		v := NewSet(Config{Retain: rapid.IntRange(1, 10).Draw(t, "retain")})
+		v := NewSet(Config{MaxSteps: rapid.IntRange(1, 10).Draw(t, "retain")})
 		for done := 0; done < len(steps); {
 			from := rapid.IntRange(0, done).Draw(t, "from")
 			to := rapid.IntRange(from, len(steps)).Draw(t, "to")
@@ -484,8 +484,8 @@ func TestSet_overlappingFeed(t *testing.T) {
 			t.Fatalf("fed\n%s\nrebuilt\n%s", zoneText(got), zoneText(want))
 		}
 		kept := v.zones[testZone.UID].steps
-		if len(kept) > v.config.Retain || kept[len(kept)-1].N != got.n {
-			t.Fatalf("%d steps kept of %d", len(kept), v.config.Retain)
+		if len(kept) > v.config.MaxSteps || kept[len(kept)-1].N != got.n {
+			t.Fatalf("%d steps kept of %d", len(kept), v.config.MaxSteps)
 		}
 	})
 }
@@ -599,7 +599,7 @@ func TestSet_subscribe(t *testing.T) {
 
 func TestSet_concurrentUse(t *testing.T) {
 	const zones, count = 4, 60
-	v := NewSet(Config{Retain: 20})
+	v := NewSet(Config{MaxSteps: 20})
 	steps := makeHistory(t, count)
 	events, end := v.Subscribe()
 	sawAll := make(chan struct{})

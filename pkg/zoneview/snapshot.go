@@ -37,8 +37,8 @@ type Snapshot struct {
 	n      uint64
 	state  sethash.State
 	// nsRRsets is header.NameServerRRsets(), shared by the header's snapshots.
-	made []content.RRset
-	rows int
+	nsRRsets []content.RRset
+	rows     int
 
 	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read.
 	cloning sync.Mutex
@@ -64,7 +64,7 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 // NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. n is the last step's
 // number. Prove checks state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
-	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
+	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
 		if !slices.IsSorted(set.Data) {
 			set.Data = slices.Sorted(slices.Values(set.Data))
@@ -97,7 +97,7 @@ func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 // Len counts the rows.
 func (s *Snapshot) Len() int { return s.rows }
 
-func (s *Snapshot) EntryCount() int { return content.EntryCount(s.made, s.rows) }
+func (s *Snapshot) EntryCount() int { return content.EntryCount(s.nsRRsets, s.rows) }
 
 const proveChunk = 1024
 
@@ -139,12 +139,12 @@ func (s *Snapshot) Prove() error {
 // RRsets yields read-only RRsets in canonical order, without those of nameServers.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
-const ahead = 32
+const maxPrefetch = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
 		// A reader of a single name must not pay for more.
-		var stretch [ahead]*content.RRset
+		var stretch [maxPrefetch]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {
 			prefetchRRsets(stretch[:n])
@@ -153,7 +153,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 					return false
 				}
 			}
-			n, most = 0, min(2*most, ahead)
+			n, most = 0, min(2*most, maxPrefetch)
 			return true
 		}
 		s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
@@ -197,9 +197,9 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
-func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+func (s *Snapshot) mergedRRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
-	for _, made := range s.made {
+	for _, made := range s.nsRRsets {
 		if made.Owner == owner && made.Type == t {
 			if ok {
 				return set.Merge(made), true
@@ -228,7 +228,7 @@ func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 }
 
 // PackedRRsets yields Entries in wire format, the SOA first. See content.Pack for their lifetime.
-func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
+func (s *Snapshot) PackedRRsets() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
 
@@ -245,7 +245,7 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 		soa, err := s.PackedSOA()
 		return soa, err == nil, err
 	}
-	set, ok := s.published(owner, t)
+	set, ok := s.mergedRRset(owner, t)
 	if !ok {
 		return content.Packed{}, false, nil
 	}
@@ -258,7 +258,7 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true
 	}
-	for _, made := range s.made {
+	for _, made := range s.nsRRsets {
 		if owner.Encloses(made.Owner) {
 			return true
 		}
@@ -282,7 +282,7 @@ func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 		}
 		types = append(types, set.Type)
 	}
-	for _, made := range s.made {
+	for _, made := range s.nsRRsets {
 		if made.Owner == owner && !slices.Contains(types, made.Type) {
 			types = append(types, made.Type)
 		}
@@ -309,7 +309,7 @@ func (s *Snapshot) Lookup(n name.Name, t rdata.Type) []dns.Entry {
 }
 
 func (s *Snapshot) lookup(owner name.Rel, t rdata.Type) []dns.Entry {
-	set, ok := s.published(owner, t)
+	set, ok := s.mergedRRset(owner, t)
 	if !ok {
 		return nil
 	}

@@ -23,17 +23,17 @@ import (
 func makeFixture(t testing.TB) (*Snapshot, content.Step) {
 	t.Helper()
 	w := newTwin()
-	at := func(owner string, typ rdata.Type) key { return key{name.MustRel(owner), typ} }
+	at := func(owner string, typ rdata.Type) rrsetKey { return rrsetKey{name.MustRel(owner), typ} }
 	inherit, n60 := content.InheritTTL(), content.ExplicitTTL(60)
 	first := w.makeStep(t, testHeader(),
-		map[key]map[string]bool{at("www", rdata.A): {"192.0.2.1": true, "192.0.2.2": true}, at("mail", rdata.A): {"192.0.2.3": true}, at("old", rdata.TXT): {`"x"`: true}},
-		map[key]content.TTL{at("www", rdata.A): inherit, at("mail", rdata.A): inherit, at("old", rdata.TXT): n60})
+		map[rrsetKey]map[string]bool{at("www", rdata.A): {"192.0.2.1": true, "192.0.2.2": true}, at("mail", rdata.A): {"192.0.2.3": true}, at("old", rdata.TXT): {`"x"`: true}},
+		map[rrsetKey]content.TTL{at("www", rdata.A): inherit, at("mail", rdata.A): inherit, at("old", rdata.TXT): n60})
 	snapshot := must.Get(fromFirstStep(testZone, first))(t)
 	header := testHeader()
 	header.TTL = 100
 	step := w.makeStep(t, header,
-		map[key]map[string]bool{at("www", rdata.A): {"192.0.2.1": true, "192.0.2.9": true}, at("mail", rdata.A): {"192.0.2.3": true}, at("new", rdata.A): {"192.0.2.4": true}},
-		map[key]content.TTL{at("www", rdata.A): n60, at("mail", rdata.A): inherit, at("new", rdata.A): inherit})
+		map[rrsetKey]map[string]bool{at("www", rdata.A): {"192.0.2.1": true, "192.0.2.9": true}, at("mail", rdata.A): {"192.0.2.3": true}, at("new", rdata.A): {"192.0.2.4": true}},
+		map[rrsetKey]content.TTL{at("www", rdata.A): n60, at("mail", rdata.A): inherit, at("new", rdata.A): inherit})
 	return snapshot, step
 }
 

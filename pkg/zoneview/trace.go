@@ -27,7 +27,7 @@ func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
 }
 
 func (v *Set) stepsUntil(uid string, until serial.Serial) []content.Step {
-	known := v.held(uid)
+	known := v.lookUp(uid)
 	if known == nil {
 		return nil
 	}

@@ -33,12 +33,12 @@ type twin struct {
 	serial serial.Serial
 	n      uint64
 	state  sethash.State
-	rows   map[key]map[string]bool
-	ttls   map[key]content.TTL
+	rows   map[rrsetKey]map[string]bool
+	ttls   map[rrsetKey]content.TTL
 }
 
 func newTwin() *twin {
-	return &twin{rows: map[key]map[string]bool{}, ttls: map[key]content.TTL{}}
+	return &twin{rows: map[rrsetKey]map[string]bool{}, ttls: map[rrsetKey]content.TTL{}}
 }
 
 func (w *twin) listRRsets() []content.RRset {
@@ -54,7 +54,7 @@ func (w *twin) makeSnapshot() *Snapshot {
 	return NewSnapshot(testZone, w.header, w.serial, w.n, w.state, slices.Values(w.listRRsets()))
 }
 
-func (w *twin) makeStep(t rapid.TB, header content.Header, want map[key]map[string]bool, ttls map[key]content.TTL) content.Step {
+func (w *twin) makeStep(t rapid.TB, header content.Header, want map[rrsetKey]map[string]bool, ttls map[rrsetKey]content.TTL) content.Step {
 	step := content.Step{N: w.n + 1, From: w.serial, Serial: w.serial.Next()}
 	if w.n == 0 {
 		step.HeaderAfter = &header
@@ -86,7 +86,7 @@ func (w *twin) makeStep(t rapid.TB, header content.Header, want map[key]map[stri
 		}
 	}
 	w.header, w.serial, w.n = header, step.Serial, step.N
-	w.rows, w.ttls = map[key]map[string]bool{}, map[key]content.TTL{}
+	w.rows, w.ttls = map[rrsetKey]map[string]bool{}, map[rrsetKey]content.TTL{}
 	for at, rows := range want {
 		if len(rows) > 0 {
 			w.rows[at], w.ttls[at] = maps.Clone(rows), ttls[at]
@@ -104,8 +104,8 @@ func (w *twin) makeStep(t rapid.TB, header content.Header, want map[key]map[stri
 	return step
 }
 
-func mergedKeys(one, other map[key]map[string]bool) map[key]bool {
-	all := map[key]bool{}
+func mergedKeys(one, other map[rrsetKey]map[string]bool) map[rrsetKey]bool {
+	all := map[rrsetKey]bool{}
 	for at := range one {
 		all[at] = true
 	}
@@ -130,12 +130,12 @@ var (
 )
 
 func (w *twin) drawStep(t *rapid.T) content.Step {
-	want, ttls := map[key]map[string]bool{}, maps.Clone(w.ttls)
+	want, ttls := map[rrsetKey]map[string]bool{}, maps.Clone(w.ttls)
 	for at, rows := range w.rows {
 		want[at] = maps.Clone(rows)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "changes") {
-		at := key{drawOwner.Draw(t, "owner"), drawType.Draw(t, "type")}
+		at := rrsetKey{drawOwner.Draw(t, "owner"), drawType.Draw(t, "type")}
 		want[at] = map[string]bool{}
 		for _, data := range rapid.SliceOfDistinct(rapid.SampledFrom(dataOf[at.t]), rapid.ID).Draw(t, "data") {
 			want[at][data] = true
@@ -261,7 +261,7 @@ func checkChange(t rapid.TB, before, after *Snapshot, step content.Step) {
 func checkReading(t rapid.TB, s *Snapshot) {
 	entries := slices.Collect(s.Entries())
 	at := 0
-	for packed, err := range s.Packed() {
+	for packed, err := range s.PackedRRsets() {
 		if err != nil {
 			t.Fatal(err)
 		}

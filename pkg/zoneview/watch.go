@@ -11,15 +11,15 @@ import (
 
 // waiters are a zone's callers of Wait.
 type waiters struct {
-	changed chan struct{}
-	count   int
-	gone    bool
+	wake  chan struct{}
+	count int
+	gone  bool
 }
 
 // Called after the change, with mu held.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
-		close(waiting.changed)
+		close(waiting.wake)
 		delete(v.waiting, uid)
 	}
 }
@@ -36,14 +36,14 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 		}
 		waiting := v.waiting[uid]
 		if waiting == nil {
-			waiting = &waiters{changed: make(chan struct{})}
+			waiting = &waiters{wake: make(chan struct{})}
 			v.waiting[uid] = waiting
 		}
 		waiting.count++
 		v.mu.Unlock()
 
 		select {
-		case <-waiting.changed:
+		case <-waiting.wake:
 			if waiting.gone { // written before the channel was closed
 				return nil, fmt.Errorf("zone %s, waiting for step %d: %w", uid, atLeast, ErrGone)
 			}
@@ -60,15 +60,15 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 
 // Event reports a changed or gone zone. LastSettled is a gone zone's, nil if never settled.
 type Event struct {
-	Zone Zone
-	Gone bool
-	Last *Snapshot
+	Zone        Zone
+	Gone        bool
+	LastSettled *Snapshot
 }
 
 // Subscribe returns a channel of events, and a function that closes it. Unreceived events of a zone are merged: a slow
 // receiver misses no state and delays no other. Subscribe before iterating over All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
-	sub := &subscriber{pending: map[string]Event{}, more: make(chan struct{}, 1), end: make(chan struct{})}
+	sub := &subscriber{pending: map[string]Event{}, wake: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)
 	v.mu.Lock()
 	v.subs[sub] = struct{}{}
@@ -96,7 +96,7 @@ type subscriber struct {
 	mu      sync.Mutex
 	pending map[string]Event
 	order   []string // uids in pending, longest waiting first
-	more    chan struct{}
+	wake    chan struct{}
 	end     chan struct{}
 }
 
@@ -108,7 +108,7 @@ func (s *subscriber) addEvent(event Event) {
 	s.pending[event.Zone.UID] = event
 	s.mu.Unlock()
 	select {
-	case s.more <- struct{}{}:
+	case s.wake <- struct{}{}:
 	default:
 	}
 }
@@ -133,7 +133,7 @@ func (s *subscriber) passEvents(events chan<- Event) {
 		event, ok := s.takeEvent()
 		if !ok {
 			select {
-			case <-s.more:
+			case <-s.wake:
 				continue
 			case <-s.end:
 				return

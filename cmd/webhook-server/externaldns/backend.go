@@ -41,13 +41,13 @@ type Backend struct {
 	slot     chan struct{}
 	list     listing // nil if unknown
 	listedAt time.Time
-	kept     map[contract.Key]kept
+	forms    map[contract.Key]storedForm
 }
 
 // storedForm is an RRset in another form than requested.
-type kept struct {
-	asked protocol.RRset
-	came  listedRRset
+type storedForm struct {
+	requested protocol.RRset
+	listed    listedRRset
 }
 
 var _ server.Backend = (*Backend)(nil)
@@ -79,7 +79,7 @@ func New(config Config) (*Backend, error) {
 		config.Now = time.Now
 	}
 	return &Backend{
-		config: config, base: base, slot: make(chan struct{}, 1), kept: map[contract.Key]kept{},
+		config: config, base: base, slot: make(chan struct{}, 1), forms: map[contract.Key]storedForm{},
 		client: &http.Client{
 			Transport:     &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -111,20 +111,20 @@ func (b *Backend) listRecords(ctx context.Context) (listing, error) {
 
 type task struct {
 	contract.Key
-	at   int
-	set  protocol.RRset
-	wish *contract.Endpoint // nil for a removal
-	lost error
+	index   int
+	set     protocol.RRset
+	wish    *contract.Endpoint // nil for a removal
+	lossErr error
 }
 
 type round struct {
 	zone    name.Name
 	results []error
 	// lostTasks had no effect when sent singly.
-	taken int
-	lost  []*task
+	accepted  int
+	lostTasks []*task
 	// stopErr is set if the provider wants no more requests, or the client is gone.
-	stopped error
+	stopErr error
 }
 
 // Apply writes the differences, checks the listing, and sends missing RRsets again in smaller parts, at last singly. Of
@@ -159,8 +159,8 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 		b.writeTasks(ctx, r, rest)
 		b.releaseSlot()
 	}
-	for _, t := range r.lost {
-		r.results[t.at] = r.explainLoss(t)
+	for _, t := range r.lostTasks {
+		r.results[t.index] = r.explainLoss(t)
 	}
 	for at, set := range sets {
 		r.results[at] = r.results[last[keyOf(set)]]
@@ -171,7 +171,7 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 func keyOf(set protocol.RRset) contract.Key { return contract.Key{Name: set.Name, Type: set.Type} }
 
 func (b *Backend) makeTask(at int, set protocol.RRset) (t *task, err error) {
-	t = &task{Key: keyOf(set), at: at, set: set}
+	t = &task{Key: keyOf(set), index: at, set: set}
 	if err = b.checkForm(set); err == nil && len(set.Data) > 0 {
 		t.wish, err = endpointOf(set, b.config.PlainText)
 	}
@@ -194,22 +194,22 @@ func (b *Backend) checkForm(set protocol.RRset) error {
 
 func (r *round) fail(tasks []*task, err error) {
 	for _, t := range tasks {
-		r.results[t.at] = err
+		r.results[t.index] = err
 	}
 }
 
 func (r *round) lose(tasks []*task, err error) {
 	for _, t := range tasks {
-		t.lost = err
-		r.lost = append(r.lost, t)
+		t.lossErr = err
+		r.lostTasks = append(r.lostTasks, t)
 	}
 }
 
 func (r *round) mayGoOn(ctx context.Context) error {
-	if r.stopped == nil && ctx.Err() != nil {
-		r.stopped = fmt.Errorf("external-dns provider: not done in time: %w", ctx.Err())
+	if r.stopErr == nil && ctx.Err() != nil {
+		r.stopErr = fmt.Errorf("external-dns provider: not done in time: %w", ctx.Err())
 	}
-	return r.stopped
+	return r.stopErr
 }
 
 func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
@@ -219,8 +219,8 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	case err != nil:
 		r.fail(tasks, err)
 		return
-	case r.taken == 0 && len(r.lost) >= maxLost:
-		r.lose(tasks, r.lost[len(r.lost)-1].lost)
+	case r.accepted == 0 && len(r.lostTasks) >= maxLost:
+		r.lose(tasks, r.lostTasks[len(r.lostTasks)-1].lossErr)
 		return
 	}
 	list, err := b.listRecords(ctx)
@@ -246,8 +246,8 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 	switch {
 	case len(left) == 0:
-	case errors.As(failed, new(*protocol.Error)) || r.stopped != nil:
-		r.stopped = failed
+	case errors.As(failed, new(*protocol.Error)) || r.stopErr != nil:
+		r.stopErr = failed
 		r.fail(left, failed)
 	case len(pending) == 1:
 		if beside := findBeside(list, pending[0]); beside != nil {
@@ -271,9 +271,9 @@ func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pendin
 		s := list[t.Key]
 		switch {
 		case s.foreign != "" && t.wish == nil:
-			r.results[t.at] = protocol.Refuse(protocol.CodeRecordNotFound, "%s stays: %s", t.Key, s.foreign)
+			r.results[t.index] = protocol.Refuse(protocol.CodeRecordNotFound, "%s stays: %s", t.Key, s.foreign)
 		case s.foreign != "":
-			r.results[t.at] = beForeign(t.Key, s)
+			r.results[t.index] = beForeign(t.Key, s)
 		case !b.isThere(r, t, s, true):
 			pending = append(pending, t)
 		}
@@ -282,7 +282,7 @@ func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pendin
 }
 
 func beForeign(key contract.Key, s listedRRset) error {
-	return server.Beside("%s: the provider's data there stay: %s; remove them there", key, s.foreign)
+	return server.CoexistError("%s: the provider's data there stay: %s; remove them there", key, s.foreign)
 }
 
 func meanSame(t rdata.Type, one, other []string) bool {
@@ -290,23 +290,23 @@ func meanSame(t rdata.Type, one, other []string) bool {
 }
 
 func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool {
-	before, sameTTL := b.kept[t.Key], s.ttl == t.set.TTL
-	delete(b.kept, t.Key)
+	before, sameTTL := b.forms[t.Key], s.ttl == t.set.TTL
+	delete(b.forms, t.Key)
 	switch {
 	case t.wish == nil || len(s.data) == 0:
 		return t.wish == nil && len(s.data) == 0
 	case !meanSame(t.Type, s.data, t.set.Data):
 		return false
 	case sameTTL && slices.Equal(s.data, sorted(t.set.Data)):
-		r.taken++
+		r.accepted++
 		return true
-	case exactTTL && !sameTTL && (before.asked.TTL != t.set.TTL || before.came.ttl != s.ttl):
+	case exactTTL && !sameTTL && (before.requested.TTL != t.set.TTL || before.listed.ttl != s.ttl):
 		return false
 	case !sameTTL:
 		b.config.Logger.Info("the provider has another ttl", "name", t.Name, "type", t.Type, "asked", t.set.TTL, "ttl", s.ttl)
 	}
-	r.taken++
-	b.kept[t.Key] = kept{t.set, s}
+	r.accepted++
+	b.forms[t.Key] = storedForm{t.set, s}
 	return true
 }
 
@@ -361,7 +361,7 @@ func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (ke
 		switch {
 		case t.wish == nil:
 		case at < 0:
-			r.results[t.at] = protocol.Refuse(protocol.CodeInvalidRecord, "the provider would write %s %q %s", t.Key, t.wish.Targets,
+			r.results[t.index] = protocol.Refuse(protocol.CodeInvalidRecord, "the provider would write %s %q %s", t.Key, t.wish.Targets,
 				describeForms(forms[t.Name]))
 			continue
 		default:
@@ -387,7 +387,7 @@ func findBeside(list listing, t *task) error {
 	for _, other := range contract.Types {
 		_, there := list[contract.Key{Name: t.Name, Type: other}]
 		if there && t.wish != nil && other != t.Type && (other == rdata.CNAME || t.Type == rdata.CNAME) {
-			return server.Beside("%s conflicts with the %s that the provider has there; remove that first", t.Key, other)
+			return server.CoexistError("%s conflicts with the %s that the provider has there; remove that first", t.Key, other)
 		}
 	}
 	return nil
@@ -397,11 +397,11 @@ func findBeside(list listing, t *task) error {
 // temporary.
 func (r *round) explainLoss(t *task) error {
 	switch {
-	case errors.As(t.lost, new(*protocol.Error)):
-		return t.lost
-	case t.lost != nil:
-		return fmt.Errorf("%s is not as asked for: %w", t.Key, t.lost)
-	case r.taken > 0:
+	case errors.As(t.lossErr, new(*protocol.Error)):
+		return t.lossErr
+	case t.lossErr != nil:
+		return fmt.Errorf("%s is not as asked for: %w", t.Key, t.lossErr)
+	case r.accepted > 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "%s: the provider reports success, and its data differ afterwards; its log "+
 			"may say why", t.Key)
 	}
@@ -428,8 +428,8 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 		return set, beForeign(keyOf(set), s)
 	}
 	set.TTL, set.Data = s.ttl, s.data
-	if k, ok := b.kept[keyOf(set)]; ok && k.came.ttl == s.ttl && slices.Equal(k.came.data, s.data) {
-		set.TTL, set.Data = k.asked.TTL, k.asked.Data
+	if k, ok := b.forms[keyOf(set)]; ok && k.listed.ttl == s.ttl && slices.Equal(k.listed.data, s.data) {
+		set.TTL, set.Data = k.requested.TTL, k.requested.Data
 	}
 	return set, nil
 }

@@ -92,7 +92,7 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	z, ok := b.zones[zoneName]
 	if !ok {
 		for i := range results {
-			results[i] = server.UnknownZone(zoneName)
+			results[i] = server.UnknownZoneError(zoneName)
 		}
 		return results
 	}
@@ -114,7 +114,7 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 	if err != nil {
 		return err
 	}
-	s := &bisection{b: b, z: z, sets: sets, results: results, taken: was}
+	s := &bisection{b: b, z: z, sets: sets, results: results, accepted: was}
 	if s.next, err = was.withNextSerial(); err != nil {
 		return fmt.Errorf("%s: %w", z.path, err)
 	}
@@ -157,18 +157,18 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 }
 
 type bisection struct {
-	b           *Backend
-	z           *zone
-	sets        []protocol.RRset
-	results     []error
-	taken, next content
-	file        string
+	b              *Backend
+	z              *zone
+	sets           []protocol.RRset
+	results        []error
+	accepted, next content
+	file           string
 }
 
 // bisectSets takes the sets of the indices in which if they pass the check together, else tries both halves. It returns
 // the indices of sets that fail alone.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
-	c, changed := s.taken, false
+	c, changed := s.accepted, false
 	var good []int
 	for _, i := range which {
 		var differs bool
@@ -185,7 +185,7 @@ func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int,
 	switch {
 	case err == nil:
 		s.dropFile()
-		s.taken, s.file = c, file
+		s.accepted, s.file = c, file
 		return nil, nil
 	case !errors.As(err, &fault):
 		return nil, err
@@ -300,7 +300,7 @@ func runProgram(ctx context.Context, command []string, more ...string) error {
 func (b *Backend) Read(_ context.Context, zoneName, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	z, ok := b.zones[zoneName]
 	if !ok {
-		return protocol.RRset{}, server.UnknownZone(zoneName)
+		return protocol.RRset{}, server.UnknownZoneError(zoneName)
 	}
 	c, err := z.readFile()
 	if err != nil {

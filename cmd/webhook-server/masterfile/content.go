@@ -103,7 +103,7 @@ func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	for _, entry := range c.entries {
 		if entry.Name != set.Name || entry.Type != set.Type {
 			if entry.Name == set.Name && len(set.Data) > 0 && (entry.Type == rdata.CNAME || set.Type == rdata.CNAME) {
-				return c, false, server.Beside("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name,
+				return c, false, server.CoexistError("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name,
 					entry.Type)
 			}
 			entries = append(entries, entry)

@@ -34,7 +34,7 @@ type Config struct {
 type Backend struct {
 	config Config
 	// For knownZone the server signed an answer or rejected the key.
-	knows atomic.Pointer[name.Name]
+	knownZone atomic.Pointer[name.Name]
 }
 
 var _ server.Conditional = (*Backend)(nil)
@@ -114,7 +114,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	switch code, err := b.sendUpdate(ctx, zone, update); {
 	case err == nil && code == mdns.RcodeSuccess:
 	case err == nil && present != nil && (code == mdns.RcodeNXRrset || code == mdns.RcodeYXRrset):
-		return server.Changed(set)
+		return server.ChangedError(set)
 	case err == nil && b.blamesRecords(ctx, zone, code):
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the DNS server answers %s to %s %s, and takes other updates of the zone; "+
 			"its log says why", mdns.RcodeToString[code], set.Name, set.Type)
@@ -126,7 +126,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	}
 	there, err := b.hasRecords(ctx, zone, records)
 	if err == nil && !there {
-		return server.Beside("%s %s conflicts with other data at the name; remove that first", set.Name, set.Type)
+		return server.CoexistError("%s %s conflicts with other data at the name; remove that first", set.Name, set.Type)
 	}
 	return err
 }
@@ -201,14 +201,14 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 // Health queries the SOA of knownZone, else of the root. Only a signed answer proves that the server has the key: Knot
 // does not sign for unknown zones.
 func (b *Backend) Health(ctx context.Context) error {
-	zone := b.knows.Load()
+	zone := b.knownZone.Load()
 	query := new(mdns.Msg)
 	query.SetQuestion(cmp.Or(zone, &name.Root).String(), mdns.TypeSOA)
 	query.RecursionDesired = false
 	_, err := b.exchangeMessages(ctx, query)
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) && refusal.TSIG == 0 && (refusal.Rcode == mdns.RcodeRefused || refusal.Rcode == mdns.RcodeNotAuth) {
-		b.knows.CompareAndSwap(zone, nil) // the zone is gone
+		b.knownZone.CompareAndSwap(zone, nil) // the zone is gone
 		return nil
 	}
 	return err
@@ -224,7 +224,7 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	answer, err := b.exchangeMessages(ctx, update)
 	var refusal *transfer.Refusal
 	if err == nil && answer.Rcode == mdns.RcodeSuccess || errors.As(err, &refusal) && refusal.TSIG != 0 {
-		b.knows.Store(&zone)
+		b.knownZone.Store(&zone)
 	}
 	switch {
 	case err == nil:
@@ -265,7 +265,7 @@ func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	case err != nil:
 		return err
 	case code == mdns.RcodeNotAuth, code == mdns.RcodeNotZone:
-		return server.UnknownZone(zone)
+		return server.UnknownZoneError(zone)
 	case code == mdns.RcodeRefused:
 		return fmt.Errorf("%s: %s of zone %s: allow updates with the key %s", b.config.Server, mdns.RcodeToString[code], zone,
 			b.config.Key.Name)

@@ -221,7 +221,7 @@ func TestHealth_beforeKnot(t *testing.T) {
 		}
 		gone := name.MustParse("gone.example.")
 		if what == "" {
-			backend.knows.Store(&gone)
+			backend.knownZone.Store(&gone)
 		}
 		if err := backend.Health(t.Context()); (err == nil) != (what == "") {
 			t.Errorf("%s: health where it has the zone no more: %v", what, err)

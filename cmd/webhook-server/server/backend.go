@@ -31,17 +31,17 @@ type Conditional interface {
 }
 
 // ChangedError is for an RRset that another client changed.
-func Changed(set protocol.RRset) *protocol.Error {
-	return Beside("%s %s: another client changed it at this moment; repeat the request", set.Name, set.Type)
+func ChangedError(set protocol.RRset) *protocol.Error {
+	return CoexistError("%s %s: another client changed it at this moment; repeat the request", set.Name, set.Type)
 }
 
 // UnknownZoneError is for a zone unknown to a Backend.
-func UnknownZone(zone name.Name) *protocol.Error {
+func UnknownZoneError(zone name.Name) *protocol.Error {
 	return protocol.Refuse(protocol.CodeInvalidDomain, "the zone %s is not here", zone)
 }
 
 // CoexistError is for a record that cannot coexist with others: a conflict, as their removal helps.
-func Beside(format string, args ...any) *protocol.Error {
+func CoexistError(format string, args ...any) *protocol.Error {
 	refusal := protocol.Refuse(protocol.CodeInvalidRecord, format, args...)
 	refusal.Status = http.StatusConflict
 	return refusal

@@ -33,7 +33,7 @@ func (a *Account) Apply(_ context.Context, zone name.Name, sets []protocol.RRset
 	for i, set := range sets {
 		switch {
 		case zone != a.zone:
-			results[i] = server.UnknownZone(zone)
+			results[i] = server.UnknownZoneError(zone)
 		case len(set.Data) == 0:
 			delete(a.records, joinKey(set.Name, set.Type))
 		case set.TTL < 60:
@@ -49,7 +49,7 @@ func (a *Account) Read(_ context.Context, zone, owner name.Name, t rdata.Type) (
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if zone != a.zone {
-		return protocol.RRset{}, server.UnknownZone(zone)
+		return protocol.RRset{}, server.UnknownZoneError(zone)
 	}
 	return a.records[joinKey(owner, t)], nil
 }

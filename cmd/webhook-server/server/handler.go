@@ -53,8 +53,8 @@ type handler struct {
 	nonces nonces
 	// readers are slots for reads of bodies before the signature is checked. Without a free slot the oldest request is
 	// closed, as an honest body arrives at once.
-	readers *slots.Slots
-	signed  chan struct{}
+	readers   *slots.Slots
+	bodySlots chan struct{}
 }
 
 // Validate returns all errors.
@@ -86,9 +86,9 @@ func New(config Config) (http.Handler, error) {
 	}
 	return &handler{
 		config: config, since: config.Now().Truncate(time.Second),
-		nonces:  nonces{most: maxNonces, until: map[[sha256.Size]byte]time.Time{}},
-		readers: slots.New(maxRequests, readShare),
-		signed:  make(chan struct{}, maxRequests),
+		nonces:    nonces{maxEntries: maxNonces, expiries: map[[sha256.Size]byte]time.Time{}},
+		readers:   slots.New(maxRequests, readShare),
+		bodySlots: make(chan struct{}, maxRequests),
 	}, nil
 }
 
@@ -114,8 +114,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	select {
-	case h.signed <- struct{}{}:
-		defer func() { <-h.signed }()
+	case h.bodySlots <- struct{}{}:
+		defer func() { <-h.bodySlots }()
 	case <-request.Context().Done():
 		return
 	}
@@ -153,7 +153,7 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 	if place == nil {
 		return nil, request.Context().Err()
 	}
-	defer place.GiveBack()
+	defer place.Release()
 	// A ResponseWriter may have no deadlines.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))

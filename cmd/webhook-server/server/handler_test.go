@@ -218,7 +218,7 @@ func TestServer_takesANonceOnce(t *testing.T) {
 
 func TestServer_remembersNoMoreNoncesThanItMay(t *testing.T) {
 	f := startServer(t, nil)
-	f.server.Config.Handler.(*handler).nonces.most = 3
+	f.server.Config.Handler.(*handler).nonces.maxEntries = 3
 	first := f.signRequest("GET", "/records/A/example.com/www", "")
 	replay := first.Clone(context.Background())
 	f.expectAnswer("1", first, 404, protocol.CodeRecordNotFound)

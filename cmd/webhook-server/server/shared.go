@@ -26,10 +26,10 @@ import (
 type Shared struct {
 	Backend
 
-	mu     sync.Mutex // guards the fields below
-	file   *os.File
-	wrote  map[rrsetID][][]string
-	inZone map[name.Name]*sync.Mutex
+	mu        sync.Mutex // guards the fields below
+	file      *os.File
+	notedData map[rrsetID][][]string
+	zoneLocks map[name.Name]*sync.Mutex
 }
 
 var _ Backend = (*Shared)(nil)
@@ -49,7 +49,7 @@ type note struct {
 
 // NewShared reads or creates the file at path, and compacts it. No other process may use the file.
 func NewShared(backend Backend, path string) (*Shared, error) {
-	s := &Shared{Backend: backend, wrote: map[rrsetID][][]string{}, inZone: map[name.Name]*sync.Mutex{}}
+	s := &Shared{Backend: backend, notedData: map[rrsetID][][]string{}, zoneLocks: map[name.Name]*sync.Mutex{}}
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -99,7 +99,7 @@ func (line note) id() (rrsetID, error) {
 func (s *Shared) hasNoted(id rrsetID, data [][]string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.EqualFunc(s.wrote[id], data, slices.Equal)
+	return slices.EqualFunc(s.notedData[id], data, slices.Equal)
 }
 
 func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
@@ -127,8 +127,8 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 		return fmt.Errorf("a write cannot be noted: %w", err)
 	}
 	for id, data := range notes {
-		if s.wrote[id] = data; len(data) == 0 {
-			delete(s.wrote, id)
+		if s.notedData[id] = data; len(data) == 0 {
+			delete(s.notedData, id)
 		}
 	}
 	return nil
@@ -137,10 +137,10 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 // Apply does not change RRsets of other writers.
 func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	s.mu.Lock()
-	lock := s.inZone[zone]
+	lock := s.zoneLocks[zone]
 	if lock == nil {
 		lock = new(sync.Mutex)
-		s.inZone[zone] = lock
+		s.zoneLocks[zone] = lock
 	}
 	s.mu.Unlock()
 	lock.Lock()
@@ -172,7 +172,7 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 			continue
 		}
 		s.mu.Lock()
-		written := s.wrote[idOf(set)]
+		written := s.notedData[idOf(set)]
 		s.mu.Unlock()
 		if results[i] = permitWrite(&set, respell(present, written, [][]string{set.Data}), present.TTL, written); results[i] != nil {
 			continue
@@ -247,7 +247,7 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]
 		if owned || slices.Equal(sorted(set.Data), present) {
 			return nil
 		}
-		return Beside("%s %s: the data there are another client's, and this server keeps them; remove them there, or write the same "+
+		return CoexistError("%s %s: the data there are another client's, and this server keeps them; remove them there, or write the same "+
 			"data into the zone", set.Name, set.Type)
 	}
 	if owned {

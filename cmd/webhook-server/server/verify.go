@@ -22,8 +22,8 @@ const (
 
 type seal struct {
 	stamp, nonce string
-	at           time.Time
-	given        []byte
+	timestamp    time.Time
+	signature    []byte
 }
 
 // readSeal comes first: it needs neither body nor secret.
@@ -67,7 +67,7 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 			continue // every client could sign with it
 		}
 		asked = true
-		right = hmac.Equal(signed.MAC(h.config.Algorithm, secret), of.given) || right
+		right = hmac.Equal(signed.MAC(h.config.Algorithm, secret), of.signature) || right
 	}
 	if !asked {
 		return fmt.Errorf("a shared secret is empty; write the one that the clients have into its file")
@@ -76,37 +76,37 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 		return protocol.Refuse(protocol.CodeAuthFailed, "the signature does not match the request and the shared secret")
 	}
 	// Only clients with the secret take memory.
-	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now())
+	return h.nonces.useNonce(of.nonce, of.timestamp.Add(protocol.Window), h.config.Now())
 }
 
 // nonces are hashes, kept until their timestamps are stale.
 type nonces struct {
-	most int
+	maxEntries int
 
-	mu    sync.Mutex
-	until map[[sha256.Size]byte]time.Time
-	swept time.Time
+	mu       sync.Mutex
+	expiries map[[sha256.Size]byte]time.Time
+	swept    time.Time
 }
 
 func (n *nonces) useNonce(nonce string, until, now time.Time) error {
 	key := sha256.Sum256([]byte(nonce))
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if now.Sub(n.swept) >= sweepEvery || len(n.until) >= n.most && now.Sub(n.swept) >= time.Second {
+	if now.Sub(n.swept) >= sweepEvery || len(n.expiries) >= n.maxEntries && now.Sub(n.swept) >= time.Second {
 		n.swept = now
-		for key, until := range n.until {
+		for key, until := range n.expiries {
 			if until.Before(now) {
-				delete(n.until, key)
+				delete(n.expiries, key)
 			}
 		}
 	}
-	if seen, ok := n.until[key]; ok && !seen.Before(now) {
+	if seen, ok := n.expiries[key]; ok && !seen.Before(now) {
 		return protocol.Refuse(protocol.CodeNonceReused, "sign every attempt with a nonce of its own")
 	}
-	if len(n.until) >= n.most {
+	if len(n.expiries) >= n.maxEntries {
 		// A forgotten nonce could be used again.
 		return protocol.Refuse(protocol.CodeRateLimited, "more requests within %s than the server can remember", protocol.Window)
 	}
-	n.until[key] = until
+	n.expiries[key] = until
 	return nil
 }

@@ -47,21 +47,21 @@ type Budgets struct {
 	config  Config
 	metrics *Metrics
 
-	mu       sync.Mutex
-	accounts map[string]*account
-	creating map[string]int64 // Bind9Clusters in creation, by namespace
-	counted  bool
-	fresh    map[string]int64 // octets by namespace, during a count
-	swept    time.Time
+	mu         sync.Mutex
+	accounts   map[string]*account
+	creating   map[string]int64 // Bind9Clusters in creation, by namespace
+	hasCounted bool
+	recount    map[string]int64 // octets by namespace, during a count
+	lastSweep  time.Time
 }
 
 type account struct {
-	stored int64
+	storedOctets int64
 	// chargedOctets were written, and not yet deducted at the rate limits.Written until the time "updated".
-	charged float64
-	at      time.Time
-	text    string
-	limits  Limits
+	chargedOctets float64
+	updated       time.Time
+	override      string
+	limits        Limits
 }
 
 // New returns empty Budgets.
@@ -79,12 +79,12 @@ func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
 	if a == nil {
-		a = &account{at: now, limits: b.config.Limits}
+		a = &account{updated: now, limits: b.config.Limits}
 		b.accounts[namespace] = a
 	}
 	if b.config.Override != nil {
-		if text := b.config.Override(namespace); text != a.text {
-			a.text, a.limits = text, b.config.Limits
+		if text := b.config.Override(namespace); text != a.override {
+			a.override, a.limits = text, b.config.Limits
 			if text != "" {
 				limits, err := b.config.Limits.Override(text)
 				if err == nil {
@@ -96,11 +96,11 @@ func (b *Budgets) currentAccount(namespace string) *account {
 		}
 	}
 	if a.limits.Written == 0 {
-		a.charged = 0
+		a.chargedOctets = 0
 	} else {
-		a.charged = max(0, a.charged-now.Sub(a.at).Seconds()*float64(a.limits.Written))
+		a.chargedOctets = max(0, a.chargedOctets-now.Sub(a.updated).Seconds()*float64(a.limits.Written))
 	}
-	a.at = now
+	a.updated = now
 	return a
 }
 
@@ -120,13 +120,13 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := b.currentAccount(namespace)
-	if a.charged += float64(octets); a.limits.Written > 0 {
-		a.charged = min(a.charged, 2*b.burst(a))
+	if a.chargedOctets += float64(octets); a.limits.Written > 0 {
+		a.chargedOctets = min(a.chargedOctets, 2*b.burst(a))
 	}
-	if now := time.Now(); now.Sub(b.swept) > sweepEvery {
-		b.swept = now
+	if now := time.Now(); now.Sub(b.lastSweep) > sweepEvery {
+		b.lastSweep = now
 		for namespace := range b.accounts {
-			if a := b.currentAccount(namespace); a.stored == 0 && a.charged == 0 {
+			if a := b.currentAccount(namespace); a.storedOctets == 0 && a.chargedOctets == 0 {
 				delete(b.accounts, namespace)
 			}
 		}
@@ -134,34 +134,34 @@ func (b *Budgets) Charge(namespace string, octets int) {
 }
 
 // BeginCount implements ledger.Sizes, with Add and EndCount.
-func (b *Budgets) Recount() {
+func (b *Budgets) BeginCount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fresh = map[string]int64{}
+	b.recount = map[string]int64{}
 }
 
 // Add adds stored octets, which may be negative.
 func (b *Budgets) Add(namespace string, octets int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.fresh != nil {
-		b.fresh[namespace] += octets
+	if b.recount != nil {
+		b.recount[namespace] += octets
 		return
 	}
-	b.currentAccount(namespace).stored += octets
+	b.currentAccount(namespace).storedOctets += octets
 }
 
 // EndCount ends a count.
-func (b *Budgets) Counted() {
+func (b *Budgets) EndCount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, a := range b.accounts {
-		a.stored = 0
+		a.storedOctets = 0
 	}
-	for namespace, octets := range b.fresh {
-		b.currentAccount(namespace).stored = octets
+	for namespace, octets := range b.recount {
+		b.currentAccount(namespace).storedOctets = octets
 	}
-	b.fresh, b.counted = nil, true
+	b.recount, b.hasCounted = nil, true
 }
 
 // Write is a client's write.
@@ -177,23 +177,23 @@ func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := b.currentAccount(w.Namespace)
-	if may := a.limits.Stored.of(b.quota()); may > 0 && b.counted && w.Grows > 0 && a.stored+w.Grows > may {
+	if may := a.limits.Stored.octetsOf(b.quota()); may > 0 && b.hasCounted && w.Grows > 0 && a.storedOctets+w.Grows > may {
 		b.metrics.refused.WithLabelValues("stored").Inc()
 		message := fmt.Sprintf("namespace %s stores %s of records and zones, the limit is %s, and this write would add %s (S9.1): "+
 			"delete objects, or have a cluster admin raise the limit by the annotation kubi.zone/budget of the Namespace",
-			w.Namespace, octets(a.stored), octets(may), octets(w.Grows))
+			w.Namespace, octets(a.storedOctets), octets(may), octets(w.Grows))
 		err := apierrors.NewForbidden(w.Resource, w.Name, fmt.Errorf("%s", message))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
 		refusal.AddRule(&err.ErrStatus, "S9.1")
 		return err
 	}
-	if burst := b.burst(a); burst > 0 && a.charged >= burst {
+	if burst := b.burst(a); burst > 0 && a.chargedOctets >= burst {
 		b.metrics.refused.WithLabelValues("written").Inc()
-		wait := time.Duration((a.charged - burst) / float64(a.limits.Written) * float64(time.Second))
+		wait := time.Duration((a.chargedOctets - burst) / float64(a.limits.Written) * float64(time.Second))
 		message := fmt.Sprintf("%s %q: namespace %s has written %s into etcd, the limit is %s, and %s a second are deducted (S9.2); "+
 			"nothing was written: try again in %s, write less often or into smaller zones, or have a cluster admin raise the limit by "+
 			"the annotation kubi.zone/budget of the Namespace",
-			w.Resource, w.Name, w.Namespace, octets(int64(a.charged)), octets(int64(burst)), octets(a.limits.Written),
+			w.Resource, w.Name, w.Namespace, octets(int64(a.chargedOctets)), octets(int64(burst)), octets(a.limits.Written),
 			(wait + time.Second).Round(time.Second))
 		err := apierrors.NewTooManyRequests(message, 0)
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: v1alpha1.CauseWritesTooFast, Message: fmt.Sprintf("namespace %s "+

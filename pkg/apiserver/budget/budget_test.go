@@ -35,11 +35,11 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	if err := write("a", 2<<30); err != nil {
 		t.Errorf("before the stock is known: %v", err)
 	}
-	b.Recount()
+	b.BeginCount()
 	for _, namespace := range []string{"a", "small", "free", "wrong"} {
 		b.Add(namespace, 1<<30)
 	}
-	b.Counted()
+	b.EndCount()
 	err := write("a", 1<<10)
 	for _, part := range []string{"stores 1024.0 MiB", "the limit is 1024.0 MiB", "would add 1.0 KiB", "delete objects", "kubi.zone/budget"} {
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), part) {
@@ -55,12 +55,12 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	if err := write("wrong", 1<<10); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the limit is 1024.0 MiB") {
 		t.Errorf("an annotation that is not understood: %v", err)
 	}
-	b.Recount()
+	b.BeginCount()
 	if err := write("a", 1<<10); !apierrors.IsForbidden(err) {
 		t.Errorf("while it is counted anew: %v", err)
 	}
 	b.Add("a", 1<<20)
-	b.Counted()
+	b.EndCount()
 	if err := write("a", 1<<10); err != nil {
 		t.Errorf("most of it is gone: %v", err)
 	}
@@ -130,17 +130,17 @@ func TestBudgets_written_S9_2(t *testing.T) {
 
 func TestBudgets_measureNamespaces(t *testing.T) {
 	b := makeBudgets(map[string]string{"n19": "stored=unlimited"})
-	b.Recount()
+	b.BeginCount()
 	for i := range 20 {
 		b.Add(fmt.Sprintf("n%d", i), int64(i+1)<<20)
 		b.Charge(fmt.Sprintf("n%d", i), (20-i)<<20)
 	}
-	b.Counted()
+	b.EndCount()
 	stored, written := b.measureNamespaces()
 	if len(stored) != 20 || stored["n19"] != (sample{20 << 20, 0}) || stored["n18"] != (sample{19 << 20, 1 << 30}) {
 		t.Errorf("%v", stored)
 	}
-	if len(written) != 20 || written["n0"].has <= written["n1"].has || written["n0"].may != 60<<20 {
+	if len(written) != 20 || written["n0"].used <= written["n1"].used || written["n0"].limit != 60<<20 {
 		t.Errorf("%v", written)
 	}
 }

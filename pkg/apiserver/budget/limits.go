@@ -109,7 +109,7 @@ func (l Limits) Override(text string) (Limits, error) {
 	return l, nil
 }
 
-func (s Stock) of(quota int64) int64 {
+func (s Stock) octetsOf(quota int64) int64 {
 	if s.Percent > 0 {
 		return int64(s.Percent / 100 * float64(quota))
 	}

@@ -36,15 +36,15 @@ var (
 		"refused, of the ten that owe most; absent where it is unlimited.", "namespace")
 )
 
-type sample struct{ has, may float64 }
+type sample struct{ used, limit float64 }
 
 func (b *Budgets) sendSamples(send samples.Send) {
 	stored, written := b.measureNamespaces()
 	sendMost := func(of map[string]sample, has, limit samples.Metric) {
-		for _, namespace := range topten.Keys(of, func(x, y sample) int { return topten.Descending(x.has, y.has) }) {
-			send(has, of[namespace].has, namespace)
-			if of[namespace].may > 0 {
-				send(limit, of[namespace].may, namespace)
+		for _, namespace := range topten.Keys(of, func(x, y sample) int { return topten.Descending(x.used, y.used) }) {
+			send(has, of[namespace].used, namespace)
+			if of[namespace].limit > 0 {
+				send(limit, of[namespace].limit, namespace)
 			}
 		}
 	}
@@ -58,11 +58,11 @@ func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
 	stored, written = map[string]sample{}, map[string]sample{}
 	for namespace := range b.accounts {
 		a := b.currentAccount(namespace)
-		if a.stored > 0 {
-			stored[namespace] = sample{float64(a.stored), float64(a.limits.Stored.of(b.quota()))}
+		if a.storedOctets > 0 {
+			stored[namespace] = sample{float64(a.storedOctets), float64(a.limits.Stored.octetsOf(b.quota()))}
 		}
-		if a.charged > 0 {
-			written[namespace] = sample{a.charged, b.burst(a)}
+		if a.chargedOctets > 0 {
+			written[namespace] = sample{a.chargedOctets, b.burst(a)}
 		}
 	}
 	return stored, written
@@ -77,7 +77,7 @@ func (b *Budgets) Namespaces() []string {
 	defer b.mu.Unlock()
 	var all []string
 	for namespace, a := range b.accounts {
-		if a.stored > 0 {
+		if a.storedOctets > 0 {
 			all = append(all, namespace)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // writeCauseOfZone writes the cause of a Pending Zone while no controller works. The next controller replaces the
 // reason NoController (S7.12).
-func (l *leader) nameCauseOfZone(ctx context.Context, f *ready.Facts) error {
+func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)
 	if before == nil || before.Status != metav1.ConditionUnknown || now.Status != metav1.ConditionUnknown ||
@@ -31,7 +31,7 @@ func (l *leader) nameCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	if isNamed && ready.SameStall(zone.Status.Conditions, stalled) {
 		return nil
 	}
-	if !l.zoneWrites.Allow() {
+	if !l.zoneLimit.Allow() {
 		l.queue.AddAfter(uid, time.Second)
 		return nil
 	}
@@ -61,33 +61,33 @@ func setStalled(conditions *[]metav1.Condition, stalled *metav1.Condition) {
 
 // chooseNoCause removes and returns a page of Records that lack the cause of their Pending, or nil, and the time until
 // the next page, 0 for none or now.
-func (l *leader) chooseUnnamed(z *zone) (page []law.Ref, wait time.Duration) {
+func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if z.unnamed.isEmpty() {
-		z.unnamedSince = time.Time{}
+	if z.noCause.isEmpty() {
+		z.noCauseSince = time.Time{}
 		return nil, 0
 	}
-	if z.unnamedSince.IsZero() {
-		z.unnamedSince = time.Now()
+	if z.noCauseSince.IsZero() {
+		z.noCauseSince = time.Now()
 	}
-	if wait := causeDelay - time.Since(z.unnamedSince); wait > 0 && len(z.unnamed.fresh) < pageRecords && len(z.unnamed.pages) == 0 {
+	if wait := causeDelay - time.Since(z.noCauseSince); wait > 0 && len(z.noCause.fresh) < pageRecords && len(z.noCause.pages) == 0 {
 		return nil, wait
 	}
-	if l.others.Tokens() < pageRecords { // a page is written whole
+	if l.otherLimit.Tokens() < pageRecords { // a page is written whole
 		return nil, time.Second
 	}
 	limit := l.causes
 	if z.progress != nil && !z.progress.IsHeldByPlatform() {
 		limit = z.causes
 	}
-	page = z.choosePages(&z.unnamed, 1)[0]
+	page = z.choosePages(&z.noCause, 1)[0]
 	if !limit.AllowN(time.Now(), len(page)) { // until then only the Zone has the cause
 		for _, ref := range page {
-			z.unnamed.fresh[ref] = true
+			z.noCause.fresh[ref] = true
 		}
 		return nil, time.Minute
 	}
-	z.unnamedSince = time.Time{}
+	z.noCauseSince = time.Time{}
 	return page, 0
 }

@@ -27,9 +27,9 @@ const (
 	workers = 4
 	// revokeRate and otherRate bound the writes in a second of unchanged Records, such as all of a zone whose class
 	// fails: revokeRate to end a wrong Ready. At 1 to 2 KB a write both are below a namespace's budget (S9.2).
-	wrongRate = 1000
-	otherRate = 500
-	burst     = 1000
+	revokeRate = 1000
+	otherRate  = 500
+	burst      = 1000
 	// zoneRate is of Zones that get or lose NoController, in a second.
 	zoneRate, zoneBurst = 10, 20
 	frozenInterval      = time.Second
@@ -50,12 +50,12 @@ func New(config Config) *Confirmer {
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{
 		tally: newTally(),
-		open: metrics.NewGauge(&metrics.GaugeOpts{Name: "kubizone_records_unconfirmed", StabilityLevel: metrics.BETA,
+		unconfirmed: metrics.NewGauge(&metrics.GaugeOpts{Name: "kubizone_records_unconfirmed", StabilityLevel: metrics.BETA,
 			Help: "Records in zones that are not Ready; 0 at all servers but one."}),
-		written: metrics.NewCounter(&metrics.CounterOpts{Name: "kubizone_records_confirmed_total", StabilityLevel: metrics.BETA,
+		confirmed: metrics.NewCounter(&metrics.CounterOpts{Name: "kubizone_records_confirmed_total", StabilityLevel: metrics.BETA,
 			Help: "Records whose Ready this server has written after a change of a delivery or a class."}),
 	}
-	registry.MustRegister(m.open, m.written)
+	registry.MustRegister(m.unconfirmed, m.confirmed)
 	samples.Register(registry, m.tally.sendSamples, unreadyMetric, unadoptedMetric, unadoptedInMetric, unconfirmedInMetric, withdrawnMetric)
 	return m
 }
@@ -66,7 +66,7 @@ func (c *Confirmer) Run(ctx context.Context) error {
 		if err := c.config.Ledger.RunElected(ctx, c.runElected); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "This server stops confirming Records; it or another server continues")
 		}
-		c.open.Set(0)
+		c.unconfirmed.Set(0)
 		c.tally.reset()
 		select {
 		case <-ctx.Done():
@@ -77,9 +77,9 @@ func (c *Confirmer) Run(ctx context.Context) error {
 }
 
 func (c *Confirmer) runElected(ctx context.Context) {
-	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{Find: c.config.Frozen},
-		wrong: rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
-		causes: newCauseLimit(), zoneWrites: rate.NewLimiter(zoneRate, zoneBurst),
+	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{List: c.config.Frozen},
+		revokeLimit: rate.NewLimiter(revokeRate, burst), otherLimit: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
+		causes: newCauseLimit(), zoneLimit: rate.NewLimiter(zoneRate, zoneBurst),
 		changes: changes{added: make(chan struct{}, 1)},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond,
 			time.Minute))}

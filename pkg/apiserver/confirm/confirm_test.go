@@ -137,9 +137,9 @@ func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 	must.Succeed(t, x.Classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"},
 		Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"team"}}}}))
 	l := &leader{Confirmer: New(Config{Ledger: of, Registry: metrics.NewKubeRegistry()}), index: x,
-		frozen: &ready.FrozenZones{Find: func() []cache.ObjectName { return nil }},
-		wrong:  rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
-		causes: newCauseLimit(), zoneWrites: rate.NewLimiter(zoneRate, zoneBurst),
+		frozen:      &ready.FrozenZones{List: func() []cache.ObjectName { return nil }},
+		revokeLimit: rate.NewLimiter(revokeRate, burst), otherLimit: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
+		causes: newCauseLimit(), zoneLimit: rate.NewLimiter(zoneRate, zoneBurst),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))}
 	t.Cleanup(l.queue.ShutDown)
@@ -343,12 +343,12 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 		s.addRecord(l, "team", fmt.Sprint("false", i), 50, metav1.ConditionFalse, string(delivery.ReasonServerError))
 	}
 	s.written = nil
-	l.wrong, l.others = rate.NewLimiter(0, 15), rate.NewLimiter(0, 0)
+	l.revokeLimit, l.otherLimit = rate.NewLimiter(0, 15), rate.NewLimiter(0, 0)
 	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if n := len(s.written); n != 15 || s.countReady(metav1.ConditionTrue) != 5 {
 		t.Errorf("%d written, %d are still wrongly Ready", n, s.countReady(metav1.ConditionTrue))
 	}
-	l.wrong, l.others = rate.NewLimiter(0, 100), rate.NewLimiter(0, 100)
+	l.revokeLimit, l.otherLimit = rate.NewLimiter(0, 100), rate.NewLimiter(0, 100)
 	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if s.countReady(metav1.ConditionUnknown) != 40 {
 		t.Errorf("%d of 40 wait for the serial", s.countReady(metav1.ConditionUnknown))

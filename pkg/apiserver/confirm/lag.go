@@ -31,11 +31,11 @@ func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
 		}
 		for class, lag := range index.FindLags() {
 			age := 0.0
-			if !lag.Oldest.IsZero() {
-				age = time.Since(lag.Oldest).Seconds()
+			if !lag.NotReadySince.IsZero() {
+				age = time.Since(lag.NotReadySince).Seconds()
 			}
 			send(oldest, age, class)
-			send(behind, float64(len(lag.Behind)), class)
+			send(behind, float64(len(lag.Lagging)), class)
 		}
 	}, oldest, behind)
 	return m

@@ -83,9 +83,9 @@ type Confirmer struct {
 
 // Metrics are the metrics of a Confirmer.
 type Metrics struct {
-	open    *metrics.Gauge
-	tally   *tally
-	written *metrics.Counter
+	unconfirmed *metrics.Gauge
+	tally       *tally
+	confirmed   *metrics.Counter
 }
 
 type leader struct {
@@ -95,9 +95,9 @@ type leader struct {
 	queue  workqueue.TypedRateLimitingInterface[string] // UIDs of zones
 	stalls ready.Stalls
 	// Of revokeRate and otherRate.
-	wrong, others *rate.Limiter
+	revokeLimit, otherLimit *rate.Limiter
 	// causes is for causes that the platform ends.
-	causes, zoneWrites *rate.Limiter
+	causes, zoneLimit *rate.Limiter
 	tracker
 	changes changes
 }
@@ -114,7 +114,7 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 	if zone == nil || zone.Status.Serial == 0 {
 		return nil
 	}
-	deliveries := l.index.DeliveriesOf(uid)
+	deliveries := l.index.DeliveriesByUID(uid)
 	force, _ := l.index.InForce(zone)
 	return l.index.FactsOf(zone, force, l.frozen.Has(zone),
 		func(key delivery.Key) ready.Report {
@@ -142,11 +142,11 @@ type tracker struct {
 	// zones is by UID; "" has the Records in no zone.
 	zones map[string]*zone
 	// openIn maps an open Record to the UID of its zone.
-	in map[law.Ref]string
+	openIn map[law.Ref]string
 }
 
 func newTracker() tracker {
-	return tracker{zones: map[string]*zone{}, in: map[law.Ref]string{}}
+	return tracker{zones: map[string]*zone{}, openIn: map[law.Ref]string{}}
 }
 
 type zone struct {
@@ -155,16 +155,16 @@ type zone struct {
 	// open has the Records not Ready, trimmed.
 	open map[law.Ref]*v1alpha1.Record
 	// due has Records to judge and write, noCause the Pending Records that lack the known cause.
-	due, unnamed dueRecords
+	due, noCause dueRecords
 	// noCauseSince is when the next page of noCause began to wait. causes is for causes that the zone's owner ends.
-	unnamedSince time.Time
+	noCauseSince time.Time
 	causes       *rate.Limiter
 	// scans is true while all Ready Records must be judged, from cursor on.
 	scans  bool
 	cursor string
 	// stallTimes has the open Records that may later be Stalled, inStallTimes the same as a set.
-	stalls   waits
-	stalling map[law.Ref]bool
+	stallTimes   waits
+	inStallTimes map[law.Ref]bool
 }
 
 // dueRecords are Records to write: fresh the latest, pages the earlier by namespace, in writing order. turn lists the

@@ -17,8 +17,8 @@ import (
 )
 
 type tally struct {
-	mu sync.Mutex
-	of map[law.Ref]waiting
+	mu     sync.Mutex
+	states map[law.Ref]waiting
 	// unconfirmed counts by namespace, unready the same Records by reason, unadopted by namespace and reason.
 	unconfirmed, unready map[string]int
 	unadopted            map[string]map[string]int
@@ -28,8 +28,8 @@ type tally struct {
 // waiting has the reasons of a Record's conditions Ready and Adopted. readyReason is "" if confirmed or in no zone;
 // adoptedReason is "" in a zone.
 type waiting struct {
-	ready, adopted string
-	withdrawn      bool
+	readyReason, adoptedReason string
+	withdrawn                  bool
 }
 
 var (
@@ -54,20 +54,20 @@ func newTally() *tally {
 func (t *tally) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of, t.unconfirmed, t.unready, t.unadopted = map[law.Ref]waiting{}, map[string]int{}, map[string]int{}, map[string]map[string]int{}
+	t.states, t.unconfirmed, t.unready, t.unadopted = map[law.Ref]waiting{}, map[string]int{}, map[string]int{}, map[string]map[string]int{}
 	t.withdrawn = 0
 }
 
 func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
 	if record.Status.ZoneRef != nil && open {
-		w.ready = v1alpha1.ReasonPending
+		w.readyReason = v1alpha1.ReasonPending
 		if of := ready.ReadyOf(record.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
-			w.ready = of.Reason
+			w.readyReason = of.Reason
 		}
 	}
 	adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
 	if adopted != nil && adopted.Status != metav1.ConditionTrue {
-		w.adopted = adopted.Reason
+		w.adoptedReason = adopted.Reason
 	}
 	w.withdrawn = record.Status.EndsAt != nil
 	return w
@@ -76,33 +76,33 @@ func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
 func (t *tally) setRecord(ref law.Ref, now waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	was := t.of[ref]
+	was := t.states[ref]
 	if was == now {
 		return
 	}
 	if t.addRecord(ref.Namespace, was, -1); now == (waiting{}) {
-		delete(t.of, ref)
+		delete(t.states, ref)
 		return
 	}
-	t.of[ref] = now
+	t.states[ref] = now
 	t.addRecord(ref.Namespace, now, 1)
 }
 
 func (t *tally) addRecord(namespace string, w waiting, n int) {
-	if w.ready != "" {
+	if w.readyReason != "" {
 		addTo(t.unconfirmed, namespace, n)
-		addTo(t.unready, w.ready, n)
+		addTo(t.unready, w.readyReason, n)
 	}
 	if w.withdrawn {
 		t.withdrawn += n
 	}
-	if w.adopted == "" {
+	if w.adoptedReason == "" {
 		return
 	}
 	if t.unadopted[namespace] == nil {
 		t.unadopted[namespace] = map[string]int{}
 	}
-	if addTo(t.unadopted[namespace], w.adopted, n); len(t.unadopted[namespace]) == 0 {
+	if addTo(t.unadopted[namespace], w.adoptedReason, n); len(t.unadopted[namespace]) == 0 {
 		delete(t.unadopted, namespace)
 	}
 }

@@ -22,8 +22,8 @@ import (
 // The caller holds mu.
 func (t *tracker) zoneOf(uid string) *zone {
 	if t.zones[uid] == nil {
-		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: newDueRecords(), unnamed: newDueRecords(), causes: newCauseLimit(),
-			stalling: map[law.Ref]bool{}}
+		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: newDueRecords(), noCause: newDueRecords(), causes: newCauseLimit(),
+			inStallTimes: map[law.Ref]bool{}}
 	}
 	return t.zones[uid]
 }
@@ -68,8 +68,8 @@ func isOpen(record *v1alpha1.Record) bool {
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.zones, l.in = map[string]*zone{}, map[law.Ref]string{}
-	l.open.Set(0)
+	l.zones, l.openIn = map[string]*zone{}, map[law.Ref]string{}
+	l.unconfirmed.Set(0)
 	l.tally.reset()
 	for _, one := range l.index.AllZones() {
 		if s := l.judgeZone(string(one.UID)); s != nil {
@@ -162,13 +162,13 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ref, uid := refOf(record), zoneUID(record)
-	if at, was := l.in[ref]; was && (deleted || at != uid || !isOpen(record)) {
+	if at, was := l.openIn[ref]; was && (deleted || at != uid || !isOpen(record)) {
 		delete(l.zones[at].open, ref)
 		delete(l.zones[at].due.fresh, ref)
-		delete(l.zones[at].unnamed.fresh, ref)
-		delete(l.in, ref)
+		delete(l.zones[at].noCause.fresh, ref)
+		delete(l.openIn, ref)
 		if at != "" {
-			l.open.Dec()
+			l.unconfirmed.Dec()
 		}
 		if z := l.zones[at]; z.progress == nil && len(z.open) == 0 {
 			delete(l.zones, at)
@@ -182,10 +182,10 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	l.tally.setRecord(ref, waitingOf(record, isOpen(record)))
 	z := l.zoneOf(uid)
 	if isOpen(record) {
-		if _, was := l.in[ref]; !was && uid != "" {
-			l.open.Inc()
+		if _, was := l.openIn[ref]; !was && uid != "" {
+			l.unconfirmed.Inc()
 		}
-		z.open[ref], l.in[ref] = record, uid
+		z.open[ref], l.openIn[ref] = record, uid
 	}
 	if uid != "" && z.progress == nil { // the first turn finds all Records
 		l.queue.Add(uid)
@@ -201,8 +201,8 @@ func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked b
 	v, differs := l.judgeRecord(uid, z, record)
 	switch {
 	case !differs:
-	case v.names(record):
-		z.unnamed.fresh[refOf(record)] = true
+	case v.addsCauseOnly(record):
+		z.noCause.fresh[refOf(record)] = true
 	default:
 		z.due.fresh[refOf(record)] = true
 	}
@@ -213,16 +213,16 @@ type verdict struct {
 	ready     ready.Judgement
 	lastError string
 	stalled   *metav1.Condition
-	adopted   bool
+	inZone    bool
 }
 
 // judgeRecord returns the status due to a Record, and whether it differs. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
-		if ref := refOf(record); !z.stalling[ref] {
-			z.stalling[ref] = true
-			heap.Push(&z.stalls, wait{time.Now().Add(in), ref})
+		if ref := refOf(record); !z.inStallTimes[ref] {
+			z.inStallTimes[ref] = true
+			heap.Push(&z.stallTimes, wait{time.Now().Add(in), ref})
 			l.queue.AddAfter(uid, in)
 		}
 	}
@@ -231,14 +231,14 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, ready.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
 		return v, !ready.SameStall(conditions, v.stalled)
 	}
-	if z.progress == nil || !isOpen(record) && !z.progress.Knows(record) {
+	if z.progress == nil || !isOpen(record) && !z.progress.HasSerialOf(record) {
 		return v, false
 	}
 	var ok bool
 	if v.ready, v.lastError, ok = z.progress.Judge(record); !ok {
 		return v, false
 	}
-	v.adopted = true
+	v.inZone = true
 	if v.ready.Reason == v1alpha1.ReasonPending && v.ready.Status == metav1.ConditionUnknown {
 		again(ready.AwaitAfter)
 	}
@@ -251,8 +251,8 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 }
 
 // addsCauseOnly reports whether the verdict only adds the cause to a Pending Record.
-func (v *verdict) names(record *v1alpha1.Record) bool {
+func (v *verdict) addsCauseOnly(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&
-		v.adopted && ready.IsCause(v.ready.AsCondition()) && v.lastError == record.Status.LastDeliveryError
+		v.inZone && ready.IsCause(v.ready.AsCondition()) && v.lastError == record.Status.LastDeliveryError
 }

@@ -34,7 +34,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 			l.dropZone(uid)
 			return nil
 		}
-		if err := l.nameCauseOfZone(ctx, f); err != nil {
+		if err := l.writeCauseOfZone(ctx, f); err != nil {
 			return err
 		}
 		now = ready.ProgressOf(f)
@@ -71,18 +71,18 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 		}
 	}
 	// A page without the cause of Pending.
-	wait, err := l.nameCause(ctx, uid, z)
+	wait, err := l.writeCauses(ctx, uid, z)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case z.due.isEmpty() && !z.scans && (z.unnamed.isEmpty() || wait > 0):
-		if len(z.stalls) > 0 && (wait == 0 || time.Until(z.stalls[0].at) < wait) { // the queue keeps a single time for each zone
-			wait = time.Until(z.stalls[0].at)
+	case z.due.isEmpty() && !z.scans && (z.noCause.isEmpty() || wait > 0):
+		if len(z.stallTimes) > 0 && (wait == 0 || time.Until(z.stallTimes[0].at) < wait) { // the queue keeps a single time for each zone
+			wait = time.Until(z.stallTimes[0].at)
 		}
-		if wait > 0 || len(z.stalls) > 0 {
+		if wait > 0 || len(z.stallTimes) > 0 {
 			l.queue.AddAfter(uid, wait)
 		}
 	case left:
@@ -94,14 +94,14 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 }
 
 // writeCauses writes a page of noCause, and returns the time until the next page.
-func (l *leader) nameCause(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
-	page, wait := l.chooseUnnamed(z)
+func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
+	page, wait := l.chooseNoCause(z)
 	if page == nil {
 		return wait, nil
 	}
-	left, err := l.writePage(ctx, uid, z, &z.unnamed, page)
+	left, err := l.writePage(ctx, uid, z, &z.noCause, page)
 	if err != nil {
-		l.putBack(&z.unnamed, [][]law.Ref{page})
+		l.putBack(&z.noCause, [][]law.Ref{page})
 	}
 	if left {
 		wait = time.Second
@@ -148,7 +148,7 @@ func (l *leader) dropZone(uid string) {
 		return
 	}
 	z.progress, z.scans = nil, false
-	z.due, z.unnamed = newDueRecords(), newDueRecords()
+	z.due, z.noCause = newDueRecords(), newDueRecords()
 	if len(z.open) == 0 {
 		delete(l.zones, uid)
 	}
@@ -163,9 +163,9 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	if uid != "" && (before == nil || now.RevokesReady(before)) {
 		z.scans, z.cursor = true, ""
 	}
-	for len(z.stalls) > 0 && !time.Now().Before(z.stalls[0].at) {
-		ref := heap.Pop(&z.stalls).(wait).ref
-		delete(z.stalling, ref)
+	for len(z.stallTimes) > 0 && !time.Now().Before(z.stallTimes[0].at) {
+		ref := heap.Pop(&z.stallTimes).(wait).ref
+		delete(z.inStallTimes, ref)
 		if record := z.open[ref]; record != nil {
 			l.markDue(uid, z, record)
 		}
@@ -173,7 +173,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	if uid == "" || before != nil && now.Same(before) {
 		return
 	}
-	z.unnamed = newDueRecords() // the cause may be another
+	z.noCause = newDueRecords() // the cause may be another
 	for _, record := range z.open {
 		l.markDue(uid, z, record)
 	}
@@ -249,14 +249,14 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 		if !differs {
 			return false
 		}
-		if !v.answers(record) && (left || !l.limitOf(&v, record).Allow()) {
+		if !v.confirmsChange(record) && (left || !l.limitOf(&v, record).Allow()) {
 			of.fresh[refOf(record)], left = true, true
 			return false
 		}
 		v.writeTo(record)
 		return true
 	})
-	l.written.Add(float64(written))
+	l.confirmed.Add(float64(written))
 	return left, err
 }
 
@@ -288,7 +288,7 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 			v.writeTo(record)
 			return true
 		})
-		l.written.Add(float64(written))
+		l.confirmed.Add(float64(written))
 		if err != nil || left {
 			return left, err
 		}
@@ -310,22 +310,22 @@ func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verd
 }
 
 func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
-	if v.adopted && v.ready.Status != metav1.ConditionTrue &&
+	if v.inZone && v.ready.Status != metav1.ConditionTrue &&
 		meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
-		return l.wrong
+		return l.revokeLimit
 	}
-	return l.others
+	return l.otherLimit
 }
 
 // confirmsChange reports whether the verdict first confirms a Record's last change. No rate limits such a write.
-func (v *verdict) answers(record *v1alpha1.Record) bool {
+func (v *verdict) confirmsChange(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered
 }
 
 func (v *verdict) writeTo(record *v1alpha1.Record) {
 	conditions := &record.Status.Conditions
-	if v.adopted {
+	if v.inZone {
 		condition := *v.ready.AsCondition()
 		condition.ObservedGeneration, condition.LastTransitionTime = record.Generation, metav1.Now()
 		meta.SetStatusCondition(conditions, condition)

@@ -42,24 +42,24 @@ type Reader struct {
 
 var _ zone.History = Reader{}
 
-func (h Reader) askLedger(namespace string, ask zone.HistoryAsk) (stored.Ask, error) {
+func (h Reader) askLedger(namespace string, ask zone.HistoryQuery) (stored.Ask, error) {
 	began, err := h.Began(namespace)
 	return boundLedger(ask, began), err
 }
 
-func boundLedger(ask zone.HistoryAsk, notBefore int64) stored.Ask {
+func boundLedger(ask zone.HistoryQuery, notBefore int64) stored.Ask {
 	return stored.Ask{From: ask.Continue, Limit: ask.Limit, NotBefore: notBefore,
 		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}
 }
 
-func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
+func answerHistory(a *stored.Answer, err error) (*zone.HistoryPage, error) {
 	if errors.Is(err, stored.ErrPlace) {
 		return nil, zone.ErrContinue
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := &zone.HistoryAnswer{Whole: time.Unix(a.Whole, 0), Continue: a.Next}
+	out := &zone.HistoryPage{CompleteSince: time.Unix(a.Whole, 0), Continue: a.Next}
 	for i := range a.Items {
 		x := &a.Items[i]
 		item := zone.HistoryItem{FQDN: x.FQDN, View: x.View, Namespace: x.Namespace, Name: x.Name, UID: x.Header.Zone, Step: x.Step,
@@ -71,10 +71,10 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 			}
 		}
 		if len(x.Was) > 0 {
-			item.Was = map[string]json.RawMessage{}
+			item.StatesBefore = map[string]json.RawMessage{}
 		}
 		for _, w := range x.Was {
-			item.Was[w.UID] = w.State
+			item.StatesBefore[w.UID] = w.State
 		}
 		out.Items = append(out.Items, item)
 	}
@@ -82,7 +82,7 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 }
 
 // ReadZone reads the ledger.
-func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
+func (h Reader) ReadZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryQuery) (*zone.HistoryPage, error) {
 	bounded, err := h.askLedger(object.Namespace, ask)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.Hist
 
 // LastChange describes the zone's newest step to users of its namespace, as the end of a sentence, or returns "".
 func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
-	answer, err := h.OfZone(ctx, object, zone.HistoryAsk{Limit: 1, Since: func(*content.Step) bool { return true }})
+	answer, err := h.ReadZone(ctx, object, zone.HistoryQuery{Limit: 1, Since: func(*content.Step) bool { return true }})
 	if err != nil || len(answer.Items) == 0 {
 		return ""
 	}
@@ -101,7 +101,7 @@ func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
 }
 
 // ReadRemoved reads the ledger.
-func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.HistoryAsk) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
+func (h Reader) ReadRemoved(ctx context.Context, namespace, name string, ask zone.HistoryQuery) (*zone.HistoryPage, *v1alpha1.Zone, error) {
 	bounded, err := h.askLedger(namespace, ask)
 	if err != nil {
 		return nil, nil, err
@@ -110,7 +110,7 @@ func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.
 }
 
 // ReadRemovedFQDN reads the ledger, without a namespace also Zones of former namespaces.
-func (h Reader) OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
+func (h Reader) ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryQuery) (*zone.HistoryPage,
 	*v1alpha1.Zone, error) {
 	bounded := boundLedger(ask, 0)
 	if namespace != "" {
@@ -122,7 +122,7 @@ func (h Reader) OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.N
 	return answerRemoved(h.Ledger.RemovedHistoryOf(ctx, namespace, fqdn.String(), bounded))
 }
 
-func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
+func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.HistoryPage, *v1alpha1.Zone, error) {
 	if err == nil && of == nil {
 		err = zone.ErrNotHeld
 	}
@@ -138,7 +138,7 @@ func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.Histor
 }
 
 // ReadRecords reads the ledger, and the zones of existing Records from the watch cache.
-func (h Reader) OfRecords(ctx context.Context, of zone.OfRecords, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
+func (h Reader) ReadRecords(ctx context.Context, of zone.RecordFilter, ask zone.HistoryQuery) (*zone.HistoryPage, error) {
 	bounded, err := h.askLedger(of.Namespace, ask)
 	if err != nil {
 		return nil, err
@@ -147,9 +147,9 @@ func (h Reader) OfRecords(ctx context.Context, of zone.OfRecords, ask zone.Histo
 	if err != nil {
 		return nil, err
 	}
-	return answerHistory(h.Ledger.RecordHistory(ctx, stored.Of{Namespace: of.Namespace, Zones: zones,
-		InZone: func(x *stored.Header) bool { return encloses(x, of.FQDN) && encloses(x, of.Enclosing) },
-		Takes: func(x *stored.Item) bool {
+	return answerHistory(h.Ledger.RecordHistory(ctx, stored.StepSelector{Namespace: of.Namespace, Zones: zones,
+		SelectsZone: func(x *stored.Header) bool { return encloses(x, of.FQDN) && encloses(x, of.Enclosing) },
+		Selects: func(x *stored.Item) bool {
 			return madeBy(&x.Step, of.Record) && (of.FQDN.IsZero() || changesName(x, of.FQDN))
 		}}, bounded))
 }

@@ -38,13 +38,13 @@ type Config struct {
 	// Retention applies to zones without historyRetention. Nil means 168h.
 	Retention *time.Duration
 	// Target is the file or HTTP receiver of all steps, or "".
-	To string
+	Target string
 }
 
 // Sender sends the steps of this server's writes as JSON lines to a file or an HTTP receiver. Queue never blocks: steps
 // beyond maxQueued are counted, and a line reports the number.
 type Sender struct {
-	to     string
+	target string
 	client *http.Client
 
 	mu     sync.Mutex
@@ -68,7 +68,7 @@ func NewSender(to string) (*Sender, error) {
 	if err := CheckTarget(to); err != nil {
 		return nil, err
 	}
-	return &Sender{to: to, client: &http.Client{Timeout: sendTimeout}, wake: make(chan struct{}, 1)}, nil
+	return &Sender{target: to, client: &http.Client{Timeout: sendTimeout}, wake: make(chan struct{}, 1)}, nil
 }
 
 type sentStep struct {
@@ -87,7 +87,7 @@ type lostSteps struct {
 func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage) {
 	for i := range steps {
 		item := zone.HistoryItem{FQDN: object.Status.FQDN, View: object.Status.View, Namespace: object.Namespace, Name: object.Name,
-			UID: string(object.UID), Step: steps[i], Was: states[steps[i].N]}
+			UID: string(object.UID), Step: steps[i], StatesBefore: states[steps[i].N]}
 		s.queueItem(&item)
 	}
 }
@@ -127,7 +127,7 @@ func (s *Sender) Run(ctx context.Context) error {
 		}
 		for ctx.Err() == nil && s.isPending() {
 			if err := s.sendPending(ctx); err != nil && ctx.Err() == nil {
-				logger.Error(err, "The history is not sent; it is tried again", "to", s.to, "in", retryAfter)
+				logger.Error(err, "The history is not sent; it is tried again", "to", s.target, "in", retryAfter)
 				select {
 				case <-ctx.Done():
 				case <-time.After(retryAfter):
@@ -140,7 +140,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	for s.isPending() && last.Err() == nil {
 		if err := s.sendPending(last); err != nil {
 			s.mu.Lock()
-			logger.Error(err, "The history is not sent, and lost", "to", s.to, "steps", len(s.lines)+s.lost)
+			logger.Error(err, "The history is not sent, and lost", "to", s.target, "steps", len(s.lines)+s.lost)
 			s.mu.Unlock()
 			return nil
 		}
@@ -179,15 +179,15 @@ func (s *Sender) sendPending(ctx context.Context) error {
 }
 
 func (s *Sender) deliverLines(ctx context.Context, body []byte) error {
-	if s.to[0] == '/' {
-		f, err := os.OpenFile(s.to, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if s.target[0] == '/' {
+		f, err := os.OpenFile(s.target, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
 		}
 		_, err = f.Write(body)
 		return errors.Join(err, f.Close())
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.to, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.target, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

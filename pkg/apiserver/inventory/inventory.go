@@ -32,7 +32,7 @@ type Reader struct {
 	Processes *heartbeat.Watcher
 	EtcdState func() (state maintenance.State, full, corrupt bool)
 	// ListGone lists deleted namespaces that left objects; false if unknown.
-	Gone func() ([]string, bool)
+	ListGone func() ([]string, bool)
 	// Permissions lists missing RBAC rules; nil without a kube-apiserver.
 	Permissions func() []string
 	Certificates
@@ -85,12 +85,12 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 		}
 	}
 	state, full, corrupt := r.EtcdState()
-	if state.Checked.IsZero() {
+	if state.CheckedAt.IsZero() {
 		miss(v1alpha1.InstallationEtcdMembers, "the server has just begun and not checked etcd yet; ask again in 15 seconds")
 	} else {
-		s.Etcd = &v1alpha1.InstallationEtcd{Checked: metav1.NewTime(state.Checked)}
+		s.Etcd = &v1alpha1.InstallationEtcd{Checked: metav1.NewTime(state.CheckedAt)}
 		for _, m := range state.Members {
-			member := v1alpha1.InstallationEtcdMember{Endpoint: m.Endpoint, Leader: m.Leads, Version: m.Version, SizeBytes: m.Size,
+			member := v1alpha1.InstallationEtcdMember{Endpoint: m.Endpoint, Leader: m.IsLeader, Version: m.Version, SizeBytes: m.Size,
 				InUseBytes: m.InUse, QuotaBytes: m.Quota}
 			if m.Err != nil {
 				member.Error = m.Err.Error()
@@ -104,14 +104,14 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 			s.Etcd.Alarms = append(s.Etcd.Alarms, "CORRUPT")
 		}
 	}
-	if s.LastBackup = timeOrNil(state.Backup); s.LastBackup == nil {
+	if s.LastBackup = timeOrNil(state.LastBackup); s.LastBackup == nil {
 		miss(v1alpha1.InstallationBackup, "no backup is noted in etcd: kubizone backup notes each (docs/operations.md, Backup)")
 	}
 	r.addCertificates(&s, miss)
 	if r.Permissions != nil {
 		s.MissingPermissions = r.Permissions()
 	}
-	if gone, known := r.Gone(); known {
+	if gone, known := r.ListGone(); known {
 		s.NamespacesGone = slices.Sorted(slices.Values(gone))
 	}
 	return s

@@ -34,8 +34,8 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 	must.Succeed(t, os.WriteFile(broken, []byte("nothing"), 0o600))
 	serving := must.Get(dynamiccertificates.NewStaticCertKeyContent("test", us.ServingCert, us.ServingKey))(t)
 	backup := time.Now().Add(-time.Hour).Truncate(time.Second)
-	checked := maintenance.State{Checked: time.Now(), Backup: backup, Members: []maintenance.Member{
-		{Endpoint: "a", Leads: true, Version: "3.6", Size: 3, InUse: 2, Quota: 9}, {Endpoint: "b", Err: errors.New("no answer")}}}
+	checked := maintenance.State{CheckedAt: time.Now(), LastBackup: backup, Members: []maintenance.Member{
+		{Endpoint: "a", IsLeader: true, Version: "3.6", Size: 3, InUse: 2, Quota: 9}, {Endpoint: "b", Err: errors.New("no answer")}}}
 	for _, test := range []struct {
 		name          string
 		state         maintenance.State
@@ -57,7 +57,7 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 			of.AddServing(serving)
 			of.AddFile("etcd-client", test.client)
 			of.AddFile("etcd-ca", test.authority)
-			r := &Reader{Began: time.Now(), Certificates: of, Gone: func() ([]string, bool) { return []string{"b", "a"}, true },
+			r := &Reader{Began: time.Now(), Certificates: of, ListGone: func() ([]string, bool) { return []string{"b", "a"}, true },
 				Permissions: func() []string { return []string{"no tokenreviews"} },
 				EtcdState:   func() (maintenance.State, bool, bool) { return test.state, test.full, test.corrupt }}
 			s := r.ReadStatus()
@@ -71,7 +71,7 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 			if parts := partsOf(s.Unknown); !slices.Equal(parts, test.unknown) || !slices.Equal(names, test.names) {
 				t.Errorf("certificates %q, unknown %+v", names, s.Unknown)
 			}
-			if test.state.Checked.IsZero() {
+			if test.state.CheckedAt.IsZero() {
 				if s.Etcd != nil || s.LastBackup != nil {
 					t.Errorf("%+v", s)
 				}
@@ -88,7 +88,7 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 }
 
 func TestReader_knowsProcessesWithinItsOwn(t *testing.T) {
-	r := &Reader{Began: time.Now(), Parts: []string{"controller", "primary"}, Gone: func() ([]string, bool) { return nil, false },
+	r := &Reader{Began: time.Now(), Parts: []string{"controller", "primary"}, ListGone: func() ([]string, bool) { return nil, false },
 		EtcdState: func() (maintenance.State, bool, bool) { return maintenance.State{}, false, false }}
 	s := r.ReadStatus()
 	var names []string

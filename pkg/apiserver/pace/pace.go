@@ -52,7 +52,7 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 		answer := &pacedWriter{ResponseWriter: w, control: control}
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &pacedBody{ReadCloser: r.Body, control: control}
-			defer body.leave()
+			defer body.endRequest()
 			r = r.WithContext(r.Context()) // net/http inspects the original Body for 100 Continue
 			r.Body = body
 			if r.ProtoMajor == 1 {
@@ -74,10 +74,10 @@ type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 
-	pace pace
-	mu   sync.Mutex
-	over bool
-	left bool // the request ended, perhaps not its handler: control must not be used
+	pace      pace
+	mu        sync.Mutex
+	fullyRead bool
+	ended     bool // the request ended, perhaps not its handler: control must not be used
 }
 
 func (b *pacedBody) Read(into []byte) (int, error) {
@@ -93,23 +93,23 @@ func (b *pacedBody) Read(into []byte) (int, error) {
 	b.setDeadline(time.Time{})
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.over = err == io.EOF
+	b.fullyRead = err == io.EOF
 	return n, err
 }
 
 func (b *pacedBody) setDeadline(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.left {
+	if !b.ended {
 		_ = b.control.SetReadDeadline(at) // a recorder in a test has none
 	}
 }
 
-func (b *pacedBody) leave() {
+func (b *pacedBody) endRequest() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left = true
-	if !b.over {
+	b.ended = true
+	if !b.fullyRead {
 		_ = b.control.SetReadDeadline(time.Now().Add(clientTimeout))
 	}
 }
@@ -127,7 +127,7 @@ func (w *pacedWriter) beginAnswer() {
 	if body := w.unread; body != nil {
 		body.mu.Lock()
 		defer body.mu.Unlock()
-		if w.unread = nil; !body.over {
+		if w.unread = nil; !body.fullyRead {
 			w.Header().Set("Connection", "close")
 		}
 	}

@@ -122,9 +122,9 @@ type Checker struct {
 
 	mutex sync.Mutex
 	// notReady is why the server is not ready. Rules revoked later are in missing only.
-	wrong error
-	asked bool
-	lacks []string
+	notReady error
+	asked    bool
+	missing  []string
 }
 
 // Need lists the rules for the identity in the kubeconfig of Flag.
@@ -163,15 +163,15 @@ func (p *Checker) Run(ctx context.Context) {
 func (p *Checker) noteAnswer(required, optional []error, err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if held := p.asked && p.wrong == nil; !held {
-		p.asked, p.wrong = true, errors.Join(append(required, err)...)
+	if held := p.asked && p.notReady == nil; !held {
+		p.asked, p.notReady = true, errors.Join(append(required, err)...)
 	}
 	if err != nil {
 		return // kube-apiserver's fault
 	}
-	p.lacks = nil
+	p.missing = nil
 	for _, one := range slices.Concat(required, optional) {
-		p.lacks = append(p.lacks, one.Error())
+		p.missing = append(p.missing, one.Error())
 	}
 }
 
@@ -179,7 +179,7 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 func (p *Checker) List() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	return p.lacks
+	return p.missing
 }
 
 // Check returns why the server is not ready.
@@ -189,7 +189,7 @@ func (p *Checker) Check() error {
 	if !p.asked {
 		return errors.New("not asked yet")
 	}
-	return p.wrong
+	return p.notReady
 }
 
 // Ask returns the missing rules, or an error if kube-apiserver does not answer.

@@ -93,7 +93,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	switch {
 	case m == nil:
 		why = "there was none"
-	case due(m.authority.Cert, now):
+	case isDue(m.authority.Cert, now):
 		why = "two thirds of the authority's life are over"
 	}
 	if why != "" {
@@ -111,7 +111,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 
 	next := *m
 	switch {
-	case due(m.leaf.Cert, now):
+	case isDue(m.leaf.Cert, now):
 		why = "two thirds of the certificate's life are over"
 	case !m.leaf.Covers(hosts):
 		why = fmt.Sprintf("the certificate did not cover all of %q", hosts)
@@ -138,7 +138,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 }
 
 // isDue is true after two thirds of a certificate's life, or before its beginning.
-func due(cert *x509.Certificate, now time.Time) bool {
+func isDue(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))
 }

@@ -84,9 +84,9 @@ type Provider struct {
 	// pass serializes RunOnce and Run: upstream calls both.
 	pass sync.Mutex
 	// trustedSince has the time since which this process has seen an authority in caBundle. Guarded by pass.
-	trusted map[identity]time.Time
+	trustedSince map[identity]time.Time
 	// lastRead is the Secret's last content. Guarded by pass.
-	last *material
+	lastRead *material
 
 	mu        sync.RWMutex
 	served    *material
@@ -103,7 +103,7 @@ func New(config Config) (*Provider, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Provider{config: config, clock: config.Clock, trusted: map[identity]time.Time{},
+	p := &Provider{config: config, clock: config.Clock, trustedSince: map[identity]time.Time{},
 		name: "secret " + config.Namespace + "/" + config.Secret}
 	if p.clock == nil {
 		p.clock = clock.RealClock{}
@@ -211,7 +211,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, failure, wrong)
 	}
-	p.last = material
+	p.lastRead = material
 	// The main APIService is written last: an authority settled there is settled in all.
 	for _, one := range further {
 		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
@@ -258,7 +258,7 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 		}
 		now := p.clock.Now()
 		after, why, err := have.renewIfDue(p.rememberedAuthorities(registration), hosts, have != nil &&
-			p.settled(registration, have.authority.Cert, overlap), now)
+			p.isTrustedFor(registration, have.authority.Cert, overlap), now)
 		if err != nil {
 			return nil, fmt.Errorf("serving certificate: %w", err)
 		}
@@ -295,8 +295,8 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 // in caBundle, such as cert-manager's.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
-	if p.last != nil {
-		authorities = slices.Clone(p.last.trust)
+	if p.lastRead != nil {
+		authorities = slices.Clone(p.lastRead.trust)
 	}
 	if registration != nil {
 		certs, _ := certutil.ParseCertsPEM(registration.Spec.CABundle) // not trusted by kube-apiserver either
@@ -312,13 +312,13 @@ func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIServ
 func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	authority := m.authority.Cert
 	if !bytes.Equal(registration.Spec.CABundle, m.bundle()) && !containsAuthority(registration.Spec.CABundle, authority) {
-		delete(p.trusted, identify(authority))
+		delete(p.trustedSince, identify(authority))
 	}
 	if err := p.writeBundle(ctx, registration, m); err != nil {
 		return err
 	}
-	if _, ok := p.trusted[identify(authority)]; !ok {
-		p.trusted[identify(authority)] = p.clock.Now()
+	if _, ok := p.trustedSince[identify(authority)]; !ok {
+		p.trustedSince[identify(authority)] = p.clock.Now()
 	}
 	return nil
 }
@@ -344,8 +344,8 @@ func (p *Provider) writeBundle(ctx context.Context, registration *apiregistratio
 	return nil
 }
 
-func (p *Provider) settled(registration *apiregistrationv1.APIService, authority *x509.Certificate, d time.Duration) bool {
-	since, ok := p.trusted[identify(authority)]
+func (p *Provider) isTrustedFor(registration *apiregistrationv1.APIService, authority *x509.Certificate, d time.Duration) bool {
+	since, ok := p.trustedSince[identify(authority)]
 	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)
 }
 
@@ -357,7 +357,7 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		if bytes.Equal(p.served.leaf.CertPEM, m.leaf.CertPEM) {
 			return
 		}
-		since, trusted := p.trusted[identify(m.authority.Cert)]
+		since, trusted := p.trustedSince[identify(m.authority.Cert)]
 		switch now := p.clock.Now(); {
 		case p.served.authority.Cert.Equal(m.authority.Cert):
 		case trusted && now.Sub(since) >= settle:

@@ -26,11 +26,11 @@ const (
 // also writes its Zone's status, so equal large fields of an object's successive versions share memory.
 type Codec struct {
 	runtime.Codec
-	last *lru.Cache // from types.UID to sharedFields
+	lastVersions *lru.Cache // from types.UID to sharedFields
 	*parts
 }
 
-type pieces struct {
+type sharedFields struct {
 	annotations   map[string]string
 	managedFields []metav1.ManagedFieldsEntry
 	delegations   []v1alpha1.DelegationRule
@@ -65,20 +65,20 @@ func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runti
 
 func (c Codec) shareFields(meta *metav1.ObjectMeta, delegations *[]v1alpha1.DelegationRule, nameServers *[]v1alpha1.NameServer,
 	values *[]string) {
-	var have pieces
-	if last, ok := c.last.Get(meta.UID); ok {
-		have = last.(pieces)
+	var have sharedFields
+	if last, ok := c.lastVersions.Get(meta.UID); ok {
+		have = last.(sharedFields)
 	}
-	have.annotations = take(&meta.Annotations, have.annotations)
-	have.managedFields = take(&meta.ManagedFields, have.managedFields)
-	have.delegations = take(delegations, have.delegations)
-	have.nameServers = take(nameServers, have.nameServers)
-	have.values = take(values, have.values)
-	c.last.Add(meta.UID, have)
+	have.annotations = shareEqual(&meta.Annotations, have.annotations)
+	have.managedFields = shareEqual(&meta.ManagedFields, have.managedFields)
+	have.delegations = shareEqual(delegations, have.delegations)
+	have.nameServers = shareEqual(nameServers, have.nameServers)
+	have.values = shareEqual(values, have.values)
+	c.lastVersions.Add(meta.UID, have)
 }
 
 // shareEqual replaces *of by remembered, if equal.
-func take[T any](of *T, remembered T) T {
+func shareEqual[T any](of *T, remembered T) T {
 	if of == nil {
 		return remembered
 	}
@@ -130,19 +130,19 @@ func (x *parts) internMeta(meta *metav1.ObjectMeta) {
 	internTexts(&meta.Namespace)
 	if len(meta.Labels) == 1 {
 		for key, value := range meta.Labels {
-			meta.Labels = keep(x.labels, key+"="+value, meta.Labels)
+			meta.Labels = intern(x.labels, key+"="+value, meta.Labels)
 		}
 	}
 	for i := range meta.ManagedFields {
 		m := &meta.ManagedFields[i]
 		internTexts(&m.Manager, (*string)(&m.Operation), &m.APIVersion, &m.FieldsType, &m.Subresource)
 		if m.FieldsV1 != nil {
-			m.FieldsV1 = keep(x.fields, m.FieldsV1.GetRawString(), m.FieldsV1)
+			m.FieldsV1 = intern(x.fields, m.FieldsV1.GetRawString(), m.FieldsV1)
 		}
 	}
 }
 
-func keep[T any](kept *lru.Cache, key string, value T) T {
+func intern[T any](kept *lru.Cache, key string, value T) T {
 	if have, ok := kept.Get(key); ok {
 		return have.(T)
 	}

@@ -20,21 +20,21 @@ import (
 const maxConfig = 16 << 20
 
 type loadedConfig struct {
-	mu      sync.Mutex
-	last    string
-	refused error // by the last reconfig
+	mu        sync.Mutex
+	lastHash  string
+	reloadErr error // by the last reconfig
 }
 
 func (l *loadedConfig) hash() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.last
+	return l.lastHash
 }
 
 func (l *loadedConfig) check() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last == "" || l.refused != nil {
+	if l.lastHash == "" || l.reloadErr != nil {
 		return "error"
 	}
 	return "ok"
@@ -63,7 +63,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
-		a.loaded.refused = nil
+		a.loaded.reloadErr = nil
 		a.loaded.mu.Unlock()
 		return nil
 	}
@@ -74,8 +74,8 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	}
 	a.loaded.mu.Lock()
 	defer a.loaded.mu.Unlock()
-	if a.loaded.refused = err; err == nil {
-		a.loaded.last = now
+	if a.loaded.reloadErr = err; err == nil {
+		a.loaded.lastHash = now
 	}
 	if p := (*problem)(nil); errors.As(err, &p) && p.cause != nil {
 		return p.cause

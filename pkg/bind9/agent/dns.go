@@ -21,7 +21,7 @@ import (
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
 // ProbeNamed queries named for the root SOA. Any response is success, even REFUSED.
-func AskNamed(ctx context.Context, nameserver string) error {
+func ProbeNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {
 		return err

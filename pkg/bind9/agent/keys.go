@@ -56,13 +56,13 @@ func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	return nil
 }
 
-type leftKeys struct {
+type orphanedKeys struct {
 	zone  name.Name
 	owner string
 	since time.Time
 }
 
-func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
+func (f zoneFiles) markOrphaned(zone name.Name, now time.Time) error {
 	if err := os.Chtimes(f.keyOwnerPath(zone), now, now); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -70,7 +70,7 @@ func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 }
 
 // listOrphanedKeys lists the removed zones with keys, the last removed first.
-func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
+func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	if err != nil {
 		return nil, err
 	}
-	var left []leftKeys
+	var left []orphanedKeys
 	for _, entry := range entries {
 		found := keyOwnerName.FindStringSubmatch(entry.Name())
 		if found == nil {
@@ -89,7 +89,7 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 		if err != nil || made[zone] {
 			continue
 		}
-		one := leftKeys{zone: zone}
+		one := orphanedKeys{zone: zone}
 		info, err := entry.Info()
 		if err == nil {
 			one.owner, err = f.readKeyOwner(zone)
@@ -103,7 +103,7 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 		one.since = info.ModTime()
 		left = append(left, one)
 	}
-	slices.SortStableFunc(left, func(a, b leftKeys) int { return b.since.Compare(a.since) })
+	slices.SortStableFunc(left, func(a, b orphanedKeys) int { return b.since.Compare(a.since) })
 	return left, nil
 }
 
@@ -128,7 +128,7 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 const (
 	// Keys of removed zones are kept for keyTime, of maxOrphanedKeys zones per owner, so that they do not fill the
 	// disk.
-	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
+	keyTime, maxOrphanedKeys = 7 * 24 * time.Hour, 100
 )
 
 // SweepKeys removes old keys of removed zones at each tick until ctx ends, and at once.
@@ -146,17 +146,17 @@ func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 }
 
 func (a *Agent) removeOldKeys(ctx context.Context) error {
-	left, err := a.files.listLeftKeys()
+	left, err := a.files.listOrphanedKeys()
 	count := map[string]int{}
 	for _, keys := range left {
-		if count[keys.owner]++; count[keys.owner] > maxLeftKeys || a.config.Now().Sub(keys.since) >= keyTime {
-			err = errors.Join(err, a.removeLeftKeys(ctx, keys.zone))
+		if count[keys.owner]++; count[keys.owner] > maxOrphanedKeys || a.config.Now().Sub(keys.since) >= keyTime {
+			err = errors.Join(err, a.removeOrphanedKeys(ctx, keys.zone))
 		}
 	}
 	return err
 }
 
-func (a *Agent) removeLeftKeys(ctx context.Context, zone name.Name) error {
+func (a *Agent) removeOrphanedKeys(ctx context.Context, zone name.Name) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	defer a.lockZone(zone)()

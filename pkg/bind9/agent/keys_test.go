@@ -116,17 +116,17 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	left := func(zone, owner string, at time.Time) {
 		of := name.MustParse(zone)
 		must.Succeed(t, f.agent.files.writeKeyOwner(of, owner))
-		must.Succeed(t, f.agent.files.leaveKeys(of, at))
+		must.Succeed(t, f.agent.files.markOrphaned(of, at))
 		must.Succeed(t, os.WriteFile(filepath.Join(f.bind.Dir(), "K"+zone+"+013+00001.private"), nil, 0o600))
 	}
-	for i := range maxLeftKeys + 2 {
+	for i := range maxOrphanedKeys + 2 {
 		left(fmt.Sprintf("n%d.example.", i), "mallory", now.Add(time.Duration(i)*time.Second))
 	}
 	f.sweepKeys()
 	if len(f.listKeyFiles("goes.example")) == 0 {
 		t.Error("the keys of a removed zone went at once")
 	}
-	for zone, want := range map[string]int{"n0.example": 0, "n1.example": 0, "n2.example": 1, fmt.Sprintf("n%d.example", maxLeftKeys+1): 1} {
+	for zone, want := range map[string]int{"n0.example": 0, "n1.example": 0, "n2.example": 1, fmt.Sprintf("n%d.example", maxOrphanedKeys+1): 1} {
 		if got := len(f.listKeyFiles(zone)); got != want {
 			t.Errorf("%s has %d keys, want %d", zone, got, want)
 		}

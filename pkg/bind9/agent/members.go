@@ -23,12 +23,12 @@ const (
 )
 
 type memberWatch struct {
-	state  zonesState
-	looked time.Time
+	state     zonesState
+	checkedAt time.Time
 	// lost members had no zone at the last check. A new member has none for a moment, so a second check follows.
-	lost    map[name.Name]bool
-	next    time.Time
-	backoff time.Duration
+	lost           map[name.Name]bool
+	nextRetransfer time.Time
+	backoff        time.Duration
 }
 
 // zonesState is named's zone count and catalog serials; "" if unknown. A lost zone changes either.
@@ -83,7 +83,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	if err != nil {
 		return
 	}
-	if state != "" && state == watch.state && len(watch.lost) == 0 && now.Sub(watch.looked) < memberAge {
+	if state != "" && state == watch.state && len(watch.lost) == 0 && now.Sub(watch.checkedAt) < memberAge {
 		return
 	}
 	members, missing, lacking := a.listMissing(ctx)
@@ -91,7 +91,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 		return // unanswered queries prove nothing
 	}
 	if lacking == nil { // /ready reports a missing catalog
-		watch.state, watch.looked = state, now
+		watch.state, watch.checkedAt = state, now
 	}
 	before := watch.lost
 	watch.lost = map[name.Name]bool{}
@@ -116,8 +116,8 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	}
 	switch {
 	case len(watch.lost) == 0:
-		watch.next, watch.backoff = time.Time{}, 0
-	case again && !now.Before(watch.next):
+		watch.nextRetransfer, watch.backoff = time.Time{}, 0
+	case again && !now.Before(watch.nextRetransfer):
 		a.config.Logger.Warn("named has no zone of members of its catalogs; it transfers the catalogs again", "members", len(watch.lost))
 		for catalog := range members.catalogs {
 			if _, err := a.runCommand(ctx, "retransfer "+quoteZone(catalog)); err != nil {
@@ -125,6 +125,6 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 			}
 		}
 		watch.backoff = min(max(2*watch.backoff, time.Minute), maxBackoff)
-		watch.next = now.Add(watch.backoff)
+		watch.nextRetransfer = now.Add(watch.backoff)
 	}
 }

@@ -31,52 +31,52 @@ import (
 const readyAge = time.Second
 
 type readiness struct {
-	mu      sync.Mutex
-	looked  time.Time
-	last    protocol.Ready
-	loading loading
+	mu        sync.Mutex
+	checkedAt time.Time
+	result    protocol.Ready
+	loading   loading
 }
 
 func (a *Agent) serveReady(job *work) (int, any, error) {
-	ready := a.lookReady(job.request.Context())
+	ready := a.checkReady(job.request.Context())
 	if !ready.Ready {
 		return http.StatusServiceUnavailable, ready, nil
 	}
 	return http.StatusOK, ready, nil
 }
 
-func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
+func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 	a.ready.mu.Lock()
 	defer a.ready.mu.Unlock()
-	if now := a.config.Now(); a.ready.looked.IsZero() || now.Sub(a.ready.looked) >= readyAge || now.Before(a.ready.looked) {
+	if now := a.config.Now(); a.ready.checkedAt.IsZero() || now.Sub(a.ready.checkedAt) >= readyAge || now.Before(a.ready.checkedAt) {
 		// The result is also for the next prober, so the check outlives this request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 		defer cancel()
-		a.ready.last = protocol.Ready{Ready: true}
+		a.ready.result = protocol.Ready{Ready: true}
 		note := func(what string, err error) {
 			result := "ok"
 			if err != nil {
 				a.config.Logger.Warn("not ready", "check", what, "err", err)
-				result, a.ready.last.Ready = "error", false
+				result, a.ready.result.Ready = "error", false
 			}
-			a.ready.last.Checks = append(a.ready.last.Checks, what+": "+result)
+			a.ready.result.Checks = append(a.ready.result.Checks, what+": "+result)
 		}
 		note("zone_dir", a.files.checkWritable())
 		status, err := a.runCommand(ctx, "status")
 		note("rndc", err)
 		_, err = a.queryRRset(ctx, name.Root, rdata.SOA)
 		note("dns", err)
-		if a.ready.last.Ready {
+		if a.ready.result.Ready {
 			note("zones", a.checkZones(ctx, status))
 		}
 		if a.config.ConfigDir != "" {
-			a.ready.last.Checks = append(a.ready.last.Checks, "config: "+a.loaded.check())
+			a.ready.result.Checks = append(a.ready.result.Checks, "config: "+a.loaded.check())
 			// An invalid new configuration must not take all servers away.
-			a.ready.last.Ready = a.ready.last.Ready && a.loaded.hash() != ""
+			a.ready.result.Ready = a.ready.result.Ready && a.loaded.hash() != ""
 		}
-		a.ready.looked = a.config.Now()
+		a.ready.checkedAt = a.config.Now()
 	}
-	return a.ready.last
+	return a.ready.result
 }
 
 const (
@@ -102,14 +102,14 @@ type loading struct {
 	done   bool
 	loaded map[name.Name]bool
 	// lastLoadedAt is at first the first check.
-	came time.Time
+	lastLoadedAt time.Time
 }
 
 func (a *Agent) checkZones(ctx context.Context, status string) error {
 	l := &a.ready.loading
 	boot := readLine(status, "boot time")
 	if boot != l.boot {
-		*l = loading{boot: boot, loaded: map[name.Name]bool{}, came: a.config.Now()}
+		*l = loading{boot: boot, loaded: map[name.Name]bool{}, lastLoadedAt: a.config.Now()}
 	}
 	if l.done {
 		return nil
@@ -122,7 +122,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	a.askForZones(ctx, missing, l.loaded)
 	missing = slices.DeleteFunc(missing, have)
 	if len(l.loaded) > before {
-		l.came = a.config.Now()
+		l.lastLoadedAt = a.config.Now()
 	}
 	started, err := time.Parse(http.TimeFormat, boot)
 	since := a.config.Now().Sub(started)
@@ -130,7 +130,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
 	// If a primary confirms a catalog although no zone was loaded for loadTime, it withholds the missing zones. A
 	// server without any zone keeps waiting, not to replace a full server.
-	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
+	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.lastLoadedAt) >= loadTime
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
 		l.done = true
@@ -236,7 +236,7 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	of.catalogs = map[name.Name]time.Duration{}
 	for _, catalog := range catalogs {
 		members, expire, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime,
-			Most: maxCatalog}, unconfirmed)
+			Limit: maxCatalog}, unconfirmed)
 		if err != nil {
 			lacking = errors.Join(lacking, err)
 			continue

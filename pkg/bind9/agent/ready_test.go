@@ -71,7 +71,7 @@ func newFollower(t *testing.T, members ...member) *follower {
 func (f *follower) lookAgain(afterStart time.Duration) reply {
 	f.t.Helper()
 	f.agent.ready.mu.Lock()
-	f.agent.ready.looked = time.Time{}
+	f.agent.ready.checkedAt = time.Time{}
 	f.agent.ready.mu.Unlock()
 	f.now = time.Now().Add(afterStart)
 	return f.sendRequest("GET", "/api/v1/ready", nil)

@@ -117,7 +117,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 }
 
 // readModifiable returns 409 for a zone of named.conf or a catalog.
-func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
+func (a *Agent) readModifiable(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
 		return nil, err
@@ -352,7 +352,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	}
 	ctx := job.request.Context()
 	defer a.lockZone(job.zone)()
-	present, err := a.readOwned(ctx, job.zone)
+	present, err := a.readModifiable(ctx, job.zone)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -415,7 +415,7 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 		return 0, nil, refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with that keyOwner, "+
 			"or without one", showName(job.zone))
 	}
-	present, err := a.readOwned(ctx, job.zone)
+	present, err := a.readModifiable(ctx, job.zone)
 	removeKeys := func() error {
 		if keys == "" {
 			return nil
@@ -428,7 +428,7 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := a.files.leaveKeys(job.zone, a.config.Now()); err != nil {
+	if err := a.files.markOrphaned(job.zone, a.config.Now()); err != nil {
 		return 0, nil, err
 	}
 	text, err := a.runCommand(ctx, "delzone -clean "+quoteZone(job.zone))

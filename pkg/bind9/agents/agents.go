@@ -49,7 +49,7 @@ type agentClient struct {
 	*client.Client
 	namespace string
 	transport *agentTransport
-	used      time.Time
+	usedAt    time.Time
 }
 
 func New(secrets class.Secrets) *Agents {
@@ -70,11 +70,11 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 	defer a.mu.Unlock()
 	now := time.Now()
 	if known := a.clients[key]; known != nil {
-		known.used = now
+		known.usedAt = now
 		return known.Client, nil
 	}
-	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.used) > clientAge })
-	transport := &agentTransport{of: agent, secrets: a.secrets, allowLocal: allowLocal}
+	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.usedAt) > clientAge })
+	transport := &agentTransport{spec: agent, secrets: a.secrets, allowLocal: allowLocal}
 	made, err := client.New(agent.URL, transport)
 	if err != nil {
 		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace,
@@ -85,16 +85,16 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 }
 
 type agentTransport struct {
-	of         apiclass.Agent
+	spec       apiclass.Agent
 	secrets    class.Secrets
 	allowLocal bool
 
 	// ends is when the certificate in the last answer ends, in Unix seconds; 0 if unknown.
 	ends atomic.Int64
 
-	mu    sync.Mutex
-	read  time.Time
-	known *credentials
+	mu      sync.Mutex
+	readAt  time.Time
+	current *credentials
 }
 
 type credentials struct {
@@ -139,28 +139,28 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !fresh && t.known != nil && time.Since(t.read) < credentialsAge {
-		return t.known, nil
+	if !fresh && t.current != nil && time.Since(t.readAt) < credentialsAge {
+		return t.current, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, credentialsTimeout)
 	defer cancel()
 	now, err := t.makeCredentials(ctx)
 	var failure *delivery.Error
-	if err != nil && t.known != nil && !errors.As(err, &failure) {
-		klog.FromContext(ctx).V(1).Info("A Secret of an agent cannot be read; its last data stay in use", "agent", t.of.URL, "err", err)
-		now, err = t.known, nil
+	if err != nil && t.current != nil && !errors.As(err, &failure) {
+		klog.FromContext(ctx).V(1).Info("A Secret of an agent cannot be read; its last data stay in use", "agent", t.spec.URL, "err", err)
+		now, err = t.current, nil
 	}
 	if err != nil {
-		t.known = nil
+		t.current = nil
 		return nil, err
 	}
-	t.known, t.read = now, time.Now()
+	t.current, t.readAt = now, time.Now()
 	return now, nil
 }
 
 func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, error) {
-	c, ref, roots := &credentials{}, t.of.Token, t.of.Authorities
-	data, err := t.readSecret(ctx, ref.Namespace, ref.Name, ref.Key, t.of.AuthoritiesKey)
+	c, ref, roots := &credentials{}, t.spec.Token, t.spec.Authorities
+	data, err := t.readSecret(ctx, ref.Namespace, ref.Name, ref.Key, t.spec.AuthoritiesKey)
 	if err != nil {
 		return nil, err
 	}
@@ -169,19 +169,19 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; "+
 			"write one token there", ref.Namespace, ref.Name, ref.Key)
 	}
-	if t.of.AuthoritiesKey != "" {
-		roots = data[t.of.AuthoritiesKey]
+	if t.spec.AuthoritiesKey != "" {
+		roots = data[t.spec.AuthoritiesKey]
 	}
 	c.digest = sha256.Sum256(roots)
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(roots) > 0 {
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(roots) {
 			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "the certificates that %s is verified with are not PEM; "+
-				"write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.of.URL)
+				"write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.spec.URL)
 		}
 	}
-	if t.known != nil && t.known.digest == c.digest {
-		c.transport = t.known.transport
+	if t.current != nil && t.current.digest == c.digest {
+		c.transport = t.current.transport
 		return c, nil
 	}
 	c.transport = &http.Transport{
@@ -189,8 +189,8 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 		MaxResponseHeaderBytes: maxHeader,
 		TLSHandshakeTimeout:    credentialsTimeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
 	}
-	if t.known != nil {
-		t.known.transport.CloseIdleConnections()
+	if t.current != nil {
+		t.current.transport.CloseIdleConnections()
 	}
 	return c, nil
 }
@@ -201,10 +201,10 @@ func (t *agentTransport) readSecret(ctx context.Context, namespace, name string,
 	if errors.Is(err, class.ErrSecretNotFound) {
 		return nil, &delivery.Error{Reason: delivery.ReasonSecretNotFound,
 			Message: fmt.Sprintf("there is no Secret %s/%s, which the agent %s is reached with; make it, "+
-				"or name another one in the Bind9Instance", namespace, name, t.of.URL), Err: err}
+				"or name another one in the Bind9Instance", namespace, name, t.spec.URL), Err: err}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the Secret %s/%s, which the agent %s is reached with, cannot be read: %w", namespace, name, t.of.URL, err)
+		return nil, fmt.Errorf("the Secret %s/%s, which the agent %s is reached with, cannot be read: %w", namespace, name, t.spec.URL, err)
 	}
 	missing := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" || len(bytes.TrimSpace(data[key])) > 0 })
 	if len(missing) > 0 {

@@ -31,7 +31,7 @@ func (a *Agents) listExpiries(now time.Time) map[string]int64 {
 	defer a.mu.Unlock()
 	for _, one := range a.clients {
 		ends := one.transport.ends.Load()
-		if known := first[one.namespace]; ends > 0 && now.Sub(one.used) <= clientAge && (known == 0 || ends < known) {
+		if known := first[one.namespace]; ends > 0 && now.Sub(one.usedAt) <= clientAge && (known == 0 || ends < known) {
 			first[one.namespace] = ends
 		}
 	}

@@ -25,8 +25,8 @@ const (
 )
 
 type silences struct {
-	mu sync.Mutex
-	by map[cache.ObjectName]silence
+	mu         sync.Mutex
+	byInstance map[cache.ObjectName]silence
 }
 
 type silence struct {
@@ -38,15 +38,15 @@ type silence struct {
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.by[at].times
+	before := s.byInstance[at].times
 	switch {
 	case err == nil:
-		delete(s.by, at)
+		delete(s.byInstance, at)
 		return before == maxSilences
 	case before == maxSilences:
 		return false
 	}
-	s.by[at] = silence{before + 1, err}
+	s.byInstance[at] = silence{before + 1, err}
 	return before+1 == maxSilences
 }
 
@@ -54,7 +54,7 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if of := s.by[at]; of.times == maxSilences {
+	if of := s.byInstance[at]; of.times == maxSilences {
 		return of.err
 	}
 	return nil

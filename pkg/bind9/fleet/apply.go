@@ -55,7 +55,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		c.mu.Lock()
 		last := c.applied[key]
 		c.mu.Unlock()
-		if last == (applied{sha256.Sum256(text), formatFingerprint(have)}) {
+		if last == (appliedObject{sha256.Sum256(text), formatFingerprint(have)}) {
 			return nil
 		}
 	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
@@ -76,7 +76,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		return fmt.Errorf("%s %q is being deleted; it is made again when it is gone", o.Resource.Resource, o.Name)
 	}
 	c.mu.Lock()
-	c.applied[key] = applied{sha256.Sum256(text), formatFingerprint(result)}
+	c.applied[key] = appliedObject{sha256.Sum256(text), formatFingerprint(result)}
 	c.mu.Unlock()
 	return nil
 }
@@ -115,8 +115,8 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 }
 
 // A workload stays until its replacement is ready.
-func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
-	var surplus []madeObject
+func listSurplus(made []childObject, wanted []render.Object, ready bool) []childObject {
+	var surplus []childObject
 	for _, one := range made {
 		isWanted := slices.ContainsFunc(wanted, func(w render.Object) bool {
 			return w.Resource == one.resource && w.Name == one.object.GetName()
@@ -129,7 +129,7 @@ func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeOb
 	return surplus
 }
 
-func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
+func (c *children) removeChildren(ctx context.Context, surplus []childObject) error {
 	var wrong []error
 	for _, one := range surplus {
 		wrong = append(wrong, c.removeObject(ctx, one.resource, one.object))

@@ -34,9 +34,9 @@ const (
 
 // slowPods has the last results of resting servers: a tenant's slow pod must not block all workers.
 type slowPods struct {
-	clock clock.Clock
-	mu    sync.Mutex
-	by    map[cache.ObjectName]slowAnswers
+	clock    clock.Clock
+	mu       sync.Mutex
+	byServer map[cache.ObjectName]slowAnswers
 }
 
 type slowAnswers struct {
@@ -51,8 +51,8 @@ var errNotAsked = errors.New("agents of pods answer late; they are asked again w
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.by, func(_ cache.ObjectName, of slowAnswers) bool { return !now.Before(of.until) })
-	last, rests := s.by[server]
+	maps.DeleteFunc(s.byServer, func(_ cache.ObjectName, of slowAnswers) bool { return !now.Before(of.until) })
+	last, rests := s.byServer[server]
 	if rests && last.question != question {
 		return errNotAsked, true
 	}
@@ -84,7 +84,7 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 	if latency := now.Sub(began); latency >= slowAnswer {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.by[at] = slowAnswers{now.Add(restFactor * latency), question, err}
+		s.byServer[at] = slowAnswers{now.Add(restFactor * latency), question, err}
 	}
 	return err
 }

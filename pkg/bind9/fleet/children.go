@@ -34,7 +34,7 @@ import (
 )
 
 // childResources are in the order of removal.
-var made = []schema.GroupVersionResource{
+var childResources = []schema.GroupVersionResource{
 	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps,
 	render.RoleBindings, render.Roles,
 	render.Secrets, render.ServiceAccounts,
@@ -57,7 +57,7 @@ type children struct {
 	// By namespace, "" for all; superseded has ReplicaSets with labelSuperseded.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
-	applied               map[childKey]applied
+	applied               map[childKey]appliedObject
 }
 
 type childKey struct {
@@ -65,14 +65,14 @@ type childKey struct {
 	namespace, name string
 }
 
-type applied struct {
-	asked [sha256.Size]byte
-	got   string
+type appliedObject struct {
+	sentHash [sha256.Size]byte
+	observed string
 }
 
 func newChildren(cluster kubernetes.Interface, namespaces []string, installation string) *children {
 	c := &children{
-		cluster: cluster, installation: installation, applied: map[childKey]applied{},
+		cluster: cluster, installation: installation, applied: map[childKey]appliedObject{},
 		factories: map[string]informers.SharedInformerFactory{}, superseded: map[string]informers.SharedInformerFactory{},
 	}
 	if slices.Contains(namespaces, "") {
@@ -86,7 +86,7 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	}
 	for _, namespace := range namespaces {
 		c.factories[namespace], c.superseded[namespace] = newFactory(namespace, selector), newFactory(namespace, labelSuperseded)
-		for _, resource := range made {
+		for _, resource := range childResources {
 			c.forgetRemoved(c.factories[namespace], resource)
 		}
 	}
@@ -131,7 +131,7 @@ func trimObject(object any) (any, error) {
 func (c *children) listInformers() []cache.SharedIndexInformer {
 	var all []cache.SharedIndexInformer
 	for _, factory := range c.factories {
-		for _, resource := range append(slices.Clone(made), pods) {
+		for _, resource := range append(slices.Clone(childResources), pods) {
 			all = append(all, informerOf(factory, resource).Informer())
 		}
 	}
@@ -172,21 +172,21 @@ func findByIndex[T any](in cache.SharedIndexInformer, index, key string) []T {
 	return all
 }
 
-func (c *children) of(resource schema.GroupVersionResource, namespace, owner string) []runtime.Object {
+func (c *children) listOwnedBy(resource schema.GroupVersionResource, namespace, owner string) []runtime.Object {
 	informer := informerOf(factoryFor(c.factories, namespace), resource).Informer()
 	return findByIndex[runtime.Object](informer, indexOwner, namespace+"/"+owner)
 }
 
-type madeObject struct {
+type childObject struct {
 	resource schema.GroupVersionResource
 	object   metav1.Object
 }
 
-func (c *children) listMade(namespace, owner string) []madeObject {
-	var all []madeObject
-	for _, resource := range made {
-		for _, object := range c.of(resource, namespace, owner) {
-			all = append(all, madeObject{resource, accessor(object)})
+func (c *children) listChildren(namespace, owner string) []childObject {
+	var all []childObject
+	for _, resource := range childResources {
+		for _, object := range c.listOwnedBy(resource, namespace, owner) {
+			all = append(all, childObject{resource, accessor(object)})
 		}
 	}
 	return all
@@ -194,7 +194,7 @@ func (c *children) listMade(namespace, owner string) []madeObject {
 
 func (c *children) listOwners() (some []metav1.Object) {
 	for _, factory := range c.factories {
-		for _, resource := range made {
+		for _, resource := range childResources {
 			informer := informerOf(factory, resource).Informer()
 			for _, owner := range informer.GetIndexer().ListIndexFuncValues(indexOwner) {
 				if found := findByIndex[metav1.Object](informer, indexOwner, owner); len(found) > 0 {
@@ -301,7 +301,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()
-	for _, resource := range append(slices.Clone(made), pods) {
+	for _, resource := range append(slices.Clone(childResources), pods) {
 		list, err := c.clientFor(resource).Get().Namespace(namespace).Resource(resource.Resource).
 			VersionedParams(&metav1.ListOptions{LabelSelector: selector}, scheme.ParameterCodec).Do(ctx).Get()
 		if err != nil {
@@ -328,7 +328,7 @@ func (c *children) readSecret(ctx context.Context, namespace, name string) (*cor
 	c.mu.Lock()
 	last, known := c.applied[childKey{render.Secrets, namespace, name}]
 	c.mu.Unlock()
-	if secret, ok := c.cached(render.Secrets, namespace, name).(*corev1.Secret); ok && known && formatFingerprint(secret) == last.got {
+	if secret, ok := c.cached(render.Secrets, namespace, name).(*corev1.Secret); ok && known && formatFingerprint(secret) == last.observed {
 		return secret, nil
 	}
 	live, err := c.getLive(ctx, render.Secrets, namespace, name)

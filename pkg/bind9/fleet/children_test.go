@@ -31,7 +31,7 @@ func TestChildren_forgetWhatIsGone(t *testing.T) {
 		cluster := fake.NewClientset(stays, goes)
 		c := newChildren(cluster, []string{"team"}, "a")
 		kept, gone := childKey{render.ConfigMaps, "team", "stays"}, childKey{render.Secrets, "team", "goes"}
-		c.applied[kept], c.applied[gone] = applied{got: "1"}, applied{got: "1"}
+		c.applied[kept], c.applied[gone] = appliedObject{observed: "1"}, appliedObject{observed: "1"}
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := factoryFor(c.factories, "team")
 		factory.StartWithContext(ctx)

@@ -43,7 +43,7 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 		}
 		w.keys, w.err = f.makeCommon(ctx, w.cluster)
 		w.err = errors.Join(w.err, f.makeInstances(ctx, w.cluster))
-		w.owned = f.listOwned(w.cluster)
+		w.instances = f.listOwned(w.cluster)
 	}
 	return w.keys.requeueAfter, errors.Join(w.err, f.writeCluster(ctx, w))
 }
@@ -96,8 +96,8 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ch
 	if err := f.children.applyAll(ctx, cluster.Namespace, objects, nil); err != nil {
 		return keys, err
 	}
-	made := f.children.listMade(cluster.Namespace, owner.Kind+"/"+owner.Name)
-	return keys, f.children.removeMade(ctx, listSurplus(made, objects, false))
+	made := f.children.listChildren(cluster.Namespace, owner.Kind+"/"+owner.Name)
+	return keys, f.children.removeChildren(ctx, listSurplus(made, objects, false))
 }
 
 // instanceName returns the name that the operator bindy would give.
@@ -176,11 +176,11 @@ func ownerReference(kind, name string, uid types.UID) *metaac.OwnerReferenceAppl
 }
 
 type clusterFacts struct {
-	cluster *bind9.Bind9Cluster
-	covered bool
-	keys    chosenKeys
-	owned   []*bind9.Bind9Instance
-	err     error
+	cluster   *bind9.Bind9Cluster
+	covered   bool
+	keys      chosenKeys
+	instances []*bind9.Bind9Instance
+	err       error
 }
 
 // countServers also counts each role's servers without changes.
@@ -192,7 +192,7 @@ func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount,
 		bind9.RoleSigner:    {Desired: int32(replicas(signers(w.cluster)))},
 	}
 	stable = map[*bind9.ServerCount]int32{}
-	for _, instance := range w.owned {
+	for _, instance := range w.instances {
 		count, of := cmp.Or(counts[instance.Spec.Role], counts[bind9.RoleSecondary]), instance.Status.Conditions
 		if count.Current++; instance.DeletionTimestamp != nil {
 			continue
@@ -225,7 +225,7 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	}
 	judgeCount(s, desired, ready)
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
-	for _, instance := range w.owned {
+	for _, instance := range w.instances {
 		for _, of := range instance.Status.Conditions {
 			switch {
 			case of.Type == bind9.ConditionConfigValid && of.Status == metav1.ConditionFalse:
@@ -239,7 +239,7 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 		s.degrade(w.err)
 	}
 	switch {
-	case w.keys.Other() != nil:
+	case w.keys.SecondKey() != nil:
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are accepted: when all servers and the primary accept "+
 			"the next key, it signs and the former is removed")
 	case surplus > 0 || rolledOut != desired:
@@ -264,7 +264,7 @@ func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
 
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
 	owned := f.listOwned(cluster)
-	return finishObject(ctx, f, leaver[*bind9.Bind9Cluster]{object: cluster, timeout: 2 * leaveAfter, children: len(owned),
+	return finishObject(ctx, f, finisher[*bind9.Bind9Cluster]{object: cluster, timeout: 2 * deletionLimit, childCount: len(owned),
 		patch:          f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Patch,
 		deleteChildren: func() error { return deleteEach(ctx, owned, f.Client.Bind9V1alpha1().Bind9Instances) },
 		removeObjects: func() (int, error) {

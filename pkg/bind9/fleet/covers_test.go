@@ -37,7 +37,7 @@ func TestFleet_leavesWhatAnotherInstallationHas_S11_12(t *testing.T) {
 		"server": {
 			held:   &bind9.Bind9Instance{ObjectMeta: metaOf("held", Finalizer), Status: bind9.Bind9InstanceStatus{Conditions: ready}},
 			unheld: &bind9.Bind9Instance{ObjectMeta: metaOf("unheld")},
-			wait:   leaveAfter,
+			wait:   deletionLimit,
 			reconcile: func(f *Fleet, name string) (time.Duration, error) {
 				return f.reconcileInstance(t.Context(), cache.ObjectName{Namespace: "theirs", Name: name})
 			},
@@ -46,7 +46,7 @@ func TestFleet_leavesWhatAnotherInstallationHas_S11_12(t *testing.T) {
 		"cluster": {
 			held:   &bind9.Bind9Cluster{ObjectMeta: metaOf("held", Finalizer), Status: bind9.Bind9ClusterStatus{Conditions: ready}},
 			unheld: &bind9.Bind9Cluster{ObjectMeta: metaOf("unheld")},
-			wait:   2 * leaveAfter,
+			wait:   2 * deletionLimit,
 			reconcile: func(f *Fleet, name string) (time.Duration, error) {
 				return f.reconcileCluster(t.Context(), cache.ObjectName{Namespace: "theirs", Name: name})
 			},

@@ -42,8 +42,8 @@ type facts struct {
 	cluster *bind9.Bind9Cluster
 	covered bool
 
-	last action
-	err  error
+	lastAction action
+	err        error
 
 	// The desired state, set by actionRead. invalid is why objects cannot be rendered, blocked why the pod may not be
 	// replaced yet.
@@ -59,16 +59,16 @@ type facts struct {
 	ready, finished bool
 	service         *corev1.Service
 	pods            []*corev1.Pod
-	made            []madeObject
-	former          []*appsv1.ReplicaSet
-	silent          error
+	children        []childObject
+	formerSets      []*appsv1.ReplicaSet
+	agentErr        error
 }
 
 type decision struct {
 	action action
 	apply  []render.Object
 	drain  formerPods
-	remove []madeObject
+	remove []childObject
 	// requeueAfter is the delay after actionWait; 0 means none.
 	requeueAfter time.Duration
 	err          error
@@ -82,25 +82,27 @@ func (f *facts) goesFirst() bool {
 	return f.server.Cluster != "" && f.server.GoesFirst() && f.workload != nil
 }
 
-func (f *facts) isSame() bool {
+func (f *facts) hasSameTemplate() bool {
 	return f.workload != nil && f.workload.GetAnnotations()[render.AnnotationTemplate] == f.server.TemplateHash()
 }
 
-func (f *facts) rotates() bool {
-	return f.server.Transfer.Other() != nil || f.server.Peers != nil && f.server.Peers.Other() != nil
+func (f *facts) isRotating() bool {
+	return f.server.Transfer.SecondKey() != nil || f.server.Peers != nil && f.server.Peers.SecondKey() != nil
 }
 
 // takeOverError returns the error of a waiting take-over, else nil.
-func (f *facts) waits() *takingOver {
+func (f *facts) takeOverError() *takingOver {
 	var waits *takingOver
 	errors.As(f.err, &waits)
 	return waits
 }
 
 // A waiting take-over is no failure.
-func (f *facts) failed(step action) bool { return f.last == step && f.err != nil && f.waits() == nil }
+func (f *facts) hasFailed(step action) bool {
+	return f.lastAction == step && f.err != nil && f.takeOverError() == nil
+}
 
-func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }
+func (f *facts) isApplied() bool { return f.lastAction >= actionApply && !f.hasFailed(actionApply) }
 
 // decideNext is for servers that are not being deleted.
 func decideNext(f *facts) decision {
@@ -111,21 +113,21 @@ func decideNext(f *facts) decision {
 		return decision{action: actionIgnore}
 	case !f.covered:
 		return decision{action: actionWait}
-	case f.last < actionAddFinalizer && !hasFinalizer(f.instance):
+	case f.lastAction < actionAddFinalizer && !hasFinalizer(f.instance):
 		return decision{action: actionAddFinalizer}
 	case f.lacksCluster():
 		return decision{action: actionWait}
-	case f.last < actionRead:
+	case f.lastAction < actionRead:
 		return decision{action: actionRead}
 	case errors.Is(f.err, errNoTransferKey):
 		return decision{action: actionWait, requeueAfter: askAgain}
-	case f.failed(actionRead):
+	case f.hasFailed(actionRead):
 		return decision{action: actionWait, err: f.err}
 	case f.invalid != nil:
 		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
-	case f.last < actionReserve && f.goesFirst():
+	case f.lastAction < actionReserve && f.goesFirst():
 		return decision{action: actionReserve}
-	case f.last < actionApply:
+	case f.lastAction < actionApply:
 		return decision{action: actionApply, apply: f.listDue()}
 	}
 	return f.decideRemoval()
@@ -140,20 +142,20 @@ func (f *facts) listDue() []render.Object {
 
 func (f *facts) decideRemoval() decision {
 	requeueAfter := f.keys.requeueAfter
-	if f.blocked != "" || f.rotates() {
+	if f.blocked != "" || f.isRotating() {
 		requeueAfter = sooner(requeueAfter, askAgain)
 	}
-	drain, surplus := splitFormer(f.former, f.now), listSurplus(f.made, f.objects, f.ready)
+	drain, surplus := splitFormer(f.formerSets, f.now), listSurplus(f.children, f.objects, f.ready)
 	switch {
-	case f.waits() != nil:
+	case f.takeOverError() != nil:
 		return decision{action: actionWait, requeueAfter: askAgain}
-	case f.failed(actionApply):
+	case f.hasFailed(actionApply):
 		return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
-	case f.last < actionDrain && len(drain.idle)+len(drain.remove) > 0:
+	case f.lastAction < actionDrain && len(drain.idle)+len(drain.remove) > 0:
 		return decision{action: actionDrain, drain: drain}
 	case drain.wait > 0:
 		return decision{action: actionWait, requeueAfter: drain.wait, err: f.err}
-	case f.last < actionRemove && f.err == nil && len(surplus) > 0:
+	case f.lastAction < actionRemove && f.err == nil && len(surplus) > 0:
 		return decision{action: actionRemove, remove: surplus}
 	}
 	return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
@@ -175,7 +177,7 @@ func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	case errors.Is(f.err, errNoTransferKey):
 		s.set(bind9.ConditionProgressing, true, ReasonKeyNotReady, f.err.Error())
 		s.set(bind9.ConditionReady, false, ReasonKeyNotReady, f.err.Error())
-	case f.failed(actionRead):
+	case f.hasFailed(actionRead):
 		s.degrade(f.err)
 	default:
 		f.judgeServer(s, &status)
@@ -198,19 +200,19 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 		s.set(bind9.ConditionReady, false, ReasonNotReady, "the pod is not ready")
 	}
 	switch wasThere := meta.IsStatusConditionTrue(s.before, bind9.ConditionReady) || wasUnavailable(s.before); {
-	case f.failed(actionApply):
+	case f.hasFailed(actionApply):
 		s.degrade(f.err)
 	case f.server.Replicas > 0 && !f.ready && wasThere:
 		s.set(bind9.ConditionDegraded, true, ReasonUnavailable, "the server is no longer ready")
-	case f.ready && f.silent != nil:
+	case f.ready && f.agentErr != nil:
 		s.set(bind9.ConditionDegraded, true, ReasonAgentSilent, fmt.Sprintf("BIND serves its present zones, but its agent, which "+
-			"changes them, does not answer: %v; see kubectl logs -n %s -l %s=%s -c %s", f.silent,
+			"changes them, does not answer: %v; see kubectl logs -n %s -l %s=%s -c %s", f.agentErr,
 			f.server.Namespace, bind9.LabelInstance, f.server.Name, render.AgentContainer))
 	}
 	f.judgeProgress(s)
 	status.AgentURL = "https://" + render.AgentHost(f.server.Namespace, f.server.Name)
 	status.Addresses = serviceAddresses(f.service)
-	if waits := f.waits(); waits != nil && waits.service != nil {
+	if waits := f.takeOverError(); waits != nil && waits.service != nil {
 		status.Addresses = serviceAddresses(waits.service)
 	}
 	if f.isApplied() {
@@ -222,14 +224,14 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 }
 
 func (f *facts) judgeProgress(s *conditionSet) {
-	drains := f.failed(actionDrain) || splitFormer(f.former, f.now).wait > 0
-	switch waits, isApplied := f.waits(), f.isApplied(); {
+	drains := f.hasFailed(actionDrain) || splitFormer(f.formerSets, f.now).wait > 0
+	switch waits, isApplied := f.takeOverError(), f.isApplied(); {
 	case waits != nil:
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, waits.Error())
 	case isApplied && drains:
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; pods of the other "+
 			"manager answer until every node has the change")
-	case isApplied && f.rotates():
+	case isApplied && f.isRotating():
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are accepted until every server and the primary accept "+
 			"the new one")
 	case isApplied && f.blocked != "":

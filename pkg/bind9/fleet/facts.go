@@ -28,9 +28,9 @@ func (f *Fleet) observeServer(w *facts) {
 	w.workload, w.ready, w.finished = f.judgeWorkload(w.server)
 	w.pods = f.listPods(w.server)
 	w.service, _ = f.children.cached(render.Services, w.server.Namespace, w.server.Name).(*corev1.Service)
-	w.made = f.children.listMade(w.server.Namespace, render.KindInstance+"/"+w.server.Name)
-	w.former = f.children.listSuperseded(w.server.Namespace, w.server.Name)
-	w.silent = f.silent.find(cache.MetaObjectToName(w.instance))
+	w.children = f.children.listChildren(w.server.Namespace, render.KindInstance+"/"+w.server.Name)
+	w.formerSets = f.children.listSuperseded(w.server.Namespace, w.server.Name)
+	w.agentErr = f.silent.find(cache.MetaObjectToName(w.instance))
 }
 
 func (f *Fleet) readServer(ctx context.Context, w *facts) error {
@@ -39,7 +39,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	if err := f.readKeys(ctx, w); err != nil {
 		return err
 	}
-	server.Catalogs, server.Unkeyed = f.listCatalogs(w.instance, w.cluster, &server), f.listUnkeyed(&server)
+	server.Catalogs, server.UnkeyedPrimaries = f.listCatalogs(w.instance, w.cluster, &server), f.listUnkeyed(&server)
 	if err := f.findPrimaries(ctx, &server); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 		owner := render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}
 		w.objects = append(render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform), w.objects...)
 	}
-	if mounted, err := server.Mounted(); err == nil {
+	if mounted, err := server.MountedFiles(); err == nil {
 		w.hash = render.Hash(mounted)
 	}
 	return nil
@@ -64,7 +64,7 @@ func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error 
 	}
 	primaries, err := f.Primaries(ctx)
 	if isSigner {
-		server.Hidden = primaries
+		server.HiddenPrimaries = primaries
 	}
 	if len(primaries) == 0 {
 		server.Catalogs = nil
@@ -121,7 +121,7 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
 	switch have, err := parseTransferKeys(secret); {
 	case err == nil:
-		w.have, w.taken = &have, f.taken.byAll(group, members, have.Both())
+		w.current, w.accepted = &have, f.acceptedKeys.acceptedByAll(group, members, have.Names())
 	case !errors.Is(err, errNoTransferKey) && !errors.Is(err, render.ErrKey):
 		return chosen, err
 	}
@@ -132,7 +132,7 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	if chosen.requeueAfter = requeueAfter; step == holdKeys {
 		chosen.heldBy = w.heldBy
 	}
-	chosen.TransferKeys, err = takeStep(w, step, f.Random)
+	chosen.TransferKeys, err = applyStep(w, step, f.Random)
 	return chosen, err
 }
 
@@ -160,7 +160,7 @@ func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (acce
 }
 
 func (f *Fleet) reserveReplacement(w *facts) string {
-	of := &reservation{server: w.server.Name, ready: w.ready, finished: w.finished, same: w.isSame()}
+	of := &reservation{server: w.server.Name, ready: w.ready, finished: w.finished, same: w.hasSameTemplate()}
 	for _, other := range f.instancesOf(w.server.Namespace, w.server.Cluster) {
 		stopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
 		if other.Name != w.server.Name {
@@ -189,7 +189,7 @@ func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, re
 }
 
 func (f *Fleet) listPods(server *render.Server) (all []*corev1.Pod) {
-	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
+	for _, object := range f.children.listOwnedBy(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
 		if pod, ok := object.(*corev1.Pod); ok {
 			all = append(all, pod)
 		}
@@ -215,7 +215,7 @@ func podRuns(pod *corev1.Pod) bool {
 // key replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
-		return w.finished && w.isSame()
+		return w.finished && w.hasSameTemplate()
 	}
 	ask := func(ctx context.Context, pod *corev1.Pod) error {
 		got, err := f.Ask(ctx, pod, w.server)
@@ -249,10 +249,10 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {
 		taken := ""
-		if keys.Other() != nil && f.haveKeys(ctx, w) && f.primariesTake(ctx, w.server) {
-			taken = keys.Both()
+		if keys.SecondKey() != nil && f.haveKeys(ctx, w) && f.primariesTake(ctx, w.server) {
+			taken = keys.Names()
 		}
-		changed = f.taken.note(taker{at, group}, taken) || changed
+		changed = f.acceptedKeys.record(keyTaker{at, group}, taken) || changed
 	}
 	note(w.server.Group(), &w.server.Transfer)
 	if w.server.Peers != nil {

@@ -51,18 +51,18 @@ type Config struct {
 
 type Fleet struct {
 	Config
-	children   *children
-	providers  bind9listers.ClusterBind9ProviderLister
-	clusters   bind9listers.Bind9ClusterLister
-	instances  bind9listers.Bind9InstanceLister
-	classes    listers.DNSClassLister
-	namespaces corelisters.NamespaceLister
-	common     informers.SharedInformerFactory
-	loops      map[string]*loop
-	taken      takenKeys
-	slow       slowPods
-	silent     silences
-	replacing  replacements
+	children     *children
+	providers    bind9listers.ClusterBind9ProviderLister
+	clusters     bind9listers.Bind9ClusterLister
+	instances    bind9listers.Bind9InstanceLister
+	classes      listers.DNSClassLister
+	namespaces   corelisters.NamespaceLister
+	common       informers.SharedInformerFactory
+	loops        map[string]*loop
+	acceptedKeys acceptedKeys
+	slow         slowPods
+	silent       silences
+	replacing    replacements
 }
 
 type loop struct {

@@ -37,14 +37,14 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 			return d.requeueAfter, errors.Join(d.err, f.writeInstance(ctx, w))
 		}
 		f.runAction(ctx, w, &d)
-		if w.failed(actionAddFinalizer) {
+		if w.hasFailed(actionAddFinalizer) {
 			return 0, w.err
 		}
 	}
 }
 
 func (f *Fleet) runAction(ctx context.Context, w *facts, d *decision) {
-	switch w.last = d.action; d.action {
+	switch w.lastAction = d.action; d.action {
 	case actionAddFinalizer:
 		var held *bind9.Bind9Instance
 		if held, w.err = addFinalizer(ctx, w.instance, f.Client.Bind9V1alpha1().Bind9Instances(w.instance.Namespace).Patch); w.err == nil {
@@ -62,12 +62,12 @@ func (f *Fleet) runAction(ctx context.Context, w *facts, d *decision) {
 	case actionDrain:
 		w.err = f.children.drainFormer(ctx, &d.drain, w.now)
 	case actionRemove:
-		w.err = f.children.removeMade(ctx, d.remove)
+		w.err = f.children.removeChildren(ctx, d.remove)
 	}
 }
 
 func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instance) (time.Duration, error) {
-	return finishObject(ctx, f, leaver[*bind9.Bind9Instance]{object: instance, timeout: leaveAfter,
+	return finishObject(ctx, f, finisher[*bind9.Bind9Instance]{object: instance, timeout: deletionLimit,
 		patch: f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Patch,
 		removeObjects: func() (int, error) {
 			left, err := f.children.removeAll(ctx, instance.Namespace, render.KindInstance+"/"+instance.Name)

@@ -44,9 +44,9 @@ var errNoTransferKey = errors.New("the TSIG key of the cluster is not made yet")
 type keyFacts struct {
 	namespace string
 	now       time.Time
-	have      *render.TransferKeys
+	current   *render.TransferKeys
 	wanted    bind9.TSIGKey
-	taken     bool
+	accepted  bool
 	heldBy    *v1alpha1.DNSClass
 }
 
@@ -64,11 +64,11 @@ const (
 
 // nextKeyStep returns requeueAfter 0 if no later step is due.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
-	keys := f.have
+	keys := f.current
 	switch {
 	case keys == nil:
 		return makeFirst, 0
-	case keys.Other() != nil && (f.now.Sub(keys.Stepped) < stepTime || !f.taken):
+	case keys.SecondKey() != nil && (f.now.Sub(keys.SteppedAt) < stepTime || !f.accepted):
 		return keepKeys, askAgain
 	case keys.Next != nil:
 		return signNext, askAgain
@@ -77,7 +77,7 @@ func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	}
 	due := f.wanted.Algorithm != "" && f.wanted.Algorithm != keys.Algorithm
 	if age := f.wanted.RotateAfter; age != nil && !due {
-		if wait := keys.Made.Add(age.Duration).Sub(f.now); wait > 0 {
+		if wait := keys.CreatedAt.Add(age.Duration).Sub(f.now); wait > 0 {
 			return keepKeys, wait
 		}
 		due = true
@@ -91,9 +91,9 @@ func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	return makeNext, askAgain
 }
 
-func takeStep(f *keyFacts, step keyStep, random io.Reader) (keys render.TransferKeys, err error) {
-	if f.have != nil {
-		keys = *f.have
+func applyStep(f *keyFacts, step keyStep, random io.Reader) (keys render.TransferKeys, err error) {
+	if f.current != nil {
+		keys = *f.current
 	}
 	var made render.Key
 	if step == makeFirst || step == makeNext {
@@ -103,14 +103,14 @@ func takeStep(f *keyFacts, step keyStep, random io.Reader) (keys render.Transfer
 	}
 	switch step {
 	case makeFirst:
-		keys.Key, keys.Made = made, f.now
+		keys.Key, keys.CreatedAt = made, f.now
 	case makeNext:
-		keys.Next, keys.Made, keys.Stepped = &made, f.now, f.now
+		keys.Next, keys.CreatedAt, keys.SteppedAt = &made, f.now, f.now
 	case signNext:
 		former := keys.Key
-		keys.Key, keys.Next, keys.Former, keys.Stepped = *keys.Next, nil, &former, f.now
+		keys.Key, keys.Next, keys.Former, keys.SteppedAt = *keys.Next, nil, &former, f.now
 	case dropFormer:
-		keys.Former, keys.Stepped = nil, f.now
+		keys.Former, keys.SteppedAt = nil, f.now
 	}
 	return keys, nil
 }
@@ -122,46 +122,46 @@ type chosenKeys struct {
 }
 
 func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotation {
-	if keys.Made.IsZero() {
+	if keys.CreatedAt.IsZero() {
 		return nil
 	}
-	of := &bind9.KeyRotation{CreatedAt: &metav1.Time{Time: keys.Made.Truncate(time.Second)}}
+	of := &bind9.KeyRotation{CreatedAt: &metav1.Time{Time: keys.CreatedAt.Truncate(time.Second)}}
 	if wanted != nil && wanted.RotateAfter != nil {
-		of.RotateAt = &metav1.Time{Time: keys.Made.Add(wanted.RotateAfter.Duration).Truncate(time.Second)}
+		of.RotateAt = &metav1.Time{Time: keys.CreatedAt.Add(wanted.RotateAfter.Duration).Truncate(time.Second)}
 	}
 	return of
 }
 
 // acceptedKeys has, by group, the keys last accepted by each instance's pods. A signer accepts its own group's and the
 // cluster's.
-type takenKeys struct {
-	mu sync.Mutex
-	by map[taker]string
+type acceptedKeys struct {
+	mu      sync.Mutex
+	byTaker map[keyTaker]string
 }
 
-type taker struct {
+type keyTaker struct {
 	instance cache.ObjectName
 	group    string
 }
 
 // record records the keys, "" for none, and reports a change.
-func (t *takenKeys) note(at taker, keys string) bool {
+func (t *acceptedKeys) record(at keyTaker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := t.by[at]
+	before := t.byTaker[at]
 	if keys == "" {
-		delete(t.by, at)
+		delete(t.byTaker, at)
 	} else {
-		t.by[at] = keys
+		t.byTaker[at] = keys
 	}
 	return before != keys
 }
 
-func (t *takenKeys) byAll(group string, members []*bind9.Bind9Instance, keys string) bool {
+func (t *acceptedKeys) acceptedByAll(group string, members []*bind9.Bind9Instance, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !slices.ContainsFunc(members, func(one *bind9.Bind9Instance) bool {
-		return t.by[taker{cache.MetaObjectToName(one), group}] != keys
+		return t.byTaker[keyTaker{cache.MetaObjectToName(one), group}] != keys
 	})
 }
 

@@ -21,8 +21,8 @@ import (
 
 const (
 	// Finalizer keeps a deleted object until all children are gone.
-	Finalizer  = bind9.GroupName + "/fleet"
-	leaveAfter = 10 * time.Minute
+	Finalizer     = bind9.GroupName + "/fleet"
+	deletionLimit = 10 * time.Minute
 )
 
 // hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces another installation's, which
@@ -51,46 +51,46 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 	return patch(ctx, object.GetName(), types.MergePatchType, text, metav1.PatchOptions{FieldManager: FieldManager})
 }
 
-type leavingFacts struct {
-	held, covered bool
+type deletionFacts struct {
+	finalizer, covered bool
 	// After timeout the finalizer is removed even if objects are left, not to block the namespace's deletion.
 	age, timeout time.Duration
 	// childCount is of objects of our API that must go first. Their deletion was requested if childrenDeleted.
-	children int
-	asked    bool
+	childCount      int
+	childrenDeleted bool
 	// removed is true if the Kubernetes objects were deleted, or there are none. leftCount is the number found.
-	removed bool
-	left    int
-	err     error
+	removed   bool
+	leftCount int
+	err       error
 }
 
-type leaving string
+type deletionStep string
 
 const (
-	leaveRest     leaving = "wait"
-	leaveChildren leaving = "delete the children"
-	leaveObjects  leaving = "remove the objects"
-	leaveNow      leaving = "let it go"
+	deletionWait     deletionStep = "wait"
+	deletionChildren deletionStep = "delete the children"
+	deletionObjects  deletionStep = "remove the objects"
+	deletionDone     deletionStep = "let it go"
 )
 
 // nextDeletionStep returns the next step (S11.12), and the delay until the next reconcile; 0 means none.
-func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
+func nextDeletionStep(f *deletionFacts) (next deletionStep, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
-	case !f.held:
-		return leaveRest, 0
+	case !f.finalizer:
+		return deletionWait, 0
 	case !f.covered && !late:
-		return leaveRest, f.timeout - f.age
-	case f.children > 0 && !f.asked:
-		return leaveChildren, 0
-	case f.children > 0 && !late:
-		return leaveRest, askAgain
+		return deletionWait, f.timeout - f.age
+	case f.childCount > 0 && !f.childrenDeleted:
+		return deletionChildren, 0
+	case f.childCount > 0 && !late:
+		return deletionWait, askAgain
 	case f.covered && !f.removed:
-		return leaveObjects, 0
-	case (f.left > 0 || f.err != nil) && !late:
-		return leaveRest, askAgain
+		return deletionObjects, 0
+	case (f.leftCount > 0 || f.err != nil) && !late:
+		return deletionWait, askAgain
 	}
-	return leaveNow, 0
+	return deletionDone, 0
 }
 
 func ignoreNotFound(err error) error {
@@ -118,38 +118,38 @@ func deleteEach[T metav1.Object, C deleter](ctx context.Context, objects []T, cl
 	return errors.Join(wrong...)
 }
 
-type held interface {
+type apiObject interface {
 	metav1.Object
 	runtime.Object
 }
 
-type leaver[T held] struct {
-	object   T
-	timeout  time.Duration
-	children int
+type finisher[T apiObject] struct {
+	object     T
+	timeout    time.Duration
+	childCount int
 	// removeObjects returns the number of objects found; nil if there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]
 }
 
-func finishObject[T held](ctx context.Context, f *Fleet, of leaver[T]) (time.Duration, error) {
-	w := &leavingFacts{
-		held: hasFinalizer(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),
-		age: f.Clock.Since(of.object.GetDeletionTimestamp().Time), timeout: of.timeout, children: of.children,
+func finishObject[T apiObject](ctx context.Context, f *Fleet, of finisher[T]) (time.Duration, error) {
+	w := &deletionFacts{
+		finalizer: hasFinalizer(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),
+		age: f.Clock.Since(of.object.GetDeletionTimestamp().Time), timeout: of.timeout, childCount: of.childCount,
 		removed: of.removeObjects == nil,
 	}
 	for {
-		switch next, requeueAfter := nextLeaving(w); next {
-		case leaveRest:
+		switch next, requeueAfter := nextDeletionStep(w); next {
+		case deletionWait:
 			return requeueAfter, w.err
-		case leaveChildren:
-			w.asked, w.err = true, of.deleteChildren()
-		case leaveObjects:
+		case deletionChildren:
+			w.childrenDeleted, w.err = true, of.deleteChildren()
+		case deletionObjects:
 			w.removed = true
-			w.left, w.err = of.removeObjects()
-		case leaveNow:
-			if left := w.children + w.left; left > 0 || w.err != nil {
+			w.leftCount, w.err = of.removeObjects()
+		case deletionDone:
+			if left := w.childCount + w.leftCount; left > 0 || w.err != nil {
 				f.Events.Eventf(of.object, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d objects are not removed within %s; "+
 					"they are removed later: %v", left, of.timeout, w.err)
 			}

@@ -195,7 +195,7 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 
 func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider,
 	owned []*bind9.Bind9Cluster) (time.Duration, error) {
-	return finishObject(ctx, f, leaver[*bind9.ClusterBind9Provider]{object: provider, timeout: 3 * leaveAfter, children: len(owned),
+	return finishObject(ctx, f, finisher[*bind9.ClusterBind9Provider]{object: provider, timeout: 3 * deletionLimit, childCount: len(owned),
 		patch:          f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch,
 		deleteChildren: func() error { return deleteEach(ctx, owned, f.Client.Bind9V1alpha1().Bind9Clusters) }})
 }

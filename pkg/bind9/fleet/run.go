@@ -53,10 +53,10 @@ func New(config Config) (*Fleet, error) {
 		instances: bind9.Bind9Instances().Lister(),
 		classes:   config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(
 			config.Cluster, 0, informers.WithTransform(trimObject)),
-		taken:     takenKeys{by: map[taker]string{}},
-		slow:      slowPods{clock: config.Clock, by: map[cache.ObjectName]slowAnswers{}},
-		silent:    silences{by: map[cache.ObjectName]silence{}},
-		replacing: replacements{server: map[cache.ObjectName]string{}},
+		acceptedKeys: acceptedKeys{byTaker: map[keyTaker]string{}},
+		slow:         slowPods{clock: config.Clock, byServer: map[cache.ObjectName]slowAnswers{}},
+		silent:       silences{byInstance: map[cache.ObjectName]silence{}},
+		replacing:    replacements{server: map[cache.ObjectName]string{}},
 	}
 	f.children.isOwner = f.findOwner
 	f.namespaces = f.common.Core().V1().Namespaces().Lister()
@@ -136,7 +136,7 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 			f.enqueue("provider", "", provider.Name)
 		}
 	default:
-		f.followMade(o)
+		f.followChild(o)
 	}
 }
 
@@ -151,7 +151,7 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	}
 }
 
-func (f *Fleet) followMade(o metav1.Object) {
+func (f *Fleet) followChild(o metav1.Object) {
 	switch kind, owner, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
 	case render.KindInstance:
 		f.enqueue("instance", o.GetNamespace(), owner)

@@ -196,17 +196,17 @@ func (s *storyFacts) buildServer() (w, read *facts) {
 		w.service = service
 		for _, object := range read.objects {
 			w.workload = &metav1.ObjectMeta{Name: object.Name} // the last is the workload
-			w.made = append(w.made, madeObject{object.Resource, w.workload})
+			w.children = append(w.children, childObject{object.Resource, w.workload})
 		}
 	}
 	w.ready = w.ready && server.Replicas > 0
 	if s.hasKey("silent") {
-		w.silent = errors.New("connection refused")
+		w.agentErr = errors.New("connection refused")
 	}
 	for _, left := range s.listValues("left") {
-		for _, resource := range made {
+		for _, resource := range childResources {
 			if resource.Resource == left {
-				w.made = append(w.made, madeObject{resource, &metav1.ObjectMeta{Name: "ns1"}})
+				w.children = append(w.children, childObject{resource, &metav1.ObjectMeta{Name: "ns1"}})
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func (s *storyFacts) buildServer() (w, read *facts) {
 			since := storyNow.Add(-s.readDuration(former)).Format(time.RFC3339)
 			set.Annotations = map[string]string{annotationIdle: since}
 		}
-		w.former = append(w.former, set)
+		w.formerSets = append(w.formerSets, set)
 	}
 	return w, read
 }
@@ -257,7 +257,7 @@ func describeServer(s *storyFacts) string {
 	for range 10 {
 		d := decideNext(w)
 		if d.action < actionWait {
-			w.last = d.action
+			w.lastAction = d.action
 		}
 		switch d.action {
 		case actionIgnore:
@@ -295,7 +295,7 @@ func describeServer(s *storyFacts) string {
 		case actionWait:
 			return reported.String() + describeRest(d.requeueAfter, d.err) + describeStatus(w)
 		}
-		if w.failed(actionAddFinalizer) {
+		if w.hasFailed(actionAddFinalizer) {
 			return reported.String() + describeRest(0, w.err)
 		}
 	}
@@ -336,13 +336,13 @@ func describeConditions(s *conditionSet) (text string) {
 }
 
 func describeKeys(s *storyFacts) string {
-	w := &keyFacts{namespace: "team", now: storyNow, taken: s.hasKey("taken")}
+	w := &keyFacts{namespace: "team", now: storyNow, accepted: s.hasKey("taken")}
 	if !s.hasKey("none") {
 		have := storyKeys(s.hasKey("next"), s.hasKey("former"))
-		have.Made = storyNow.Add(-s.readDuration(s.readValue("made", "24h")))
-		have.Stepped = storyNow.Add(-s.readDuration(s.readValue("stepped", "24h")))
+		have.CreatedAt = storyNow.Add(-s.readDuration(s.readValue("made", "24h")))
+		have.SteppedAt = storyNow.Add(-s.readDuration(s.readValue("stepped", "24h")))
 		have.Algorithm = bind9.KeyHMACSHA256
-		w.have = &have
+		w.current = &have
 	}
 	w.wanted.Algorithm = bind9.KeyAlgorithm(s.readValue("algorithm", ""))
 	if age := s.readValue("rotate-after", ""); age != "" {
@@ -352,7 +352,7 @@ func describeKeys(s *storyFacts) string {
 		w.heldBy = storyClass()
 	}
 	step, again := nextKeyStep(w)
-	keys, err := takeStep(w, step, strings.NewReader(strings.Repeat("random!!", 4)))
+	keys, err := applyStep(w, step, strings.NewReader(strings.Repeat("random!!", 4)))
 	if err != nil {
 		return err.Error() + "\n"
 	}
@@ -363,10 +363,10 @@ func describeKeys(s *storyFacts) string {
 	if keys.Former != nil {
 		text += ", " + describeKey(keys.Former.Name) + " was before"
 	}
-	if keys.Made.Equal(storyNow) {
+	if keys.CreatedAt.Equal(storyNow) {
 		text += ", made now"
 	}
-	if keys.Stepped.Equal(storyNow) {
+	if keys.SteppedAt.Equal(storyNow) {
 		text += ", stepped now"
 	}
 	return text + "\n" + describeRest(again, nil)
@@ -398,13 +398,13 @@ func describeTurn(s *storyFacts) string {
 }
 
 func describeLeaving(s *storyFacts) string {
-	w := &leavingFacts{held: !s.hasKey("unheld"), covered: !s.hasKey("uncovered"), age: s.readDuration(s.readValue("age", "0s")),
-		timeout: leaveAfter, children: s.readCount("children")}
+	w := &deletionFacts{finalizer: !s.hasKey("unheld"), covered: !s.hasKey("uncovered"), age: s.readDuration(s.readValue("age", "0s")),
+		timeout: deletionLimit, childCount: s.readCount("children")}
 	left, fails := s.readCount("left"), s.hasKey("fail")
 	var reported strings.Builder
 	for range 10 {
-		next, again := nextLeaving(w)
-		if next == leaveRest {
+		next, again := nextDeletionStep(w)
+		if next == deletionWait {
 			return reported.String() + describeRest(again, w.err)
 		}
 		reported.WriteString(string(next) + "\n")
@@ -413,11 +413,11 @@ func describeLeaving(s *storyFacts) string {
 			w.err = errors.New("the API does not answer")
 		}
 		switch next {
-		case leaveChildren:
-			w.asked = true
-		case leaveObjects:
-			w.removed, w.left = true, left
-		case leaveNow:
+		case deletionChildren:
+			w.childrenDeleted = true
+		case deletionObjects:
+			w.removed, w.leftCount = true, left
+		case deletionDone:
 			return reported.String()
 		}
 	}
@@ -451,7 +451,7 @@ func describeCluster(s *storyFacts) string {
 			for _, word := range words[2:] {
 				one.Status.Conditions = append(one.Status.Conditions, storyConditions[word]...)
 			}
-			w.owned = append(w.owned, one)
+			w.instances = append(w.instances, one)
 		}
 	}
 	existing, status := judgeCluster(w)
@@ -479,7 +479,7 @@ type storySweeper struct {
 
 func describeSweep(s *storyFacts, of *storySweeper) (text string) {
 	if s.hasKey("begin") {
-		*of = storySweeper{sweeper: sweeper{gone: map[orphan]time.Time{}}, began: storyNow, now: storyNow}
+		*of = storySweeper{sweeper: sweeper{missingSince: map[orphan]time.Time{}}, began: storyNow, now: storyNow}
 	}
 	owners := map[orphan]bool{}
 	for i := range s.readCount("owners") {

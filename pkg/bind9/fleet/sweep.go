@@ -33,12 +33,12 @@ const (
 type orphan struct{ namespace, owner string }
 
 type sweeper struct {
-	gone map[orphan]time.Time
-	last time.Time
+	missingSince map[orphan]time.Time
+	lastRemoval  time.Time
 }
 
 func (f *Fleet) sweepUntil(ctx context.Context) {
-	s := &sweeper{gone: map[orphan]time.Time{}}
+	s := &sweeper{missingSince: map[orphan]time.Time{}}
 	for {
 		if err := f.sweepOrphans(ctx, s); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "fleet: objects of deleted servers stay for now")
@@ -58,7 +58,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	}
 	// A store without any instance is more likely new or not yet restored than emptied by users.
 	if any, err := f.instances.List(labels.Everything()); err != nil || len(any) == 0 {
-		clear(s.gone)
+		clear(s.missingSince)
 		if len(owners) > 0 {
 			return errors.Join(err, fmt.Errorf("fleet: %d servers and clusters have objects in the cluster, "+
 				"and the API has no Bind9Instance: nothing is removed; remove them by their label %s=%s if they are not wanted",
@@ -70,7 +70,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	for owner := range owners {
 		gone, err := f.isGone(ctx, owner)
 		owners[owner], wrong = gone, append(wrong, err)
-		if _, before := s.gone[owner]; gone && !before {
+		if _, before := s.missingSince[owner]; gone && !before {
 			klog.FromContext(ctx).Info("the owner of objects is gone; they are removed if it stays so", "namespace", owner.namespace,
 				"owner", owner.owner, "for", confirmAfter)
 		}
@@ -86,24 +86,24 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 
 // owners has true for a missing owner. The result is zero if none is due.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
-	maps.DeleteFunc(s.gone, func(owner orphan, _ time.Time) bool { return !owners[owner] })
+	maps.DeleteFunc(s.missingSince, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 	var ripe []orphan
 	for owner, gone := range owners {
-		first, before := s.gone[owner]
+		first, before := s.missingSince[owner]
 		switch {
 		case gone && !before:
-			s.gone[owner] = now
+			s.missingSince[owner] = now
 		case gone && now.Sub(first) >= confirmAfter:
 			ripe = append(ripe, owner)
 		}
 	}
 	pace := time.Duration(float64(time.Hour) / (hourlyShare * float64(len(owners))))
-	if len(ripe) == 0 || !s.last.IsZero() && now.Sub(s.last) < pace {
+	if len(ripe) == 0 || !s.lastRemoval.IsZero() && now.Sub(s.lastRemoval) < pace {
 		return orphan{}
 	}
-	s.last = now
+	s.lastRemoval = now
 	return slices.MinFunc(ripe, func(x, y orphan) int {
-		return cmp.Or(s.gone[x].Compare(s.gone[y]), cmp.Compare(x.namespace, y.namespace), cmp.Compare(x.owner, y.owner))
+		return cmp.Or(s.missingSince[x].Compare(s.missingSince[y]), cmp.Compare(x.namespace, y.namespace), cmp.Compare(x.owner, y.owner))
 	})
 }
 

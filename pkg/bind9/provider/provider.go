@@ -64,16 +64,16 @@ type Config struct {
 	Signing func(uid string) bool
 	// Primaries are the sources of zones in mode Transfer. Without them the mode is Catalog (RFC 9432).
 	Primaries []netip.AddrPort
-	Shown     transfer.Config
+	Transfer  transfer.Config
 }
 
 type Provider struct {
-	config Config
-	shown  *transfer.Provider
+	config   Config
+	transfer *transfer.Provider
 
 	mu sync.Mutex
 	// ensuredZones, by UID and instance, were set up by an agent since the class last changed.
-	ensured map[[2]string]bool
+	ensuredZones map[[2]string]bool
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -86,18 +86,18 @@ const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
-	if len(config.Primaries) == 0 && config.Shown.Catalog.IsZero() {
+	if len(config.Primaries) == 0 && config.Transfer.Catalog.IsZero() {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone, and the mode "+
 			"Transfer the address of a primary that instances fetch from")
 	}
-	shown, err := transfer.New(config.Shown)
+	shown, err := transfer.New(config.Transfer)
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{config: config, shown: shown, ensured: map[[2]string]bool{}}, nil
+	return &Provider{config: config, transfer: shown, ensuredZones: map[[2]string]bool{}}, nil
 }
 
-func (p *Provider) byAgents() bool { return len(p.config.Primaries) > 0 }
+func (p *Provider) usesAgents() bool { return len(p.config.Primaries) > 0 }
 
 type fleet struct {
 	*transfer.Provider
@@ -131,14 +131,14 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 		default:
 			f.instances = append(f.instances, instance)
 			one := transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key,
-				NoCatalog: p.byAgents() || instance.Signer, Signs: instance.Signer}
+				NoCatalog: p.usesAgents() || instance.Signer, Signs: instance.Signer}
 			if !instance.Signer {
 				one.Signer, one.Unsigned = signer, !signed
 			}
 			secondaries = append(secondaries, one)
 		}
 	}
-	f.Provider, err = p.shown.WithSecondaries(secondaries)
+	f.Provider, err = p.transfer.WithSecondaries(secondaries)
 	return f, err
 }
 
@@ -168,14 +168,14 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	}
 	var failed map[string]*delivery.Error
 	var made map[string]bool
-	if p.byAgents() {
+	if p.usesAgents() {
 		if failed, made, err = p.makeMissing(ctx, f, plan, fence); err != nil {
 			return delivery.Report{}, err
 		}
 	}
 	report, err := f.Provider.Deliver(ctx, plan, fence)
 	if p.config.Signed(plan.UID) != signed {
-		return delivery.Report{}, goesOver(plan)
+		return delivery.Report{}, newSwitchError(plan)
 	}
 	for i, row := range report.Servers {
 		if !isWithoutZone(row) {
@@ -203,7 +203,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 
 // newSwitchError is for a call during which the servers change between the signed and the unsigned zone: the signer's
 // serial must not count as ahead.
-func goesOver(plan delivery.Plan) *delivery.Error {
+func newSwitchError(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
 
@@ -230,7 +230,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	if len(missing)+len(f.leaving) == 0 {
 		return nil, nil, nil
 	}
-	if p.config.Shown.Members.Name(plan.UID) != plan.Zone {
+	if p.config.Transfer.Members.Name(plan.UID) != plan.Zone {
 		// The fence lets the primary serve the zone. Earlier transfers are refused, and retried late.
 		if err := fence(ctx); err != nil {
 			return nil, nil, err
@@ -243,7 +243,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		if err == nil && !plan.Delivered {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.ensured[[2]string{plan.UID, instance.Name}] = true
+			p.ensuredZones[[2]string{plan.UID, instance.Name}] = true
 		}
 		return err
 	})
@@ -265,10 +265,10 @@ func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	defer p.mu.Unlock()
 	at := [2]string{plan.UID, instance.Name}
 	if plan.Delivered {
-		delete(p.ensured, at)
+		delete(p.ensuredZones, at)
 		return false
 	}
-	return !p.ensured[at]
+	return !p.ensuredZones[at]
 }
 
 func withKey(primaries []netip.AddrPort, key *keys.Key) []string {
@@ -365,8 +365,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 		return delivery.Report{}, err
 	}
 	// Instances have a renamed zone under the former name too.
-	if holder := p.config.Shown.Members.Holder(plan.Zone); p.byAgents() && (holder == "" || holder == plan.UID) {
-		all := f.listMade()
+	if holder := p.config.Transfer.Members.Holder(plan.Zone); p.usesAgents() && (holder == "" || holder == plan.UID) {
+		all := f.listZoneHolders()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
 		if err != nil {
 			return delivery.Report{}, err
@@ -381,7 +381,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return f.Provider.Remove(ctx, plan, fence)
 }
 
-func (f *fleet) listMade() []Instance {
+func (f *fleet) listZoneHolders() []Instance {
 	all := append(f.instances, f.leaving...)
 	for _, instance := range f.waiting {
 		if instance.Agent != nil {
@@ -402,7 +402,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	}
 	drift, err := f.Provider.Verify(ctx, plan)
 	if p.config.Signed(plan.UID) != signed {
-		return delivery.Drift{}, goesOver(plan)
+		return delivery.Drift{}, newSwitchError(plan)
 	}
 	for _, instance := range f.waiting {
 		drift.Servers = append(drift.Servers, instance.waitingRow())
@@ -414,7 +414,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, err
 }
 
-func (p *Provider) AskLast(ctx context.Context) []string { return p.shown.AskLast(ctx) }
+func (p *Provider) AskLast(ctx context.Context) []string { return p.transfer.AskLast(ctx) }
 
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet(nil, false, false)
@@ -424,7 +424,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	if len(f.instances)+len(f.waiting) == 0 {
 		return noInstances()
 	}
-	if p.byAgents() {
+	if p.usesAgents() {
 		failed, err := p.eachAgent(ctx, f.instances, func(context.Context) error { return nil },
 			func(ctx context.Context, instance Instance, _ client.Fence) error { return instance.Agent.Health(ctx) })
 		if err != nil {
@@ -440,7 +440,7 @@ func (p *Provider) Health(ctx context.Context) error {
 }
 
 func (p *Provider) Abilities() delivery.Abilities {
-	return delivery.Abilities{Fetched: true, Claims: p.config.Shown.Claims}
+	return delivery.Abilities{Fetched: true, Claims: p.config.Transfer.Claims}
 }
 
 // Close does nothing: agents belong to the source of the instances.

@@ -90,7 +90,7 @@ func (w *world) storeMember(uid string, zone name.Name) {
 		w.members = append(w.members, primary.Member{UID: uid, Zone: zone})
 	}
 	w.changes++
-	w.class.Set(primary.Membership{Members: w.members, Serial: w.changes})
+	w.class.SetMembers(primary.Membership{Members: w.members, Serial: w.changes})
 }
 
 func (w *world) readServed(uid string) serial.Serial {
@@ -283,8 +283,8 @@ func (w *world) makeProvider(t *testing.T, mode bool, instances func() []Instanc
 	}
 	p := must.Get(New(Config{
 		Primaries: primaries, Instances: func([]string) ([]Instance, error) { return instances(), nil }, Signed: ofNone, Signing: ofNone,
-		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext,
-			Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }},
+		Transfer: shown.Config{Members: w, Catalog: catalog, ServedSerial: w.readServed, Dial: dial.New(true).DialContext,
+			LatestSerial: func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }},
 	}))(t)
 	return stored{p, w}
 }
@@ -531,7 +531,7 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	p := must.Get(New(Config{
 		Instances: func([]string) ([]Instance, error) { return []Instance{s.instance}, nil },
 		Signed:    func(string) bool { return true }, Signing: ofNone,
-		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.readServed, Dial: dial.New(true).DialContext},
+		Transfer: shown.Config{Members: w, Catalog: catalog, ServedSerial: w.readServed, Dial: dial.New(true).DialContext},
 	}))(t)
 	plan := planOf("u", "example.org.", 7)
 	w.putZone(t, plan)
@@ -549,12 +549,12 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 
 func TestNew_namesWhatIsMissing(t *testing.T) {
 	w := beginWorld(t)
-	if _, err := New(Config{Shown: shown.Config{Members: w}}); err == nil || !strings.Contains(err.Error(), "catalog zone") ||
+	if _, err := New(Config{Transfer: shown.Config{Members: w}}); err == nil || !strings.Contains(err.Error(), "catalog zone") ||
 		!strings.Contains(err.Error(), "address of a primary") {
 		t.Error(err)
 	}
 	broken := errors.New("watch has ended")
-	p, err := New(Config{Instances: func([]string) ([]Instance, error) { return nil, broken }, Signed: ofNone, Signing: ofNone, Shown: shown.Config{Members: w, Catalog: catalog}})
+	p, err := New(Config{Instances: func([]string) ([]Instance, error) { return nil, broken }, Signed: ofNone, Signing: ofNone, Transfer: shown.Config{Members: w, Catalog: catalog}})
 	if err != nil {
 		t.Fatal(err)
 	}

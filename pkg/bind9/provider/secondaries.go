@@ -67,7 +67,7 @@ func chooseSources(targets []target) sources {
 func (u *Updater) setSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort,
 	fence delivery.Fence) error {
 	u.mu.Lock()
-	configured, known := u.configured[zoneAt{plan.UID, t.Name}]
+	configured, known := u.notifyLists[zoneAt{plan.UID, t.Name}]
 	u.mu.Unlock()
 	if known && configured == fmt.Sprint(secondaries) || !known && len(secondaries) == 0 {
 		return nil
@@ -78,9 +78,9 @@ func (u *Updater) setSecondaries(ctx context.Context, t target, plan delivery.Pl
 func (u *Updater) forget(uid string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	maps.DeleteFunc(u.configured, func(at zoneAt, _ string) bool { return at.uid == uid })
-	maps.DeleteFunc(u.following, func(at zoneAt, _ string) bool { return at.uid == uid })
-	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
+	maps.DeleteFunc(u.notifyLists, func(at zoneAt, _ string) bool { return at.uid == uid })
+	maps.DeleteFunc(u.provenPrimaries, func(at zoneAt, _ string) bool { return at.uid == uid })
+	maps.DeleteFunc(u.behindSince, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
 // followSources waits for the secondaries of each primary with the plan's serial. The error is of fence or ctx.
@@ -121,29 +121,29 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
-	proven := u.following[at] == source
-	if u.behind[at].IsZero() {
-		u.behind[at] = time.Now()
+	proven := u.provenPrimaries[at] == source
+	if u.behindSince[at].IsZero() {
+		u.behindSince[at] = time.Now()
 	}
-	overdue := time.Since(u.behind[at]) > u.notifyTime
+	overdue := time.Since(u.behindSince[at]) > u.notifyTime
 	u.mu.Unlock()
 	asked := false
 	for deadline := time.Now().Add(secondaryTime); ; {
 		now := u.readSerials(ctx, t, primary, plan)
-		same := now.err == nil && now.has == now.wants
+		same := now.err == nil && now.secondary == now.primary
 		if same && !proven {
-			same = u.haveSame(ctx, t, primary, plan)
+			same = u.haveSameContent(ctx, t, primary, plan)
 			proven = same
 		}
 		if same {
 			u.mu.Lock()
-			u.following[at] = source
-			delete(u.behind, at)
+			u.provenPrimaries[at] = source
+			delete(u.behindSince, at)
 			u.mu.Unlock()
 			return outcome{report: delivery.Report{Confirmed: plan.Serial}}
 		}
-		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || overdue || now.has.Ahead(now.wants))) {
-			asked, proven = true, proven && !now.has.Ahead(now.wants)
+		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || overdue || now.secondary.Ahead(now.primary))) {
+			asked, proven = true, proven && !now.secondary.Ahead(now.primary)
 			if err := u.makeSecondary(ctx, t, primary, plan, now.err == nil, fence); err != nil {
 				return outcome{err: err}
 			}
@@ -178,15 +178,15 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 
 // serials are a secondary's and its primary's. err is the secondary's error, else the primary's.
 type serials struct {
-	has, wants serial.Serial
-	err        error
+	secondary, primary serial.Serial
+	err                error
 }
 
 func (u *Updater) readSerials(ctx context.Context, t, primary target, plan delivery.Plan) (s serials) {
 	var of error
 	var both sync.WaitGroup
-	both.Go(func() { s.wants, of = primary.writer.ReadSerial(ctx, plan.Zone) })
-	s.has, s.err = t.writer.ReadSerial(ctx, plan.Zone)
+	both.Go(func() { s.primary, of = primary.writer.ReadSerial(ctx, plan.Zone) })
+	s.secondary, s.err = t.writer.ReadSerial(ctx, plan.Zone)
 	both.Wait()
 	if s.err == nil && of != nil {
 		s.err = delivery.Errorf(delivery.ReasonServerUnreachable, "%s cannot be compared with its primary: %w", t.Name, of)
@@ -194,7 +194,7 @@ func (u *Updater) readSerials(ctx context.Context, t, primary target, plan deliv
 	return s
 }
 
-func (u *Updater) haveSame(ctx context.Context, t, primary target, plan delivery.Plan) bool {
+func (u *Updater) haveSameContent(ctx context.Context, t, primary target, plan delivery.Plan) bool {
 	one, err := primary.writer.Verify(ctx, plan)
 	if err != nil || !one.Empty() {
 		return false
@@ -211,7 +211,7 @@ func (u *Updater) compareSerials(ctx context.Context, t, primary target, plan de
 		return outcome{note: "no primary that it could transfer from has an address and a key yet"}
 	}
 	now := u.readSerials(ctx, t, primary, plan)
-	if now.err == nil && now.has == now.wants {
+	if now.err == nil && now.secondary == now.primary {
 		return outcome{report: delivery.Report{Confirmed: plan.Serial}}
 	}
 	return outcome{err: now.err}

@@ -37,10 +37,10 @@ type Updater struct {
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
 	// notifyLists has, by primary, the secondaries to notify; provenPrimaries, by secondary, the source of the content.
-	configured map[zoneAt]string
-	following  map[zoneAt]string
-	behind     map[zoneAt]time.Time
-	notifyTime time.Duration
+	notifyLists     map[zoneAt]string
+	provenPrimaries map[zoneAt]string
+	behindSince     map[zoneAt]time.Time
+	notifyTime      time.Duration
 }
 
 type writerKey struct {
@@ -53,8 +53,8 @@ var _ delivery.Provider = (*Updater)(nil)
 
 // NewUpdater sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
-	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, configured: map[zoneAt]string{},
-		following: map[zoneAt]string{}, behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
+	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, notifyLists: map[zoneAt]string{},
+		provenPrimaries: map[zoneAt]string{}, behindSince: map[zoneAt]time.Time{}, notifyTime: notifyTime}
 }
 
 type target struct {
@@ -125,7 +125,7 @@ func checkPrimary(targets []target) error {
 }
 
 // A nil result would keep the former rows.
-func listLeft(targets []target) []delivery.Server {
+func listRows(targets []target) []delivery.Server {
 	rows := make([]delivery.Server, len(targets))
 	for i, t := range targets {
 		switch {
@@ -146,7 +146,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 		return delivery.Report{}, err
 	}
 	if err := checkPrimary(targets); err != nil {
-		return delivery.Report{Servers: listLeft(targets)}, err
+		return delivery.Report{Servers: listRows(targets)}, err
 	}
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
@@ -259,7 +259,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 	if err == nil {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.configured[zoneAt{plan.UID, t.Name}] = fmt.Sprint(secondaries)
+		u.notifyLists[zoneAt{plan.UID, t.Name}] = fmt.Sprint(secondaries)
 	}
 	return err
 }
@@ -326,7 +326,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 		return delivery.Drift{}, err
 	}
 	if err := checkPrimary(targets); err != nil {
-		return delivery.Drift{Servers: listLeft(targets)}, err
+		return delivery.Drift{Servers: listRows(targets)}, err
 	}
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target,

@@ -29,16 +29,16 @@ import (
 
 const askTimeout = 3 * time.Second
 
-type askedServer struct {
+type serverAnswer struct {
 	transfer.Secondary
-	transfer.Served
+	transfer.ServedKeys
 	err error
 }
 
-func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer.Served, error) {
+func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer.ServedKeys, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	return transfer.AskKeys(ctx, dial.New(w.of.Spec.AllowLocalAddresses).DialContext, server, w.fqdn)
+	return transfer.AskKeys(ctx, dial.New(w.class.Spec.AllowLocalAddresses).DialContext, server, w.fqdn)
 }
 
 func (w *work) askParent(ctx context.Context) parent {
@@ -48,25 +48,25 @@ func (w *work) askParent(ctx context.Context) parent {
 	}
 	above, err := w.Zones.Lister().Zones(ref.Namespace).Get(ref.Name)
 	if err != nil {
-		return parent{unknown: err.Error()}
+		return parent{readFailure: err.Error()}
 	}
 	content, ok := w.Views.Settled(string(above.UID))
 	if !ok {
-		return parent{unknown: fmt.Sprintf("Zone %s/%s is not read yet", ref.Namespace, ref.Name)}
+		return parent{readFailure: fmt.Sprintf("Zone %s/%s is not read yet", ref.Namespace, ref.Name)}
 	}
 	var p parent
 	for _, entry := range content.Lookup(w.fqdn, rdata.DS) {
 		if ds, ok := parseDS(entry.Data); ok {
-			p.anywhere = append(p.anywhere, ds)
+			p.dsAtAny = append(p.dsAtAny, ds)
 		}
 	}
 	for _, entry := range content.Lookup(w.fqdn, rdata.NS) {
 		p.ttl = time.Duration(entry.TTL) * time.Second
 	}
-	p.everywhere = p.anywhere
+	p.dsAtAll = p.dsAtAny
 	deliveries, err := w.Deliveries.Lister().Deliveries(ref.Namespace).List(labels.Everything())
 	if err != nil {
-		return parent{unknown: err.Error()}
+		return parent{readFailure: err.Error()}
 	}
 	delivered := false
 	for _, one := range deliveries {
@@ -75,12 +75,12 @@ func (w *work) askParent(ctx context.Context) parent {
 		}
 		delivered = true
 		if has := serial.Serial(one.Status.Serial); has == 0 || content.Serial().Ahead(has) {
-			p.unknown = fmt.Sprintf("DNSClass %s has not delivered serial %d of the zone above, %s", one.Spec.ClassRef.Name,
+			p.readFailure = fmt.Sprintf("DNSClass %s has not delivered serial %d of the zone above, %s", one.Spec.ClassRef.Name,
 				content.Serial(), above.Status.FQDN)
 		}
 	}
 	if !delivered {
-		p.unknown = fmt.Sprintf("no class delivers the zone above, %s", above.Status.FQDN)
+		p.readFailure = fmt.Sprintf("no class delivers the zone above, %s", above.Status.FQDN)
 	}
 	return p
 }
@@ -109,53 +109,53 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 	defer cancel()
 	servers, err := w.ParentServers(ctx, w.fqdn)
 	if err != nil {
-		return parent{unknown: err.Error(), elsewhere: true}
+		return parent{readFailure: err.Error(), external: true}
 	}
 	all := w.askEachDS(ctx, servers)
 	var silent []netip.AddrPort
 	for _, one := range slices.Concat(all...) {
 		if one.err != nil {
-			silent = append(silent, one.at)
+			silent = append(silent, one.addr)
 		}
 	}
-	since := w.memory.of(w.zone.UID).noteSilent(silent, w.Now())
-	p := parent{elsewhere: true}
+	since := w.memory.forZone(w.zone.UID).noteSilent(silent, w.Now())
+	p := parent{external: true}
 	first := true
 	for i, answers := range all {
 		answered, lacking := false, "it has no address"
 		for _, one := range answers {
 			switch {
 			case isUnrouted(one.err):
-				lacking = fmt.Sprintf("this process has no route to %s", one.at)
+				lacking = fmt.Sprintf("this process has no route to %s", one.addr)
 			case one.err != nil:
-				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.at, since[one.at].UTC().Format(time.RFC3339), one.err)
+				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.addr, since[one.addr].UTC().Format(time.RFC3339), one.err)
 			case one.noName && servers[i].Missing != name.Name{}:
 				// The resolver finds no zone in between: the server belongs to a zone further up.
 				answered = true
-				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
+				p.readFailure = cmp.Or(p.readFailure, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",
 					servers[i].Name, w.fqdn, servers[i].Missing))
 			default:
 				if first {
-					p.everywhere = one.has
+					p.dsAtAll = one.ds
 				}
 				answered, first = true, false
 				p.ttl = max(p.ttl, one.ttl)
-				p.everywhere = slices.DeleteFunc(slices.Clone(p.everywhere),
-					func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(one.has, ds) })
-				p.anywhere = append(p.anywhere, one.has...)
+				p.dsAtAll = slices.DeleteFunc(slices.Clone(p.dsAtAll),
+					func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(one.ds, ds) })
+				p.dsAtAny = append(p.dsAtAny, one.ds...)
 			}
 		}
-		if !answered && p.unknown == "" {
-			p.unknown = fmt.Sprintf("name server %s of the parent: %s", servers[i].Name, lacking)
+		if !answered && p.readFailure == "" {
+			p.readFailure = fmt.Sprintf("name server %s of the parent: %s", servers[i].Name, lacking)
 		}
 	}
 	return p
 }
 
-type answeredDS struct {
-	at     netip.AddrPort
-	has    []v1alpha1.DelegationSigner
+type dsAnswer struct {
+	addr   netip.AddrPort
+	ds     []v1alpha1.DelegationSigner
 	ttl    time.Duration
 	noName bool
 	err    error
@@ -163,25 +163,25 @@ type answeredDS struct {
 
 const maxAsked = 16
 
-func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]answeredDS {
-	dialer := dial.New(w.of.Spec.AllowLocalAddresses)
-	answers := make([][]answeredDS, len(servers))
-	var all []*answeredDS
+func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]dsAnswer {
+	dialer := dial.New(w.class.Spec.AllowLocalAddresses)
+	answers := make([][]dsAnswer, len(servers))
+	var all []*dsAnswer
 	for i, server := range servers {
-		answers[i] = make([]answeredDS, len(server.Addresses))
+		answers[i] = make([]dsAnswer, len(server.Addresses))
 		for j, at := range server.Addresses {
-			answers[i][j].at = at
+			answers[i][j].addr = at
 			all = append(all, &answers[i][j])
 		}
 	}
-	askEach(all, func(one *answeredDS) {
+	askEach(all, func(one *dsAnswer) {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
-		served, err := transfer.AskDS(ctx, dialer.DialContext, one.at, w.fqdn)
+		served, err := transfer.AskDS(ctx, dialer.DialContext, one.addr, w.fqdn)
 		one.ttl, one.noName, one.err = served.TTL, served.NoName, err
 		for _, text := range served.Data {
 			if ds, ok := parseDS(text); ok {
-				one.has = append(one.has, ds)
+				one.ds = append(one.ds, ds)
 			}
 		}
 	})

@@ -82,22 +82,22 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 		"the first of two is the one silent": {[]ParentServer{of("a.", silent), of("b.", none)}, nil, nil, "name server a. of the parent: no answer"},
 	} {
 		now := begin
-		c := &Controller{memory: memory{zones: map[types.UID]*remembered{}}}
+		c := &Controller{memory: memory{zones: map[types.UID]*zoneMemory{}}}
 		c.Now = func() time.Time { return now }
 		c.ParentServers = func(context.Context, name.Name) ([]ParentServer, error) { return test.servers, nil }
-		w := &work{Controller: c, zone: &v1alpha1.Zone{}, fqdn: name.MustParse("example.org."), site: site{of: &v1alpha1.DNSClass{}}}
-		w.of.Spec.AllowLocalAddresses = true
+		w := &work{Controller: c, zone: &v1alpha1.Zone{}, fqdn: name.MustParse("example.org."), site: site{class: &v1alpha1.DNSClass{}}}
+		w.class.Spec.AllowLocalAddresses = true
 		for range 2 { // a stable message at each reconcile
 			p := w.askElsewhere(t.Context())
 			anywhere := map[int32]bool{}
-			for _, ds := range p.anywhere {
+			for _, ds := range p.dsAtAny {
 				anywhere[ds.KeyTag] = true
 			}
 			var has []int32
-			for _, ds := range p.everywhere {
+			for _, ds := range p.dsAtAll {
 				has = append(has, ds.KeyTag)
 			}
-			if !p.elsewhere || !slices.Equal(has, test.everywhere) || len(anywhere) != len(test.anywhere) || !strings.HasPrefix(p.unknown, test.unknown) || (p.unknown == "") != (test.unknown == "") {
+			if !p.external || !slices.Equal(has, test.everywhere) || len(anywhere) != len(test.anywhere) || !strings.HasPrefix(p.readFailure, test.unknown) || (p.readFailure == "") != (test.unknown == "") {
 				t.Errorf("%s: %+v", title, p)
 			}
 			if len(test.anywhere) > 0 && p.ttl != time.Hour {
@@ -143,7 +143,7 @@ func TestLookupParentServers_S12_6(t *testing.T) {
 
 // Silence of an address counts from its last unanswered streak.
 func TestMemory_countsSilence(t *testing.T) {
-	var known remembered
+	var known zoneMemory
 	at := netip.MustParseAddrPort("192.0.2.1:53")
 	for _, step := range []struct {
 		after  time.Duration

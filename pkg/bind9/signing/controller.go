@@ -75,39 +75,39 @@ type Controller struct {
 	memory  memory
 	places  places
 	metrics *Metrics
-	left    map[v1alpha1.ZoneSigner]map[name.Name]bool
+	orphans map[v1alpha1.ZoneSigner]map[name.Name]bool
 	queue   workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	synced  []cache.InformerSynced
 }
 
 func New(config Config) (*Controller, error) {
 	c := &Controller{
-		Config: config, memory: memory{zones: map[types.UID]*remembered{}}, metrics: NewMetrics(config.Registry),
+		Config: config, memory: memory{zones: map[types.UID]*zoneMemory{}}, metrics: NewMetrics(config.Registry),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second,
 			time.Minute)),
 	}
-	c.places = places{wake: c.queue.Add, taken: map[place]int{}, held: map[cache.ObjectName][]place{}}
+	c.places = places{wake: c.queue.Add, inUse: map[place]int{}, byZone: map[cache.ObjectName][]place{}}
 	indexed := c.Zones.Informer().AddIndexers(cache.Indexers{bySigned: indexSigned})
 	zones, handled := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: c.zoneChanged,
+		AddFunc: c.enqueueZone,
 		UpdateFunc: func(before, after any) {
 			was, is := before.(*v1alpha1.Zone), after.(*v1alpha1.Zone)
 			if !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) || !equality.Semantic.DeepEqual(was.Status.DNSSEC,
 				is.Status.DNSSEC) || was.Status.FQDN != is.Status.FQDN ||
 				(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil) {
-				c.zoneChanged(is)
+				c.enqueueZone(is)
 			}
 		},
 		DeleteFunc: c.forgetZone,
 	})
 	_, delivered := c.Deliveries.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: c.deliveryChanged,
+		AddFunc: c.enqueueDelivery,
 		UpdateFunc: func(before, after any) {
 			if before.(*v1alpha1.Delivery).Status.FQDN == "" {
-				c.deliveryChanged(after)
+				c.enqueueDelivery(after)
 			}
 		},
-		DeleteFunc: c.deliveryChanged,
+		DeleteFunc: c.enqueueDelivery,
 	})
 	if err := errors.Join(indexed, handled, delivered); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
@@ -125,7 +125,7 @@ func indexSigned(object any) ([]string, error) {
 	return nil, nil
 }
 
-func (c *Controller) zoneChanged(object any) {
+func (c *Controller) enqueueZone(object any) {
 	if zone, ok := object.(*v1alpha1.Zone); ok && (zone.Spec.DNSSEC != nil || zone.Status.DNSSEC != nil) {
 		c.queue.Add(cache.MetaObjectToName(zone))
 	}
@@ -140,7 +140,7 @@ func (c *Controller) forgetZone(object any) {
 	}
 }
 
-func (c *Controller) deliveryChanged(object any) {
+func (c *Controller) enqueueDelivery(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
@@ -149,7 +149,7 @@ func (c *Controller) deliveryChanged(object any) {
 		return
 	}
 	if zone, err := c.Zones.Lister().Zones(one.Namespace).Get(one.Spec.Zone.Name); err == nil {
-		c.zoneChanged(zone)
+		c.enqueueZone(zone)
 	}
 }
 
@@ -213,7 +213,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 }
 
 // checkUnchanged, the fence of requests to the signer, fails if the Zone has changed.
-func (w *work) refuseOlder(ctx context.Context) error {
+func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	live, err := w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Get(ctx, w.zone.Name, metav1.GetOptions{})
@@ -278,7 +278,7 @@ const serialMargin = 100
 // raiseSerial patches the Zone's status: a serial beyond those of its servers (S6.11), and Ready=False. A Zone that has
 // changed since the read, or is gone, is left to the next reconcile, without an error.
 func (w *work) raiseSerial(ctx context.Context) error {
-	past := w.behind + serialMargin
+	past := w.highest + serialMargin
 	if past == 0 {
 		past = 1 // 0 is no serial
 	}
@@ -286,7 +286,7 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	meta.SetStatusCondition(&conditions, metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind,
 		ObservedGeneration: w.zone.Generation,
-		Message:            fmt.Sprintf("its servers have serial %d from the signer; the zone's serial is raised past %d", w.behind, past),
+		Message:            fmt.Sprintf("its servers have serial %d from the signer; the zone's serial is raised past %d", w.highest, past),
 	})
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": w.zone.UID, "resourceVersion": w.zone.ResourceVersion},
@@ -311,14 +311,14 @@ func ignoreChanged(err error) error {
 
 type memory struct {
 	mu    sync.Mutex
-	zones map[types.UID]*remembered
+	zones map[types.UID]*zoneMemory
 }
 
-func (m *memory) of(zone types.UID) *remembered {
+func (m *memory) forZone(zone types.UID) *zoneMemory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.zones[zone] == nil {
-		m.zones[zone] = &remembered{reported: map[dsReport]bool{}}
+		m.zones[zone] = &zoneMemory{sentReports: map[dsReport]bool{}}
 	}
 	return m.zones[zone]
 }
@@ -329,11 +329,11 @@ func (m *memory) remove(zone types.UID) {
 	delete(m.zones, zone)
 }
 
-type remembered struct {
+type zoneMemory struct {
 	// A repetition would restart the signer's timer.
-	reported map[dsReport]bool
-	targets  string
-	reminded time.Time
+	sentReports map[dsReport]bool
+	targets     string
+	remindedAt  time.Time
 	// silent has the parent's silent addresses, with the time of the first silence.
 	silent map[netip.AddrPort]time.Time
 	dsTTL  time.Duration
@@ -350,36 +350,36 @@ func (m *memory) readTimes(zone types.UID) measured {
 	return measured{}
 }
 
-func (m *memory) note(zone types.UID, change func(*measured)) {
-	known := m.of(zone)
+func (m *memory) update(zone types.UID, change func(*measured)) {
+	known := m.forZone(zone)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change(&known.measured)
 }
 
-func (r *remembered) reportOnce(one dsReport, report func() error) error {
-	if r.reported[one] {
+func (r *zoneMemory) reportOnce(one dsReport, report func() error) error {
+	if r.sentReports[one] {
 		return nil
 	}
 	err := report()
-	r.reported[one] = err == nil
+	r.sentReports[one] = err == nil
 	return err
 }
 
 const remindInterval = 30 * time.Second
 
-func (r *remembered) remindOnce(now time.Time, remind func() error) error {
-	if now.Sub(r.reminded) < remindInterval {
+func (r *zoneMemory) remindOnce(now time.Time, remind func() error) error {
+	if now.Sub(r.remindedAt) < remindInterval {
 		return nil
 	}
 	err := remind()
 	if err == nil {
-		r.reminded = now
+		r.remindedAt = now
 	}
 	return err
 }
 
-func (r *remembered) noteSilent(addresses []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
+func (r *zoneMemory) noteSilent(addresses []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
 	silent := map[netip.AddrPort]time.Time{}
 	for _, at := range addresses {
 		silent[at] = now

@@ -35,7 +35,7 @@ type facts struct {
 	// current is true if the signed zone has the settled serial or a later serial.
 	current bool
 	// unsigned names a server that lacks a key of the signer, signed a server with any.
-	lacking, keeping string
+	unsigned, signed string
 	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
 	parent
@@ -43,10 +43,10 @@ type facts struct {
 
 // parent has the DS at the parent's servers: at every server, or at any. readFailure is why they are unknown.
 type parent struct {
-	unknown string
+	readFailure string
 	// external is true without a parent Zone: the DS is entered by hand.
-	elsewhere            bool
-	everywhere, anywhere []v1alpha1.DelegationSigner
+	external         bool
+	dsAtAll, dsAtAny []v1alpha1.DelegationSigner
 	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
 	// removed DS that long.
 	ttl, longestTTL time.Duration
@@ -58,18 +58,18 @@ const maxDSTTL = 7 * 24 * time.Hour
 // With a long TTL of the DS the phase Expiring would hardly end, so refuseLongTTL sets readFailure.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
-		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
+		f.readFailure = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
 		f.ttl = 0
 	}
 }
 
 func (p *parent) explain() string {
 	next := ""
-	if p.elsewhere {
+	if p.external {
 		next = "; publish status.dnssec.ds there"
 	}
-	if p.unknown != "" {
-		next += ": " + p.unknown
+	if p.readFailure != "" {
+		next += ": " + p.readFailure
 	}
 	return next
 }
@@ -143,7 +143,7 @@ func (d *decision) enter(f *facts, phase v1alpha1.DNSSECPhase, format string, ar
 	d.setMessage(format, arguments...)
 }
 
-func (d *decision) since(f *facts) time.Duration {
+func (d *decision) timeInPhase(f *facts) time.Duration {
 	if d.status.LastTransitionTime == nil {
 		return 0
 	}
@@ -163,14 +163,14 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 }
 
 // The caller ensures that no cache has a DS.
-func (d *decision) end(f *facts) {
+func (d *decision) endSigning(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
 
 func (d *decision) decideSigning(f *facts) {
 	switch {
 	case f.policy == "" || f.blocked != "":
-		d.end(f)
+		d.endSigning(f)
 	case f.otherKeys:
 		d.action = remove
 		d.setMessage("the signer removes the zone and the keys that another namespace had under this name")
@@ -185,7 +185,7 @@ func (d *decision) decideSigning(f *facts) {
 }
 
 // reportLostKeys returns true, with a message, if the signer lacks the zone (G4).
-func (d *decision) lost(f *facts) bool {
+func (d *decision) reportLostKeys(f *facts) bool {
 	if f.signing.Present {
 		return false
 	}
@@ -197,11 +197,11 @@ func (d *decision) lost(f *facts) bool {
 func (d *decision) decideMoving(f *facts) {
 	switch {
 	case f.policy == "":
-		d.end(f)
-	case d.lost(f):
-	case f.lacking != "":
+		d.endSigning(f)
+	case d.reportLostKeys(f):
+	case f.unsigned != "":
 		d.action = remind
-		d.setMessage("the servers go over to the signed zone: %s", f.lacking)
+		d.setMessage("the servers go over to the signed zone: %s", f.unsigned)
 	default:
 		d.enter(f, v1alpha1.DNSSECSigned, "answers without signatures leave the caches")
 	}
@@ -213,7 +213,7 @@ func (d *decision) decideSigned(f *facts) {
 		d.status.DS = nil
 		d.enter(f, v1alpha1.DNSSECWithdrawing, "the DS leaves the parent")
 		return
-	case d.lost(f):
+	case d.reportLostKeys(f):
 		return
 	case f.blocked == "" && f.policy != d.status.Policy:
 		d.action, d.status.Policy = ensure, f.policy
@@ -224,15 +224,15 @@ func (d *decision) decideSigned(f *facts) {
 		return
 	}
 	wanted := wantedDS(f)
-	if wait := f.times.maxZoneTTL - d.since(f); len(d.status.DS) == 0 && wait > 0 {
+	if wait := f.times.maxZoneTTL - d.timeInPhase(f); len(d.status.DS) == 0 && wait > 0 {
 		d.setMessage("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 		return
 	}
 	added := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(d.status.DS, ds) })
-	if added && f.lacking != "" {
+	if added && f.unsigned != "" {
 		d.action = remind
-		d.setMessage("a new key waits for the servers: %s", f.lacking)
+		d.setMessage("a new key waits for the servers: %s", f.unsigned)
 		return
 	}
 	if !slices.Equal(wanted, d.status.DS) {
@@ -260,7 +260,7 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 		case dsRumoured, dsOmnipresent:
 			needed[key.Tag] = true
 		case dsUnretentive:
-			unused := many && f.isNowhere(key.Tag)
+			unused := many && f.isAtNone(key.Tag)
 			if left := unused || !hasDS(f.status.DS, key.Tag); !replaced && !(comes && left) {
 				needed[key.Tag] = true
 			}
@@ -287,7 +287,7 @@ func hasDS(list []v1alpha1.DelegationSigner, tag uint16) bool {
 
 func (f *facts) countWaiting() (n int) {
 	for _, key := range f.signing.Status.Keys {
-		if (key.DSState == dsRumoured || key.DSState == dsUnretentive) && !hasDS(f.anywhere, key.Tag) {
+		if (key.DSState == dsRumoured || key.DSState == dsUnretentive) && !hasDS(f.dsAtAny, key.Tag) {
 			n++
 		}
 	}
@@ -295,13 +295,13 @@ func (f *facts) countWaiting() (n int) {
 }
 
 // The whole DS counts: another signer's key may have the same tag.
-func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
-	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
-		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)
+func (f *facts) isAtAll(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
+	return f.readFailure == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
+		return ds.KeyTag == int32(tag) && !slices.Contains(f.dsAtAll, ds)
 	})
 }
 
-func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.anywhere, tag) }
+func (f *facts) isAtNone(tag uint16) bool { return f.readFailure == "" && !hasDS(f.dsAtAny, tag) }
 
 type keyState = protocol.DNSSECKey
 
@@ -312,13 +312,13 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	for _, key := range f.signing.Status.Keys {
 		switch {
 		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
-			if f.isEverywhere(wanted, key.Tag) && !tooLong {
+			if f.isAtAll(wanted, key.Tag) && !tooLong {
 				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSPublished})
 			} else {
 				coming = append(coming, fmt.Sprint(key.Tag))
 			}
 		case key.DSState == dsUnretentive && !hasDS(wanted, key.Tag):
-			if f.isNowhere(key.Tag) {
+			if f.isAtNone(key.Tag) {
 				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSWithdrawn})
 			} else {
 				going = append(going, fmt.Sprint(key.Tag))
@@ -350,7 +350,7 @@ func (d *decision) decideWithdrawing(f *facts) {
 	switch {
 	case f.policy != "" && f.blocked == "":
 		d.enter(f, v1alpha1.DNSSECSigned, "")
-	case f.unknown != "" || len(f.anywhere) > 0:
+	case f.readFailure != "" || len(f.dsAtAny) > 0:
 		d.setMessage("waiting for each server of the parent to drop the DS%s", f.explain())
 	default:
 		d.enter(f, v1alpha1.DNSSECExpiring, "the DS leaves the caches")
@@ -358,30 +358,30 @@ func (d *decision) decideWithdrawing(f *facts) {
 }
 
 func (d *decision) decideExpiring(f *facts) {
-	wait := max(f.times.parentDSTTL, f.ttl, f.longestTTL) - d.since(f)
+	wait := max(f.times.parentDSTTL, f.ttl, f.longestTTL) - d.timeInPhase(f)
 	switch {
 	case f.policy != "" && f.blocked == "":
 		d.enter(f, v1alpha1.DNSSECSigned, "")
-	case len(f.anywhere) > 0:
+	case len(f.dsAtAny) > 0:
 		d.enter(f, v1alpha1.DNSSECWithdrawing, "the parent has a DS again")
 	case wait > 0:
 		d.setMessage("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
-	case f.unknown != "":
+	case f.readFailure != "":
 		d.setMessage("the servers of the parent may have a DS again%s", f.explain()) // guarantee G5
 	default:
-		d.end(f)
+		d.endSigning(f)
 	}
 }
 
 func (d *decision) decideReturning(f *facts) {
 	switch {
-	case f.keeping == "":
+	case f.signed == "":
 		d.action, d.status = remove, nil
 	case !f.ahead:
 		d.action = passServers
-		d.setMessage("the serial of the zone goes past that of its servers: %s", f.keeping)
+		d.setMessage("the serial of the zone goes past that of its servers: %s", f.signed)
 	default:
-		d.setMessage("the servers go back to the unsigned zone: %s", f.keeping)
+		d.setMessage("the servers go back to the unsigned zone: %s", f.signed)
 	}
 }

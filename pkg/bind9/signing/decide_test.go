@@ -107,45 +107,45 @@ func TestDecide_S12_5(t *testing.T) {
 		"the signer has signed":          {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden"), current: true}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, ""},
 		"withdrawn before it was signed": {facts{status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
 
-		"a server lacks the keys":                 {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0), signing: signedBy("hidden"), lacking: "ns1 lacks"}, v1alpha1.DNSSECMoving, false, remind, nil, nil, "ns1 lacks"},
+		"a server lacks the keys":                 {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0), signing: signedBy("hidden"), unsigned: "ns1 lacks"}, v1alpha1.DNSSECMoving, false, remind, nil, nil, "ns1 lacks"},
 		"all have the keys":                       {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
 		"the keys are lost while servers go over": {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0)}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, "KeysLost"},
 
 		"caches have unsigned answers": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Minute), signing: signedBy("rumoured")}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, "caches"},
 		"caches have them no more":     {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "waiting for the DS"},
-		"a server fell back":           {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured"), lacking: "ns1 lacks"}, v1alpha1.DNSSECSigned, false, remind, nil, nil, "ns1 lacks"},
-		"the parent has the DS everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: dsOf(1), anywhere: dsOf(1)}},
+		"a server fell back":           {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured"), unsigned: "ns1 lacks"}, v1alpha1.DNSSECSigned, false, remind, nil, nil, "ns1 lacks"},
+		"the parent has the DS everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{dsAtAll: dsOf(1), dsAtAny: dsOf(1)}},
 			v1alpha1.DNSSECSigned, false, nothing, []dsReport{{1, protocol.DSPublished}}, []int32{1}, ""},
-		"the parent has a DS of another key with the tag": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: another, anywhere: another}},
+		"the parent has a DS of another key with the tag": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{dsAtAll: another, dsAtAny: another}},
 			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "waiting for the DS"},
-		"the parent is not known": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{unknown: "no answer", everywhere: dsOf(1)}},
+		"the parent is not known": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{readFailure: "no answer", dsAtAll: dsOf(1)}},
 			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "no answer"},
-		"a server lacks the new key": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("unretentive", "rumoured"), lacking: "ns1 lacks"},
+		"a server lacks the new key": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("unretentive", "rumoured"), unsigned: "ns1 lacks"},
 			v1alpha1.DNSSECSigned, false, remind, nil, []int32{1}, "ns1 lacks"},
-		"the new DS is everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1, 2), signing: signedBy("unretentive", "rumoured"), parent: parent{everywhere: dsOf(1, 2), anywhere: dsOf(1, 2)}},
+		"the new DS is everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1, 2), signing: signedBy("unretentive", "rumoured"), parent: parent{dsAtAll: dsOf(1, 2), dsAtAny: dsOf(1, 2)}},
 			v1alpha1.DNSSECSigned, false, nothing, []dsReport{{2, protocol.DSPublished}}, []int32{1, 2}, ""},
-		"the former DS is still somewhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{everywhere: dsOf(2), anywhere: dsOf(1, 2)}},
+		"the former DS is still somewhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{dsAtAll: dsOf(2), dsAtAny: dsOf(1, 2)}},
 			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{2}, "to drop the DS"},
-		"the former DS is nowhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{everywhere: dsOf(2), anywhere: dsOf(2)}},
+		"the former DS is nowhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{dsAtAll: dsOf(2), dsAtAny: dsOf(2)}},
 			v1alpha1.DNSSECSigned, false, nothing, []dsReport{{1, protocol.DSWithdrawn}}, []int32{2}, ""},
 		"another policy":                 {facts{policy: "slow", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, ensure, nil, []int32{1}, ""},
 		"the policy is gone":             {facts{policy: "fast", blocked: "no policy fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "as before"},
 		"the keys are lost":              {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1)}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "KeysLost"},
 		"no longer asked for":            {facts{status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
-		"the parent has the DS still":    {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{anywhere: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "to drop the DS"},
-		"the parent cannot be asked":     {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{unknown: "no answer"}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "no answer"},
+		"the parent has the DS still":    {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{dsAtAny: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "to drop the DS"},
+		"the parent cannot be asked":     {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{readFailure: "no answer"}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "no answer"},
 		"no server has the DS":           {facts{status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, ""},
 		"asked for again":                {facts{policy: "fast", status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
 		"caches have the DS":             {facts{status: at(v1alpha1.DNSSECExpiring, time.Hour)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
 		"the parent's TTL is longer":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{ttl: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
 		"the TTL was longer":             {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{longestTTL: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
-		"a TTL above the policy's":       {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, 2*time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: dsOf(1), anywhere: dsOf(1), ttl: 48 * time.Hour}}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "timing.parentDSTTL 2h0m0s"},
-		"the parent has a DS again":      {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{anywhere: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
+		"a TTL above the policy's":       {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, 2*time.Hour, 1), signing: signedBy("rumoured"), parent: parent{dsAtAll: dsOf(1), dsAtAny: dsOf(1), ttl: 48 * time.Hour}}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "timing.parentDSTTL 2h0m0s"},
+		"the parent has a DS again":      {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{dsAtAny: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
 		"caches have the DS no more":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour)}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
-		"servers are ahead":              {facts{status: at(v1alpha1.DNSSECReturning, 0), keeping: "ns1"}, v1alpha1.DNSSECReturning, false, passServers, nil, nil, ""},
-		"servers come back":              {facts{status: at(v1alpha1.DNSSECReturning, 0), keeping: "ns1", ahead: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
+		"servers are ahead":              {facts{status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1"}, v1alpha1.DNSSECReturning, false, passServers, nil, nil, ""},
+		"servers come back":              {facts{status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1", ahead: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
 		"all are back":                   {facts{status: at(v1alpha1.DNSSECReturning, 0), ahead: true}, none, true, remove, nil, nil, ""},
-		"asked for while they come back": {facts{policy: "fast", status: at(v1alpha1.DNSSECReturning, 0), keeping: "ns1", ahead: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
+		"asked for while they come back": {facts{policy: "fast", status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1", ahead: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
 	} {
 		f := test.facts
 		f.now, f.times = begin, fast
@@ -170,11 +170,11 @@ func TestDecide_S12_5(t *testing.T) {
 func TestDecideExpiring_asksAgainAtTheEnd_S12_5(t *testing.T) {
 	since := metaTime(begin)
 	f := &facts{status: &v1alpha1.ZoneDNSSECStatus{Phase: v1alpha1.DNSSECExpiring, LastTransitionTime: &since},
-		now: begin.Add(time.Hour), times: times{parentDSTTL: time.Hour}, parent: parent{unknown: "no answer"}}
+		now: begin.Add(time.Hour), times: times{parentDSTTL: time.Hour}, parent: parent{readFailure: "no answer"}}
 	if d := decideNext(f); d.status.Phase != v1alpha1.DNSSECExpiring || !strings.Contains(d.status.Message, "no answer") {
 		t.Errorf("a parent without an answer: phase %s, message %q", d.status.Phase, d.status.Message)
 	}
-	f.unknown = ""
+	f.readFailure = ""
 	if d := decideNext(f); d.status.Phase != v1alpha1.DNSSECReturning {
 		t.Errorf("a parent without the DS: phase %s, message %q", d.status.Phase, d.status.Message)
 	}
@@ -198,7 +198,7 @@ func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
 		"the parent has one of five":              {former(4), []int32{1, 2, 3, 4, 5}, []int32{2}, "", []int32{2, 5}},
 		"the parent cannot be asked":              {former(4), []int32{1, 2, 3, 4, 5}, nil, "no answer", []int32{1, 2, 3, 4, 5}},
 	} {
-		f := &facts{signing: signedBy(test.states...), status: &v1alpha1.ZoneDNSSECStatus{DS: dsOf(test.asked...)}, parent: parent{anywhere: dsOf(test.has...), unknown: test.unknown}}
+		f := &facts{signing: signedBy(test.states...), status: &v1alpha1.ZoneDNSSECStatus{DS: dsOf(test.asked...)}, parent: parent{dsAtAny: dsOf(test.has...), readFailure: test.unknown}}
 		if got := wantedDS(f); !slices.Equal(got, dsOf(test.want...)) {
 			t.Errorf("%s: %v, want the DS of %v", name, got, test.want)
 		}
@@ -214,8 +214,8 @@ func TestRefuseLongTTL_S12_6(t *testing.T) {
 	}{{0, time.Hour, false}, {maxDSTTL, time.Hour, false}, {maxDSTTL + 1, time.Hour, true}, {2 * maxDSTTL, 2 * maxDSTTL, false}, {1 << 31 * time.Second, 2 * maxDSTTL, true}} {
 		f := &facts{times: times{parentDSTTL: test.policy}, parent: parent{ttl: test.ttl}}
 		f.refuseLongTTL()
-		if strings.Contains(f.unknown, "lower the TTL there") != test.unknown || (f.ttl == test.ttl) == test.unknown {
-			t.Errorf("TTL %s with %s of the policy: %q, %s", test.ttl, test.policy, f.unknown, f.ttl)
+		if strings.Contains(f.readFailure, "lower the TTL there") != test.unknown || (f.ttl == test.ttl) == test.unknown {
+			t.Errorf("TTL %s with %s of the policy: %q, %s", test.ttl, test.policy, f.readFailure, f.ttl)
 		}
 	}
 }
@@ -226,8 +226,8 @@ func TestForgetZone(t *testing.T) {
 		"told":     func(zone *v1alpha1.Zone) any { return zone },
 		"not told": func(zone *v1alpha1.Zone) any { return cache.DeletedFinalStateUnknown{Key: "team/z", Obj: zone} },
 	} {
-		c := &Controller{memory: memory{zones: map[types.UID]*remembered{}}}
-		c.memory.of("u")
+		c := &Controller{memory: memory{zones: map[types.UID]*zoneMemory{}}}
+		c.memory.forZone("u")
 		c.forgetZone(gone(&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{UID: "u"}}))
 		if len(c.memory.zones) > 0 {
 			t.Errorf("%s: %d Zones are remembered", what, len(c.memory.zones))
@@ -237,7 +237,7 @@ func TestForgetZone(t *testing.T) {
 
 // A repetition restarts the signer's wait, so a process tells each published DS once.
 func TestMemory_reportsOnce(t *testing.T) {
-	m := memory{zones: map[types.UID]*remembered{}}
+	m := memory{zones: map[types.UID]*zoneMemory{}}
 	one, failed := dsReport{7, protocol.DSPublished}, errors.New("the agent does not answer")
 	calls := 0
 	for _, step := range []struct {
@@ -246,7 +246,7 @@ func TestMemory_reportsOnce(t *testing.T) {
 		err   error
 		calls int
 	}{{"u", one, failed, 1}, {"u", one, nil, 2}, {"u", one, nil, 2}, {"u", dsReport{7, protocol.DSWithdrawn}, nil, 3}, {"v", one, nil, 4}} {
-		err := m.of(step.zone).reportOnce(step.one, func() error { calls++; return step.err })
+		err := m.forZone(step.zone).reportOnce(step.one, func() error { calls++; return step.err })
 		if err != step.err || calls != step.calls {
 			t.Errorf("%+v: %v, told %d times", step, err, calls)
 		}
@@ -256,7 +256,7 @@ func TestMemory_reportsOnce(t *testing.T) {
 // A zone's servers are reminded each remindInterval, and at the next reconcile after a failure.
 func TestRemindOnce(t *testing.T) {
 	away := errors.New("the agent is away")
-	known, calls := &remembered{}, 0
+	known, calls := &zoneMemory{}, 0
 	for i, test := range []struct {
 		after time.Duration
 		err   error

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-type Metrics struct{ of atomic.Pointer[source] }
+type Metrics struct{ source atomic.Pointer[source] }
 
 type source struct {
 	zones func() []any
@@ -49,12 +49,12 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 }
 
 func (m *Metrics) measureZones(of source) (end func()) {
-	m.of.Store(&of)
-	return func() { m.of.Store(nil) }
+	m.source.Store(&of)
+	return func() { m.source.Store(nil) }
 }
 
 func (m *Metrics) sendSamples(send samples.Send) {
-	of := m.of.Load()
+	of := m.source.Load()
 	if of == nil {
 		return
 	}

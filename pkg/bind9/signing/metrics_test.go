@@ -43,7 +43,7 @@ func TestMetrics_ofSignedZones(t *testing.T) {
 	}
 	c := newController(t, func([]string, name.Name) string { return "" }, objects...)
 	for i, zone := range append(signed, left) {
-		c.memory.note(zone.UID, func(m *measured) {
+		c.memory.update(zone.UID, func(m *measured) {
 			m.expires, m.dsSince = begin.Add(time.Duration(i)*time.Hour), begin.Add(time.Duration(i-100)*time.Hour)
 		})
 	}
@@ -107,7 +107,7 @@ func TestDecideSigned_awaitsDS(t *testing.T) {
 			signing: client.Signing{Present: true, DS: []protocol.DSRecord{ds},
 				Status: &protocol.DNSSECStatus{Signed: true, Keys: []protocol.DNSSECKey{{Tag: 7, DSState: dsRumoured}}}}}
 		if there {
-			f.everywhere, f.anywhere = f.status.DS, f.status.DS
+			f.dsAtAll, f.dsAtAny = f.status.DS, f.status.DS
 		}
 		if got := decideNext(f); got.awaitsDS == there {
 			t.Errorf("the parent has the DS: %v, awaited: %v", there, got.awaitsDS)

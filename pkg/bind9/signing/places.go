@@ -21,9 +21,9 @@ type places struct {
 	wake func(zone cache.ObjectName)
 
 	mu    sync.Mutex
-	taken map[place]int
+	inUse map[place]int
 	// byZone has the places of zones in a sync, or woken for a sync. waiting is in order of arrival.
-	held    map[cache.ObjectName][]place
+	byZone  map[cache.ObjectName][]place
 	waiting []waitingZone
 }
 
@@ -55,10 +55,10 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, woken := p.held[zone]; woken || len(needed) == 0 {
+	if _, woken := p.byZone[zone]; woken || len(needed) == 0 {
 		return true
 	}
-	if p.take(zone, needed) {
+	if p.tryTake(zone, needed) {
 		return true
 	}
 	if !slices.ContainsFunc(p.waiting, func(other waitingZone) bool { return other.zone == zone }) {
@@ -70,18 +70,18 @@ func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 func (p *places) returnPlaces(zone cache.ObjectName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	given := p.held[zone]
-	delete(p.held, zone)
+	given := p.byZone[zone]
+	delete(p.byZone, zone)
 	for _, one := range given {
-		if p.taken[one]--; p.taken[one] == 0 {
-			delete(p.taken, one)
+		if p.inUse[one]--; p.inUse[one] == 0 {
+			delete(p.inUse, one)
 		}
 	}
 	if len(given) == 0 {
 		return
 	}
 	p.waiting = slices.DeleteFunc(p.waiting, func(next waitingZone) bool {
-		woken := p.take(next.zone, next.places)
+		woken := p.tryTake(next.zone, next.places)
 		if woken {
 			p.wake(next.zone)
 		}
@@ -90,15 +90,15 @@ func (p *places) returnPlaces(zone cache.ObjectName) {
 }
 
 // tryTake takes all places or none. mu is held.
-func (p *places) take(zone cache.ObjectName, needed []place) bool {
+func (p *places) tryTake(zone cache.ObjectName, needed []place) bool {
 	for _, one := range needed {
-		if p.taken[one] >= one.most() {
+		if p.inUse[one] >= one.most() {
 			return false
 		}
 	}
 	for _, one := range needed {
-		p.taken[one]++
+		p.inUse[one]++
 	}
-	p.held[zone] = needed
+	p.byZone[zone] = needed
 	return true
 }

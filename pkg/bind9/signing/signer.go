@@ -24,17 +24,17 @@ import (
 
 // site has the signer and the other servers of a zone.
 type site struct {
-	of      *v1alpha1.DNSClass
-	signer  apiclass.Server
-	asked   transfer.Secondary
-	servers []transfer.Secondary
-	agent   *client.Client // nil if nothing signs the zone
+	class     *v1alpha1.DNSClass
+	signer    apiclass.Server
+	signerDNS transfer.Secondary
+	servers   []transfer.Secondary
+	agent     *client.Client // nil if nothing signs the zone
 }
 
 // candidates is the input of chooseSite. After a field without a unique value, all further fields are zero.
 type candidates struct {
 	classes []string
-	of      *v1alpha1.DNSClass
+	class   *v1alpha1.DNSClass
 	cluster *bind9.Bind9Cluster
 	servers transferclass.Selected
 }
@@ -48,17 +48,17 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	if w.signer.Name == "" {
 		return nil
 	}
-	taken, err := w.isTaken(w.of.Spec.Bind9.ClusterRef)
+	taken, err := w.hasOtherOwner(w.class.Spec.Bind9.ClusterRef)
 	if err != nil {
 		return err
 	}
 	if taken {
 		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s has, or is to have, another Zone of the name %s",
-			describeCluster(w.of), w.fqdn)
+			describeCluster(w.class), w.fqdn)
 		w.signer = apiclass.Server{} // the status keeps its signer
 		return nil
 	}
-	w.agent, err = w.Agents.ClientOf(w.signer, w.of.Spec.AllowLocalAddresses)
+	w.agent, err = w.Agents.ClientOf(w.signer, w.class.Spec.AllowLocalAddresses)
 	return err
 }
 
@@ -71,19 +71,19 @@ func (w *work) readCandidates(ctx context.Context) (c candidates, err error) {
 	if at < 0 {
 		return c, nil
 	}
-	c.of = inForce[at]
-	if !deliversByCatalog(c.of) {
+	c.class = inForce[at]
+	if !deliversByCatalog(c.class) {
 		return c, nil
 	}
-	ref := c.of.Spec.Bind9.ClusterRef
+	ref := c.class.Spec.Bind9.ClusterRef
 	if c.cluster = w.Servers.Cluster(ref.Namespace, ref.Name); c.cluster == nil || c.cluster.Spec.DNSSEC == nil {
 		return c, nil
 	}
-	servers, err := w.Servers.Of(c.of)
+	servers, err := w.Servers.ListServers(c.class)
 	if err != nil {
 		return c, err
 	}
-	c.servers, err = transferclass.ReadServers(c.of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
+	c.servers, err = transferclass.ReadServers(c.class, servers, nil, func(namespace, name string) (map[string][]byte, error) {
 		return w.Secrets.Get(ctx, namespace, name)
 	})
 	return c, err
@@ -100,7 +100,7 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 
 // chooseSite leaves out the agent, and writes times, blocked and unsigned into f.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
-	at.of, f.times = among.of, defaultTimes
+	at.class, f.times = among.class, defaultTimes
 	switch {
 	case len(among.classes) == 0:
 		f.blocked = "no class delivers it yet"
@@ -108,17 +108,17 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	case len(among.classes) > 1:
 		f.blocked = fmt.Sprintf("%d classes deliver it, and one signer can sign it: have one class deliver it", len(among.classes))
 		return at
-	case at.of == nil:
+	case at.class == nil:
 		f.blocked = fmt.Sprintf("the class %s, which delivered it, is no longer in force for it: see the condition Ready", among.classes[0])
 		return at
-	case !deliversByCatalog(at.of):
-		f.blocked = fmt.Sprintf("DNSClass %s delivers to no Bind9Cluster (bind9.clusterRef) in the mode Catalog", at.of.Name)
+	case !deliversByCatalog(at.class):
+		f.blocked = fmt.Sprintf("DNSClass %s delivers to no Bind9Cluster (bind9.clusterRef) in the mode Catalog", at.class.Name)
 		return at
 	case among.cluster == nil || among.cluster.Spec.DNSSEC == nil:
-		f.blocked = fmt.Sprintf("Bind9Cluster %s signs no zones: set spec.dnssec there", describeCluster(at.of))
+		f.blocked = fmt.Sprintf("Bind9Cluster %s signs no zones: set spec.dnssec there", describeCluster(at.class))
 		return at
 	}
-	cluster := describeCluster(at.of)
+	cluster := describeCluster(at.class)
 	policy := f.policy
 	if f.status != nil && f.status.Policy != "" && policy == "" {
 		policy = f.status.Policy
@@ -127,20 +127,20 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	if f.times = times; !known {
 		f.blocked = fmt.Sprintf("Bind9Cluster %s has no policy %q: add it to spec.dnssec.policies, or name another one", cluster, policy)
 	}
-	if stranger := at.takeServers(among.servers); stranger != "" {
+	if stranger := at.splitServers(among.servers); stranger != "" {
 		f.blocked = fmt.Sprintf("DNSClass %s has the server %s, which is not of Bind9Cluster %s and cannot transfer from its signer",
-			at.of.Name, stranger, cluster)
+			at.class.Name, stranger, cluster)
 	}
 	switch waiting := among.servers.Waiting; {
 	case at.signer.Name == "":
 		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s is not there yet, or has no address or key", cluster)
 		return at
 	case len(waiting) > 0 && waiting[0].Err != nil:
-		f.lacking = waiting[0].Err.Message
+		f.unsigned = waiting[0].Err.Message
 	case len(waiting) > 0:
-		f.lacking = transferclass.RowName(waiting[0].Server) + " has no address yet"
+		f.unsigned = transferclass.RowName(waiting[0].Server) + " has no address yet"
 	case len(at.servers) == 0:
-		f.lacking = "the class has no server beside the signer"
+		f.unsigned = "the class has no server beside the signer"
 	}
 	if status := zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Signer != nil && !isSignedAt(zone, at.signer) {
 		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s has the signer %s: give it back the class by which it was "+
@@ -153,12 +153,12 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 
 // splitServers sets the signer and the other servers. stranger names a server of another cluster, which has no key for
 // transfers from the signer.
-func (at *site) takeServers(selected transferclass.Selected) (stranger string) {
-	ref := at.of.Spec.Bind9.ClusterRef
+func (at *site) splitServers(selected transferclass.Selected) (stranger string) {
+	ref := at.class.Spec.Bind9.ClusterRef
 	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}
-	for i, server := range selected.Known {
+	for i, server := range selected.Servers {
 		if server.Signer && server.Namespace == ref.Namespace {
-			at.signer, at.asked = server, selected.Secondaries[i]
+			at.signer, at.signerDNS = server, selected.Secondaries[i]
 			continue
 		}
 		at.servers = append(at.servers, selected.Secondaries[i])
@@ -198,7 +198,7 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 
 // hasOtherOwner reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed
 // there, else the Zone that the cluster's classes deliver first.
-func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
+func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {
 		return false, err

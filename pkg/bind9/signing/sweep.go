@@ -23,7 +23,7 @@ const (
 	// Signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
 	// maxOrphans bounds the zones recorded per signer: an agent can list any names.
-	maxLeft = 1000
+	maxOrphans = 1000
 )
 
 // sweepSigners removes zones without a Zone from the signers: a renamed Zone leaves the old zone behind (S12.9). Keys
@@ -44,7 +44,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 			for _, signer := range signers {
 				at := v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 				slots <- struct{}{}
-				zones, err := c.sweepSigner(ctx, signer, c.left[at])
+				zones, err := c.sweepSigner(ctx, signer, c.orphans[at])
 				<-slots
 				if err != nil && ctx.Err() == nil {
 					klog.FromContext(ctx).Error(err, "Zones that are left at a signer could not be removed; this is retried",
@@ -57,7 +57,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 		})
 	}
 	all.Wait()
-	c.left = left
+	c.orphans = left
 }
 
 func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,
@@ -76,14 +76,14 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 	isOwner := func(owner string) bool { return owner != "" }
 	left = map[name.Name]bool{}
 	for _, zone := range zones {
-		if c.fenceLeft(signer, zone) != nil || len(left) == maxLeft {
+		if c.fenceOrphan(signer, zone) != nil || len(left) == maxOrphans {
 			continue
 		}
 		left[zone] = true
 		if !before[zone] {
 			continue
 		}
-		failed := agent.RemoveOwned(ctx, zone, isOwner, func(context.Context) error { return c.fenceLeft(signer, zone) })
+		failed := agent.RemoveIfOwned(ctx, zone, isOwner, func(context.Context) error { return c.fenceOrphan(signer, zone) })
 		if ctx.Err() != nil {
 			return before, failed
 		}
@@ -94,7 +94,7 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 	return left, err
 }
 
-func (c *Controller) fenceLeft(signer apiclass.Server, zone name.Name) error {
+func (c *Controller) fenceOrphan(signer apiclass.Server, zone name.Name) error {
 	signed, err := c.listSignedAt(signer, zone)
 	if err == nil && len(signed) > 0 {
 		err = errors.New("a Zone is signed by it")

@@ -109,8 +109,8 @@ func TestSweepSigners_S12_9(t *testing.T) {
 	// A signer outside a fleet may have foreign zones.
 	agent.owners["left.example"] = "team3"
 	for range 2 {
-		if c.sweepSigners(t.Context()); agent.owners["left.example"] == "" || len(c.left) > 0 {
-			t.Errorf("looked at: %v", c.left)
+		if c.sweepSigners(t.Context()); agent.owners["left.example"] == "" || len(c.orphans) > 0 {
+			t.Errorf("looked at: %v", c.orphans)
 		}
 	}
 }
@@ -130,9 +130,9 @@ func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 		want int
 	}{{append(objects, stopped), 2}, {append(objects, stopped, signed), 1}} {
 		c := newController(t, func([]string, name.Name) string { return "" }, test.of...)
-		c.left = map[v1alpha1.ZoneSigner]map[name.Name]bool{at: zones, {Namespace: "platform", Name: stopped.Name}: zones}
-		if c.sweepSigners(ctx); len(c.left) != test.want || !maps.Equal(c.left[at], zones) {
-			t.Errorf("left: %v", c.left)
+		c.orphans = map[v1alpha1.ZoneSigner]map[name.Name]bool{at: zones, {Namespace: "platform", Name: stopped.Name}: zones}
+		if c.sweepSigners(ctx); len(c.orphans) != test.want || !maps.Equal(c.orphans[at], zones) {
+			t.Errorf("left: %v", c.orphans)
 		}
 	}
 }

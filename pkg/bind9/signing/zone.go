@@ -26,7 +26,7 @@ type work struct {
 	zone *v1alpha1.Zone
 	fqdn name.Name
 	site
-	behind uint32 // serial of the zone's servers
+	highest uint32 // serial of the zone's servers
 }
 
 // syncZone takes a zone's next step, and returns the delay until the next sync; 0 means none.
@@ -58,11 +58,11 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 			return pendingInterval, w.writeProblem(ctx, err)
 		}
 	} else if status != nil && status.Phase != "" {
-		f.lacking, f.keeping = f.blocked, f.blocked
+		f.unsigned, f.signed = f.blocked, f.blocked
 		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
 	}
 	d := decideNext(f)
-	c.memory.note(zone.UID, func(m *measured) {
+	c.memory.update(zone.UID, func(m *measured) {
 		if m.dsSince = (time.Time{}); d.awaitsDS && d.status.LastTransitionTime != nil {
 			m.dsSince = d.status.LastTransitionTime.Time
 		}
@@ -102,7 +102,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	if runs {
 		if w.agent, err = c.Agents.ClientOf(server, c.allowsLocal(server)); err == nil {
 			isOwner := func(owner string) bool { return owner == "" || owner == zone.Namespace }
-			err = w.agent.RemoveOwned(ctx, fqdn, isOwner, w.refuseOlder)
+			err = w.agent.RemoveIfOwned(ctx, fqdn, isOwner, w.checkUnchanged)
 		}
 		if err != nil {
 			return pendingInterval, w.writeProblem(ctx, fmt.Errorf("the zone is not removed at the signer: %w", err))
@@ -148,7 +148,7 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	case v1alpha1.DNSSECSigned, v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring:
 		f.parent = w.askParent(ctx)
 		f.refuseLongTTL()
-		known := w.memory.of(w.zone.UID)
+		known := w.memory.forZone(w.zone.UID)
 		known.dsTTL = max(known.dsTTL, f.ttl)
 		f.longestTTL = known.dsTTL
 	}
@@ -162,17 +162,17 @@ func (w *work) readSigning(ctx context.Context) (client.Signing, error) {
 }
 
 func (w *work) askServers(ctx context.Context, f *facts) {
-	keys, err := w.askKeys(ctx, w.asked)
+	keys, err := w.askKeys(ctx, w.signerDNS)
 	if err != nil {
-		f.lacking, f.keeping = fmt.Sprintf("%s: %v", w.asked.Name, err), fmt.Sprintf("%s: %v", w.asked.Name, err)
+		f.unsigned, f.signed = fmt.Sprintf("%s: %v", w.signerDNS.Name, err), fmt.Sprintf("%s: %v", w.signerDNS.Name, err)
 		f.ahead = true // the serial to pass is unknown, and a serial is raised once a day (S6.11)
 		return
 	}
 	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
-	w.behind = keys.Serial
+	w.highest = keys.Serial
 	for _, observed := range w.askEachServer(ctx) {
 		if observed.err != nil {
-			f.lacking, f.keeping = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
+			f.unsigned, f.signed = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
 			continue
 		}
 		shared := 0
@@ -182,29 +182,29 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 			}
 		}
 		if shared < len(keys.Keys) {
-			f.lacking = observed.Name + " does not answer with the keys of the signer"
+			f.unsigned = observed.Name + " does not answer with the keys of the signer"
 		}
 		if shared > 0 {
-			f.keeping = observed.Name + " answers with keys of the signer"
+			f.signed = observed.Name + " answers with keys of the signer"
 		}
 		if serial.Serial(observed.Serial).Ahead(serial.Serial(w.zone.Status.Serial)) {
 			f.ahead = false
-			if serial.Serial(observed.Serial).Ahead(serial.Serial(w.behind)) {
-				w.behind = observed.Serial
+			if serial.Serial(observed.Serial).Ahead(serial.Serial(w.highest)) {
+				w.highest = observed.Serial
 			}
 		}
 	}
 	if len(keys.Keys) == 0 {
-		f.lacking = w.asked.Name + " has no keys"
+		f.unsigned = w.signerDNS.Name + " has no keys"
 	}
 }
 
-func (w *work) askEachServer(ctx context.Context) []*askedServer {
-	all := make([]*askedServer, len(w.servers))
+func (w *work) askEachServer(ctx context.Context) []*serverAnswer {
+	all := make([]*serverAnswer, len(w.servers))
 	for i, server := range w.servers {
-		all[i] = &askedServer{Secondary: server}
+		all[i] = &serverAnswer{Secondary: server}
 	}
-	askEach(all, func(one *askedServer) { one.Served, one.err = w.askKeys(ctx, one.Secondary) })
+	askEach(all, func(one *serverAnswer) { one.ServedKeys, one.err = w.askKeys(ctx, one.Secondary) })
 	var expires time.Time
 	for _, observed := range all {
 		if at := observed.Expires; expires.IsZero() || !at.IsZero() && at.Before(expires) {
@@ -212,14 +212,14 @@ func (w *work) askEachServer(ctx context.Context) []*askedServer {
 		}
 	}
 	if !expires.IsZero() { // signatures of servers without an answer end all the same
-		w.memory.note(w.zone.UID, func(m *measured) { m.expires = expires })
+		w.memory.update(w.zone.UID, func(m *measured) { m.expires = expires })
 	}
 	return all
 }
 
 func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	var err error
-	targets, known := w.listTargets(), w.memory.of(w.zone.UID)
+	targets, known := w.listTargets(), w.memory.forZone(w.zone.UID)
 	all := strings.Join(targets, " ")
 	if (d.action == nothing || d.action == remind) && f.signing.Present && known.targets != all {
 		d.action = ensure
@@ -229,9 +229,9 @@ func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, KeyOwner: w.zone.Namespace,
 			ZoneConfig: protocol.ZoneConfig{
 				Primaries: []string{"list " + apiclass.HiddenPrimary}, AlsoNotify: targets, DNSSECPolicy: d.status.Policy,
-			}}, w.refuseOlder)
+			}}, w.checkUnchanged)
 	case remove:
-		err = w.agent.RemoveSigned(ctx, w.fqdn, w.refuseOlder)
+		err = w.agent.RemoveWithKeys(ctx, w.fqdn, w.checkUnchanged)
 	case passServers:
 		err = w.raiseSerial(ctx)
 	case remind:

@@ -215,8 +215,8 @@ func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
 	zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
 	c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, append(objects, made, zone, one)...)
 	w, f := &work{Controller: c, zone: zone, fqdn: name.MustParse(zone.Status.FQDN)}, &facts{policy: "default"}
-	if err := w.findSigner(t.Context(), f); err != nil || w.agent == nil || f.lacking != "platform/public-primary-1 has no address yet" {
-		t.Errorf("%v, blocked %q, lacking %q", err, f.blocked, f.lacking)
+	if err := w.findSigner(t.Context(), f); err != nil || w.agent == nil || f.unsigned != "platform/public-primary-1 has no address yet" {
+		t.Errorf("%v, blocked %q, lacking %q", err, f.blocked, f.unsigned)
 	}
 }
 

@@ -34,7 +34,7 @@ const (
 )
 
 // subcommand runs in the server's process, with its own user's rights (P4).
-type beside struct {
+type subcommand struct {
 	name, user string
 	run        func(ctx context.Context, server *process.Server) error
 }
@@ -44,11 +44,11 @@ type runner interface {
 }
 
 // parseSubcommands parses "-- NAME FLAGS" for each sub-command. The server's traces are the default.
-func parseBeside(arguments []string, out io.Writer, traces tracing.Options) (all []beside, err error) {
+func parseSubcommands(arguments []string, out io.Writer, traces tracing.Options) (all []subcommand, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {
 		one, err := parseSection(section, out, traces)
-		if err == nil && slices.ContainsFunc(all, func(other beside) bool { return other.name == one.name }) {
+		if err == nil && slices.ContainsFunc(all, func(other subcommand) bool { return other.name == one.name }) {
 			err = errors.New("named twice; one of each runs beside the server")
 		}
 		if err != nil {
@@ -76,11 +76,11 @@ func splitSections(arguments []string) func(yield func([]string) bool) {
 	}
 }
 
-func parseSection(section []string, out io.Writer, traces tracing.Options) (beside, error) {
+func parseSection(section []string, out io.Writer, traces tracing.Options) (subcommand, error) {
 	if len(section) == 0 {
-		return beside{}, errors.New("name controller or primary, and its flags")
+		return subcommand{}, errors.New("name controller or primary, and its flags")
 	}
-	one := beside{name: section[0]}
+	one := subcommand{name: section[0]}
 	flags := pflag.NewFlagSet(one.name, pflag.ContinueOnError)
 	lines := &linePrefix{to: out, prefix: one.name + ": "}
 	var user *kubeconfig.Options
@@ -145,7 +145,7 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 
 // runSubcommands runs once the server is ready, until ctx ends or a sub-command's work does not stop (an error). The
 // sub-commands reach the server without kube-apiserver, so their last outcomes need no Service.
-func (o *Options) runBeside(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
+func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil // ctx has ended
 	}
@@ -153,10 +153,10 @@ func (o *Options) runBeside(ctx context.Context, server *apiserver.Server, views
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var all sync.WaitGroup
-	for _, one := range o.beside {
+	for _, one := range o.subcommands {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				err := one.run(ctx, &process.Server{API: server.As(one.user), Views: views, Frozen: server.Frozen})
+				err := one.run(ctx, &process.Server{API: server.ConfigAs(one.user), Views: views, Frozen: server.Frozen})
 				if errors.Is(err, process.ErrUnfinished) {
 					fail(fmt.Errorf("%s: %w", one.name, err))
 				}

@@ -39,7 +39,7 @@ func TestParseBeside_refusesWhatWouldRunOtherwise(t *testing.T) {
 		"controller --as=c --kubeconfig=KUBE up": `-- controller: takes flags only, and "up"`,
 		"-- controller --as=c":                   "-- : name controller or primary",
 	} {
-		_, err := parseBeside(strings.Fields(strings.ReplaceAll(arguments, "KUBE", kubeconfig)), io.Discard, tracing.Options{})
+		_, err := parseSubcommands(strings.Fields(strings.ReplaceAll(arguments, "KUBE", kubeconfig)), io.Discard, tracing.Options{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arguments, err, want)
 		}
@@ -60,7 +60,7 @@ func TestBeside_actsAsItsUserUntilItsEnd(t *testing.T) {
 		return err
 	}
 	starts := 0
-	r := startServerWith(t, k, []beside{{"one", "alice", func(ctx context.Context, server *process.Server) error {
+	r := startServerWith(t, k, []subcommand{{"one", "alice", func(ctx context.Context, server *process.Server) error {
 		if starts++; starts == 1 {
 			return errors.New("first start")
 		}
@@ -87,7 +87,7 @@ func TestBeside_actsAsItsUserUntilItsEnd(t *testing.T) {
 // P4: if the work of a sub-command does not stop, another start would work beside it.
 func TestBeside_endsTheServerRatherThanWorkTwice(t *testing.T) {
 	starts := 0
-	r := startServerWith(t, newKube(t), []beside{{"one", "alice", func(context.Context, *process.Server) error {
+	r := startServerWith(t, newKube(t), []subcommand{{"one", "alice", func(context.Context, *process.Server) error {
 		starts++
 		return process.ErrUnfinished
 	}}})

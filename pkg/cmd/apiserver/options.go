@@ -73,7 +73,7 @@ type Options struct {
 	Metrics          *metrics.Options
 	Logs             *logs.Options
 
-	beside []beside
+	subcommands []subcommand
 }
 
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
@@ -319,7 +319,7 @@ primary run in this process too, each with its flags, and with the rights of the
 				return err
 			}
 			var besideErr error
-			options.beside, besideErr = parseBeside(arguments, command.OutOrStdout(), options.Traces)
+			options.subcommands, besideErr = parseSubcommands(arguments, command.OutOrStdout(), options.Traces)
 			if err := errors.Join(options.Validate(), besideErr); err != nil {
 				return err
 			}

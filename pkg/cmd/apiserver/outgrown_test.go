@@ -51,7 +51,7 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 		r.waitReady(t)
 	}
 	member := func(name string) *clientv3.Client {
-		endpoint, ok := embed.Running(filepath.Join(dir, name))
+		endpoint, ok := embed.RunningEndpoint(filepath.Join(dir, name))
 		if !ok {
 			t.Fatalf("no member %s", name)
 		}

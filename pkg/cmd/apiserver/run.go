@@ -71,14 +71,14 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 	if err != nil {
 		return err
 	}
-	views := zoneview.NewSet(zoneview.Within(memory.Total()))
+	views := zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
 		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication,
 		Authorization: o.Authorization,
 		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: traces,
 		Zones: views, Fleet: o.Fleet,
 		Budgets: o.Budgets, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
-		History: history.Config{Retention: &o.HistoryRetention, To: o.HistoryTo},
+		History: history.Config{Retention: &o.HistoryRetention, Target: o.HistoryTo},
 	})
 	if err != nil {
 		return stopped(outer, err)
@@ -103,7 +103,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 	besideEnded := make(chan error, 1)
 	go func() {
 		defer stopAPI()
-		besideEnded <- o.runBeside(ctx, server, views)
+		besideEnded <- o.runSubcommands(ctx, server, views)
 	}()
 	err = server.Run(serving)
 	fail(err)

@@ -49,7 +49,7 @@ func startServer(t *testing.T, k *kube, arguments ...string) *running {
 	return startServerWith(t, k, nil, arguments...)
 }
 
-func startServerWith(t *testing.T, k *kube, commands []beside, arguments ...string) *running {
+func startServerWith(t *testing.T, k *kube, commands []subcommand, arguments ...string) *running {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	r := &running{kube: k, url: "https://" + listener.Addr().String(), serving: newAuthority(t, "serving"), cert: filepath.Join(t.TempDir(), "serving")}
@@ -61,7 +61,7 @@ func startServerWith(t *testing.T, k *kube, commands []beside, arguments ...stri
 	}, arguments...)...)
 	must.Succeed(t, o.Validate())
 	o.SecureServing.Listener = listener
-	o.beside = commands
+	o.subcommands = commands
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- o.Run(ctx) }()

@@ -36,7 +36,7 @@ server encrypts: keep it where you would keep the data directory.`,
 			if err != nil {
 				return err
 			}
-			if err := m.Note(command.Context(), where); err != nil {
+			if err := m.WriteTime(command.Context(), where); err != nil {
 				_, _ = terminal.Fprintf(command.ErrOrStderr(), "warning: the backup is complete, but its time is not in the store (%v), "+
 					"and the alert KubizoneBackupLate will fire; give the command a client that may write there\n", err)
 			}

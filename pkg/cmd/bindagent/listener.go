@@ -43,8 +43,8 @@ func (l *listener) Accept() (net.Conn, error) {
 			conn.Close()
 			continue
 		}
-		c := &connection{Conn: conn, of: l, from: slots.Client{Network: from.Addr().Unmap()}}
-		if c.slot, _ = l.newcomers.Take(c.from, func() { conn.Close() }); c.slot != nil {
+		c := &connection{Conn: conn, listener: l, client: slots.Client{Network: from.Addr().Unmap()}}
+		if c.slot, _ = l.newcomers.Take(c.client, func() { conn.Close() }); c.slot != nil {
 			return c, nil
 		}
 		conn.Close()
@@ -53,12 +53,12 @@ func (l *listener) Accept() (net.Conn, error) {
 
 type connection struct {
 	net.Conn
-	of   *listener
-	from slots.Client
+	listener *listener
+	client   slots.Client
 
-	mu    sync.Mutex
-	slot  *slots.Slot // nil when closed
-	known bool
+	mu            sync.Mutex
+	slot          *slots.Slot // nil when closed
+	authenticated bool
 }
 
 // Close also frees the slot.
@@ -67,7 +67,7 @@ func (c *connection) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.slot != nil {
-		c.slot.GiveBack()
+		c.slot.Release()
 		c.slot = nil
 	}
 	return err
@@ -76,12 +76,12 @@ func (c *connection) Close() error {
 func (c *connection) promote() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known || c.slot == nil {
+	if c.authenticated || c.slot == nil {
 		return
 	}
-	if slot, _ := c.of.clients.Take(c.from, nil); slot != nil {
-		c.slot.GiveBack()
-		c.slot, c.known = slot, true
+	if slot, _ := c.listener.clients.Take(c.client, nil); slot != nil {
+		c.slot.Release()
+		c.slot, c.authenticated = slot, true
 	}
 }
 

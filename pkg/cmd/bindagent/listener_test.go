@@ -208,12 +208,12 @@ func TestListener_boundsConnections(t *testing.T) {
 		one.promote()
 		mine = append(mine, one)
 	}
-	if last := mine[len(mine)-1]; last.known {
+	if last := mine[len(mine)-1]; last.authenticated {
 		t.Errorf("%d connections of an address are those of clients", maxConnsPerAddress+1)
 	}
 	client.Close()
 	mine[len(mine)-1].promote()
-	if last := mine[len(mine)-1]; !last.known {
+	if last := mine[len(mine)-1]; !last.authenticated {
 		t.Error("the slot of a client that went is not given back")
 	}
 }

@@ -192,7 +192,7 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	} else if _, err := tokens.Read(); err != nil {
 		fault("--token-file", "%w", err)
 	}
-	s := &server{listen: o.listen, logger: logger, before: o.rndcServer}
+	s := &server{address: o.listen, logger: logger, controlChannel: o.rndcServer}
 	if o.tlsCert != "" && o.tlsKey != "" {
 		s.identity = &identity{certFile: o.tlsCert, keyFile: o.tlsKey, logger: logger}
 		if _, err := s.identity.loadFiles(nil); err != nil {

@@ -29,15 +29,15 @@ const (
 )
 
 type server struct {
-	listen   string
-	identity *identity // nil means http
-	agent    *agent.Agent
-	before   string
-	logger   *slog.Logger
+	address        string
+	identity       *identity // nil means http
+	agent          *agent.Agent
+	controlChannel string
+	logger         *slog.Logger
 }
 
 func (s *server) run(ctx context.Context, out io.Writer) error {
-	open, err := net.Listen("tcp", s.listen)
+	open, err := net.Listen("tcp", s.address)
 	if err != nil {
 		return fmt.Errorf("--listen: %w; name an address of this machine and a free port", err)
 	}
@@ -70,7 +70,7 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	} else {
 		go func() { ended <- web.Serve(listener) }()
 	}
-	_, _ = terminal.Fprintf(out, "ready: %s://%s before the named with the control channel %s\n", scheme, listener.Addr(), s.before)
+	_, _ = terminal.Fprintf(out, "ready: %s://%s before the named with the control channel %s\n", scheme, listener.Addr(), s.controlChannel)
 	select {
 	case err := <-ended:
 		return err
@@ -88,16 +88,16 @@ type identity struct {
 	certFile, keyFile string
 	logger            *slog.Logger
 
-	last atomic.Pointer[tls.Certificate]
+	lastCertificate atomic.Pointer[tls.Certificate]
 }
 
 func (i *identity) loadFiles(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
 	if err == nil {
-		i.last.Store(&certificate)
+		i.lastCertificate.Store(&certificate)
 		return &certificate, nil
 	}
-	if last := i.last.Load(); last != nil {
+	if last := i.lastCertificate.Load(); last != nil {
 		i.logger.Warn("the certificate cannot be read; the last one stays in force", "err", err)
 		return last, nil
 	}

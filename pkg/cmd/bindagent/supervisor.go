@@ -159,7 +159,7 @@ func (s *supervisor) watchNamed(ctx context.Context) {
 	}
 	defer closeProbe()
 	for failures := 0; ctx.Err() == nil; {
-		if err := agent.AskNamed(ctx, s.nameserver); err == nil {
+		if err := agent.ProbeNamed(ctx, s.nameserver); err == nil {
 			failures = 0
 			if open == nil {
 				open = s.openProbe()

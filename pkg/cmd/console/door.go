@@ -34,11 +34,11 @@ type door struct {
 	file       string
 	report     func(format string, args ...any)
 
-	mu       sync.Mutex
-	token    [sha256.Size]byte
-	began    time.Time
-	ended    map[[sha256.Size]byte]bool
-	sessions map[[sha256.Size]byte]string // form tokens by the hash of the cookie
+	mu          sync.Mutex
+	token       [sha256.Size]byte
+	began       time.Time
+	endedTokens map[[sha256.Size]byte]bool
+	sessions    map[[sha256.Size]byte]string // form tokens by the hash of the cookie
 }
 
 func newSecret() string {
@@ -48,7 +48,7 @@ func newSecret() string {
 }
 
 func newDoor(host, file string, report func(format string, args ...any)) *door {
-	return &door{host: host, base: "/" + newSecret()[:22], file: file, report: report, ended: map[[sha256.Size]byte]bool{},
+	return &door{host: host, base: "/" + newSecret()[:22], file: file, report: report, endedTokens: map[[sha256.Size]byte]bool{},
 		sessions: map[[sha256.Size]byte]string{}}
 }
 
@@ -89,10 +89,10 @@ func (d *door) endToken() {
 	if d.began.IsZero() {
 		return
 	}
-	if len(d.ended) >= maxEnded {
-		clear(d.ended)
+	if len(d.endedTokens) >= maxEnded {
+		clear(d.endedTokens)
 	}
-	d.ended[d.token], d.token = true, [sha256.Size]byte{}
+	d.endedTokens[d.token], d.token = true, [sha256.Size]byte{}
 }
 
 // keepOpen renews ended tokens, until done.
@@ -124,7 +124,7 @@ func (d *door) admitToken(token string) *http.Cookie {
 	defer d.mu.Unlock()
 	hash := sha256.Sum256([]byte(token))
 	switch {
-	case d.ended[hash]:
+	case d.endedTokens[hash]:
 		d.report("warning: an address that opens the console came a second time or after its minute, and opened nothing. If that was " +
 			"not you, another user has it: Ctrl-C ends the console")
 		return nil

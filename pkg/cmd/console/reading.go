@@ -55,7 +55,7 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	if r.status, err = status.NewReader(config, r.namespaces, r.own); err != nil {
 		return nil, err
 	}
-	r.status.Most = overviewMost
+	r.status.MaxObjects = overviewMost
 	return r, nil
 }
 

@@ -80,7 +80,7 @@ func (c *Config) Run(ctx context.Context) error {
 		defer w.recorder.Shutdown()
 		w.Printf("ready: waiting for Lease %s as %s", w.Lease, w.identity)
 		return w.WorkWithLease(running, outlasting, process.Lease{
-			Of: w.Lease, Identity: w.identity, Name: class.FieldManager, Duration: w.LeaseDuration, Client: w.cluster.CoordinationV1(),
+			Object: w.Lease, Identity: w.identity, Name: class.FieldManager, Duration: w.LeaseDuration, Client: w.cluster.CoordinationV1(),
 		}, func(ctx context.Context) error {
 			var all sync.WaitGroup
 			defer all.Wait()
@@ -96,11 +96,11 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		return nil, err
 	}
 	w := &worker{Config: c, Process: shell, identity: identity}
-	api, set, frozen := c.Client, (*zoneview.Set)(nil), func() []cache.ObjectName { return w.Feed.Frozen() }
+	api, set, frozen := c.Client, (*zoneview.Set)(nil), func() []cache.ObjectName { return w.Feed.FrozenZones() }
 	if c.Server != nil {
 		api, set, frozen = c.Server.API, c.Server.Views, c.Server.Frozen
 	} else {
-		set = zoneview.NewSet(zoneview.Within(memory.Total()))
+		set = zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	}
 	own := class.WithoutWaiting(process.Reach(api, class.FieldManager))
 	if spans != nil {

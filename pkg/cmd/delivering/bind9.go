@@ -32,7 +32,7 @@ const (
 // newBind9 leaves the servers out of the target, as they change at any time.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
-	servers := &readServers{of: of, sources: sources}
+	servers := &readServers{class: of, sources: sources}
 	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeUpdate {
 		return provider.NewUpdater(provider.UpdateConfig{Instances: servers.listInstances,
 			Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
@@ -59,7 +59,7 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 		slices.SortFunc(config.Primaries, netip.AddrPort.Compare)
 		target = fmt.Sprintf("bind9 by %s, from %v", of.Name, config.Primaries)
 	}
-	config.Shown = shownBy(of, transferclass.Peers{Catalog: catalog}, sources)
+	config.Transfer = shownBy(of, transferclass.Peers{Catalog: catalog}, sources)
 	provider, err := provider.New(config)
 	if err != nil {
 		return nil, "", err
@@ -90,15 +90,15 @@ func (s Sources) findZone(class, uid string) *v1alpha1.Zone {
 }
 
 type readServers struct {
-	of      *v1alpha1.DNSClass
+	class   *v1alpha1.DNSClass
 	sources Sources
 
 	mu       sync.Mutex
-	at       time.Time
+	readAt   time.Time
 	selected transferclass.Selected
 	// leaving caches the servers that left the class; a nil server no longer runs.
-	leaving map[string]*provider.Instance
-	letGo   func()
+	leaving     map[string]*provider.Instance
+	releaseKeys func()
 }
 
 // listInstances returns the servers of the class, last those without an address or a key, then those in known that left
@@ -134,12 +134,12 @@ func (r *readServers) listInstances(known []string) ([]provider.Instance, error)
 }
 
 func (r *readServers) byCatalog() bool {
-	return apiclass.ModeOf(r.of.Spec.Bind9) == v1alpha1.Bind9ModeCatalog
+	return apiclass.ModeOf(r.class.Spec.Bind9) == v1alpha1.Bind9ModeCatalog
 }
 
 func (r *readServers) toInstances(selected transferclass.Selected) []provider.Instance {
-	instances := make([]provider.Instance, 0, len(selected.Known)+len(selected.Waiting))
-	for i, server := range selected.Known {
+	instances := make([]provider.Instance, 0, len(selected.Servers)+len(selected.Waiting))
+	for i, server := range selected.Servers {
 		if server.Signer && !r.byCatalog() {
 			continue // other modes sign nothing
 		}
@@ -163,7 +163,7 @@ func (r *readServers) addAgent(instance *provider.Instance, server apiclass.Serv
 	if r.byCatalog() {
 		return
 	}
-	agent, err := r.sources.Agents.ClientOf(server, r.of.Spec.AllowLocalAddresses)
+	agent, err := r.sources.Agents.ClientOf(server, r.class.Spec.AllowLocalAddresses)
 	if err != nil {
 		return // without an agent
 	}
@@ -174,24 +174,24 @@ func (r *readServers) readSelected() error {
 	if r.sources.Servers == nil {
 		return delivery.ErrCannotList // kubectl kubizone verify follows no Bind9Instances
 	}
-	if !r.at.IsZero() && time.Since(r.at) < serversAge {
+	if !r.readAt.IsZero() && time.Since(r.readAt) < serversAge {
 		return nil
 	}
-	servers, err := r.sources.Servers.Of(r.of)
+	servers, err := r.sources.Servers.ListServers(r.class)
 	if err != nil {
 		return err
 	}
 	keys := r.sources.Keys
-	if apiclass.ModeOf(r.of.Spec.Bind9) == v1alpha1.Bind9ModeUpdate {
+	if apiclass.ModeOf(r.class.Spec.Bind9) == v1alpha1.Bind9ModeUpdate {
 		keys = nil // no primary of ours has the keys
 	}
 	selected, err := r.readKeys(servers, keys)
 	if err != nil {
 		return err
 	}
-	r.at, r.selected, r.leaving = time.Now(), selected, map[string]*provider.Instance{}
+	r.readAt, r.selected, r.leaving = time.Now(), selected, map[string]*provider.Instance{}
 	if keys != nil {
-		r.letGo = keys.Hold(r.of, selected.Peers)
+		r.releaseKeys = keys.Hold(r.class, selected.Peers)
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (r *readServers) readSelected() error {
 func (r *readServers) readKeys(servers []apiclass.Server, keys *transferclass.Keys) (transferclass.Selected, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serversTimeout)
 	defer cancel()
-	return transferclass.ReadServers(r.of, servers, keys, func(namespace, name string) (map[string][]byte, error) {
+	return transferclass.ReadServers(r.class, servers, keys, func(namespace, name string) (map[string][]byte, error) {
 		return r.sources.Secrets.Get(ctx, namespace, name)
 	})
 }
@@ -222,7 +222,7 @@ func (r *readServers) readLeaving(row string) (*provider.Instance, error) {
 func (r *readServers) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.letGo != nil {
-		r.letGo()
+	if r.releaseKeys != nil {
+		r.releaseKeys()
 	}
 }

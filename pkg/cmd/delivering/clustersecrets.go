@@ -26,20 +26,20 @@ type ClusterSecrets struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
 
-	mu    sync.Mutex
-	known map[types.NamespacedName]*clusterSecret
-	swept time.Time
+	mu      sync.Mutex
+	secrets map[types.NamespacedName]*clusterSecret
+	swept   time.Time
 }
 
 type clusterSecret struct {
 	end context.CancelFunc
 
-	mu    sync.Mutex
-	data  map[string][]byte
-	err   error // nil, ErrSecretNotFound or Forbidden
-	asked time.Time
+	mu          sync.Mutex
+	data        map[string][]byte
+	err         error // nil, ErrSecretNotFound or Forbidden
+	requestedAt time.Time
 	// readAt is zero if the Secret must be read.
-	read    time.Time
+	readAt  time.Time
 	version string
 	// watched is true while each change has an event. changes counts changes, to detect an outdated read.
 	watched bool
@@ -60,7 +60,7 @@ func NewClusterSecrets(client coreclient.SecretsGetter) *ClusterSecrets {
 }
 
 func newClusterSecrets(client coreclient.SecretsGetter, at clock.Clock) *ClusterSecrets {
-	return &ClusterSecrets{client: client, clock: at, known: map[types.NamespacedName]*clusterSecret{}}
+	return &ClusterSecrets{client: client, clock: at, secrets: map[types.NamespacedName]*clusterSecret{}}
 }
 
 // Get reads the Secret unless the cache is current.
@@ -70,9 +70,9 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	now := s.clock.Now()
-	one.asked = now
+	one.requestedAt = now
 	watched := one.watched && !apierrors.IsForbidden(one.err) // a change of permissions has no event
-	if !one.read.IsZero() && (watched || now.Sub(one.read) < unwatchedAge) {
+	if !one.readAt.IsZero() && (watched || now.Sub(one.readAt) < unwatchedAge) {
 		return one.data, one.err
 	}
 	changes := one.changes
@@ -89,7 +89,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 		return nil, err
 	}
 	if one.changes == changes {
-		one.data, one.err, one.version, one.read = data, err, version, s.clock.Now()
+		one.data, one.err, one.version, one.readAt = data, err, version, s.clock.Now()
 	}
 	return data, err
 }
@@ -101,21 +101,21 @@ func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	now := s.clock.Now()
 	if now.Sub(s.swept) >= unusedAge {
 		s.swept = now
-		for other, one := range s.known {
+		for other, one := range s.secrets {
 			one.mu.Lock()
-			unused := other != at && now.Sub(one.asked) >= unusedAge
+			unused := other != at && now.Sub(one.requestedAt) >= unusedAge
 			one.mu.Unlock()
 			if unused {
 				one.end()
-				delete(s.known, other)
+				delete(s.secrets, other)
 			}
 		}
 	}
-	one := s.known[at]
+	one := s.secrets[at]
 	if one == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		one = &clusterSecret{end: cancel, asked: now}
-		s.known[at] = one
+		one = &clusterSecret{end: cancel, requestedAt: now}
+		s.secrets[at] = one
 		go s.watchUntil(ctx, at, one)
 	}
 	return one
@@ -153,7 +153,7 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 		}
 		o.mu.Lock()
 		if o.version != secret.GetResourceVersion() || event.Type == watch.Deleted {
-			o.changes, o.read = o.changes+1, time.Time{}
+			o.changes, o.readAt = o.changes+1, time.Time{}
 		}
 		o.mu.Unlock()
 	}
@@ -164,6 +164,6 @@ func (o *clusterSecret) setWatched(is bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.watched = is; is {
-		o.changes, o.read = o.changes+1, time.Time{}
+		o.changes, o.readAt = o.changes+1, time.Time{}
 	}
 }

@@ -169,15 +169,15 @@ func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
 	<-r.began
-	one := r.secrets.known[struct{ Namespace, Name string }{"dns", "key"}]
+	one := r.secrets.secrets[struct{ Namespace, Name string }{"dns", "key"}]
 	r.waitForSecret("one")
 	r.clock.Step(unusedAge)
 	r.refuse = true
 	if _, err := r.secrets.Get(t.Context(), "dns", "other"); !errors.Is(err, class.ErrSecretNotFound) {
 		t.Fatal(err)
 	}
-	if len(r.secrets.known) != 1 || one == nil {
-		t.Errorf("known: %v", r.secrets.known)
+	if len(r.secrets.secrets) != 1 || one == nil {
+		t.Errorf("known: %v", r.secrets.secrets)
 	}
 }
 

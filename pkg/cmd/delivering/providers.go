@@ -66,7 +66,7 @@ func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	if of.Spec.Bind9 == nil {
 		return nil
 	}
-	servers, err := s.Servers.Of(of)
+	servers, err := s.Servers.ListServers(of)
 	if err != nil {
 		return nil
 	}

@@ -60,7 +60,7 @@ func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) 
 		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(),
 		Dial:          dial.New(of.Spec.AllowLocalAddresses).DialContext,
 		DriftInterval: ptr.Deref(of.Spec.DriftInterval, metav1.Duration{}).Duration,
-		Served: func(uid string) serial.Serial {
+		ServedSerial: func(uid string) serial.Serial {
 			if zone, ok := sources.Views.Settled(uid); ok {
 				return zone.Serial()
 			}
@@ -69,8 +69,8 @@ func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) 
 		Changes: func(uid string, since, until serial.Serial) ([]dns.Change, error) {
 			return sources.Views.EntryChanges(uid, since, until)
 		},
-		Raised: sources.Views.Raised,
-		Latest: func(ctx context.Context, uid string) (serial.Serial, error) {
+		NeedsFullTransfer: sources.Views.RaisesSerial,
+		LatestSerial: func(ctx context.Context, uid string) (serial.Serial, error) {
 			zone, ok := sources.Views.Settled(uid)
 			if !ok {
 				return 0, errors.New("the zone is gone")

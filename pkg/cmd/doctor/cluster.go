@@ -82,12 +82,12 @@ func (f *facts) installAgain() string {
 
 func (f *facts) judgeClocks(now time.Time) Finding {
 	const check = "clocks"
-	if len(f.ahead) == 0 {
+	if len(f.clockSkews) == 0 {
 		return warn(check, "no answer has a date", "see servers")
 	}
 	offsets := map[string]time.Duration{}
-	reference, known := f.ahead[kubeAPIServer]
-	for from, ahead := range f.ahead {
+	reference, known := f.clockSkews[kubeAPIServer]
+	for from, ahead := range f.clockSkews {
 		offsets[from] = ahead - reference
 	}
 	worst := slices.MaxFunc(slices.Sorted(maps.Keys(offsets)), func(a, b string) int {
@@ -122,7 +122,7 @@ func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || ch
 // servers without any.
 func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	for _, a := range f.answers {
-		failed := slices.DeleteFunc(slices.Clone(a.failed), func(name string) bool { return isOfEtcd(name) != ofEtcd })
+		failed := slices.DeleteFunc(slices.Clone(a.failedChecks), func(name string) bool { return isOfEtcd(name) != ofEtcd })
 		switch {
 		case len(failed) > 0:
 			texts = append(texts, a.from+": "+strings.Join(failed, ", "))

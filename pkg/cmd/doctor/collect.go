@@ -73,8 +73,8 @@ type facts struct {
 	deliveries   []v1alpha1.Delivery // of the oldest zone of each reason
 	deployments  []deployment        // nil if unknown
 
-	answers []answer
-	ahead   map[string]time.Duration // clocks relative to this machine
+	answers    []answer
+	clockSkews map[string]time.Duration // clocks relative to this machine
 }
 
 func (f *facts) registration(name string) *apiregistrationv1.APIService {
@@ -107,13 +107,13 @@ func (f *facts) standalone() bool {
 type collector struct {
 	core    groups.Interface
 	objects versioned.Interface
-	seen    *clocks
+	clocks  *clocks
 	within  time.Duration
 }
 
 func newCollector(config *rest.Config) (c *collector, err error) {
-	c = &collector{seen: newClocks(), within: answerTime}
-	config.Wrap(c.seen.watch)
+	c = &collector{clocks: newClocks(), within: answerTime}
+	config.Wrap(c.clocks.watch)
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
 	if c.core, err = groups.NewForConfig(config); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 		c.collectServers(ctx, f)
 	}
 	all.Wait()
-	f.ahead = c.seen.list()
+	f.clockSkews = c.clocks.list()
 	return f
 }
 
@@ -182,7 +182,7 @@ func (c *collector) collectServers(ctx context.Context, f *facts) {
 		}
 	}
 	namespace, name, port := f.serviceRef()
-	probes := newProber(c.core, c.seen)
+	probes := newProber(c.core, c.clocks)
 	var all sync.WaitGroup
 	all.Go(func() { c.collectSecrets(ctx, f, namespace) })
 	all.Go(func() { f.deployments = c.listDeployments(ctx, namespace) })

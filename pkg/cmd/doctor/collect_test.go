@@ -136,8 +136,8 @@ func TestCollect_readsAll_D1(t *testing.T) {
 	if missing := listMissing(f); len(missing) > 0 || len(f.answers) != 2 || len(f.answers[0].chain) != 1 {
 		t.Errorf("missing %q; answers %+v", missing, f.answers)
 	}
-	if len(f.ahead) != 3 {
-		t.Errorf("clocks %v", f.ahead)
+	if len(f.clockSkews) != 3 {
+		t.Errorf("clocks %v", f.clockSkews)
 	}
 	close(c.requests)
 	for r := range c.requests {

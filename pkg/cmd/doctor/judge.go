@@ -35,7 +35,7 @@ func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 			"a process with an open port and no answer is overloaded or stopped (ps -o stat= -p PID prints T)")}
 	}
 	findings = []Finding{ok("kube-apiserver", f.version)}
-	now = now.Add(f.ahead[kubeAPIServer]) // kube-apiserver verifies the certificates
+	now = now.Add(f.clockSkews[kubeAPIServer]) // kube-apiserver verifies the certificates
 	add := func(checks ...func(time.Time) Finding) {
 		for _, check := range checks {
 			if finding := check(now); finding.Status != "" {

@@ -68,10 +68,10 @@ func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 		service:       &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}},
 		slices: []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"},
 			Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}},
-		pods:      []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}},
-		ahead:     map[string]time.Duration{kubeAPIServer: 0, "pod a": time.Second},
-		answers:   []answer{{from: "10.0.0.7:10250", chain: []*x509.Certificate{serving.Cert}}, {from: "pod a"}},
-		instances: []bind9.Bind9Instance{makeInstance("ns-0", "Ready", metav1.ConditionTrue)},
+		pods:       []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}},
+		clockSkews: map[string]time.Duration{kubeAPIServer: 0, "pod a": time.Second},
+		answers:    []answer{{from: "10.0.0.7:10250", chain: []*x509.Certificate{serving.Cert}}, {from: "pod a"}},
+		instances:  []bind9.Bind9Instance{makeInstance("ns-0", "Ready", metav1.ConditionTrue)},
 		overview: &status.Overview{ZonesRead: true, Zones: 3, Installation: &v1alpha1.InstallationStatus{
 			Processes: []v1alpha1.InstallationProcess{{Name: "apiserver"}, {Name: "controller"}, {Name: "fleet"}},
 			Etcd: &v1alpha1.InstallationEtcd{Members: []v1alpha1.InstallationEtcdMember{
@@ -144,7 +144,7 @@ func (f *facts) registerACME() {
 	f.loseAPI(acme.Name, "no such group")
 }
 
-func (f *facts) failChecks(server int, names ...string) { f.answers[server].failed = names }
+func (f *facts) failChecks(server int, names ...string) { f.answers[server].failedChecks = names }
 
 // loseServers removes the facts that only a server has.
 func (f *facts) loseServers(err error) {
@@ -229,14 +229,14 @@ var faultsOfCluster = []fault{
 	{"a group that the servers do not serve", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() }, "apiservices", Fail,
 		"v1alpha1.acme.kubi.zone: FailedDiscoveryCheck", "kubectl delete apiservice v1alpha1.acme.kubi.zone"},
 	{"a clock of an hour ago, and that of kube-apiserver with it", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.ahead = map[string]time.Duration{kubeAPIServer: -time.Hour, "pod a": -time.Hour - time.Second}
+		f.clockSkews = map[string]time.Duration{kubeAPIServer: -time.Hour, "pod a": -time.Hour - time.Second}
 	}, "clocks", Warn, "the clock of this machine and kube-apiserver's are 1h0m0s apart", "set the wrong clock"},
 	{"a server's clock ahead", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.ahead = map[string]time.Duration{kubeAPIServer: time.Minute, "pod a": 11 * time.Minute, "pod b": time.Minute}
+		f.clockSkews = map[string]time.Duration{kubeAPIServer: time.Minute, "pod a": 11 * time.Minute, "pod b": time.Minute}
 	}, "clocks", Fail, "the clock of pod a is 10m0s ahead of kube-apiserver's", "timedatectl"},
-	{"a server's clock somewhat behind", func(_ *testing.T, f *facts, _ *pki.Pair) { f.ahead["pod a"] = -30 * time.Second }, "clocks", Warn,
+	{"a server's clock somewhat behind", func(_ *testing.T, f *facts, _ *pki.Pair) { f.clockSkews["pod a"] = -30 * time.Second }, "clocks", Warn,
 		"is 30s behind kube-apiserver's", "timedatectl"},
-	{"clocks unseen", func(_ *testing.T, f *facts, _ *pki.Pair) { f.ahead = nil }, "clocks", Warn, "no answer has a date", "see servers"},
+	{"clocks unseen", func(_ *testing.T, f *facts, _ *pki.Pair) { f.clockSkews = nil }, "clocks", Warn, "no answer has a date", "see servers"},
 }
 
 var faultsOfCertificates = []fault{
@@ -274,7 +274,7 @@ var faultsOfCertificates = []fault{
 		f.serveLeaf(issueLeaf(t, ca, servedName, now.Add(2*time.Hour), 90*24*time.Hour))
 	}, "certificates", Fail, "certificate of 10.0.0.7:10250 is valid from", "kubectl delete secret -n kubizone-system"},
 	{"kube-apiserver's clock in the past of the certificate", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.ahead = map[string]time.Duration{kubeAPIServer: -3 * time.Hour}
+		f.clockSkews = map[string]time.Duration{kubeAPIServer: -3 * time.Hour}
 	}, "certificates", Fail, "is valid from", "set the wrong clock"},
 	{"certificate expired", func(t *testing.T, f *facts, ca *pki.Pair) {
 		f.serveLeaf(issueLeaf(t, ca, servedName, now.Add(-48*time.Hour), 24*time.Hour))
@@ -341,7 +341,7 @@ var faultsOfServers = []fault{
 		f.failChecks(1, "informer-sync")
 	}, "servers", Fail, "informer-sync", "kubectl logs -n kubizone-system"},
 	{"a right is missing", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.answers = []answer{{from: "pod a", failed: []string{"permissions"}}}
+		f.answers = []answer{{from: "pod a", failedChecks: []string{"permissions"}}}
 	},
 		"servers", Fail, "pod a: permissions", "apply its manifests"},
 	{"a right was revoked", func(_ *testing.T, f *facts, _ *pki.Pair) {
@@ -502,13 +502,13 @@ func TestJudge_namesOneCause_D4(t *testing.T) {
 			f.setBundles(issueAuthority(t).CertPEM)
 		}, "trust", 2},
 		{"a server of the past", func(f *facts) {
-			f.ahead["pod a"] = -48 * time.Hour
+			f.clockSkews["pod a"] = -48 * time.Hour
 			f.setBundles(nil)
 			f.loseAPI("v1alpha1", "x509")
 		}, "clocks", 3},
 		{"no right to write caBundle", func(f *facts) {
 			f.setBundles(nil)
-			f.answers = []answer{{from: "pod a", failed: []string{"permissions"}}}
+			f.answers = []answer{{from: "pod a", failedChecks: []string{"permissions"}}}
 			f.loseAPI("v1alpha1", "x509")
 		}, "servers", 3},
 		{"no APIService, and no pod", func(f *facts) {

@@ -40,10 +40,10 @@ const (
 )
 
 type answer struct {
-	from   string
-	chain  []*x509.Certificate // of a direct connection
-	failed []string            // checks
-	err    error
+	from         string
+	chain        []*x509.Certificate // of a direct connection
+	failedChecks []string            // checks
+	err          error
 }
 
 // askPaths reads both paths at once: each may take seconds while etcd hangs.
@@ -62,7 +62,7 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	both.Wait()
 	names := slices.Concat(failed[:]...)
 	slices.Sort(names)
-	return answer{from: from, failed: slices.Compact(names), err: cmp.Or(errs[:]...)}
+	return answer{from: from, failedChecks: slices.Compact(names), err: cmp.Or(errs[:]...)}
 }
 
 func listFailed(checks string) (names []string) {
@@ -78,7 +78,7 @@ func listFailed(checks string) (names []string) {
 // prober is safe for concurrent use.
 type prober struct {
 	core   groups.Interface
-	seen   *clocks
+	clocks *clocks
 	places chan struct{}
 
 	asking  sync.WaitGroup
@@ -87,7 +87,7 @@ type prober struct {
 }
 
 func newProber(core groups.Interface, seen *clocks) *prober {
-	return &prober{core: core, seen: seen, places: make(chan struct{}, maxProbes)}
+	return &prober{core: core, clocks: seen, places: make(chan struct{}, maxProbes)}
 }
 
 func (p *prober) ask(probe func() answer) {
@@ -102,7 +102,7 @@ func (p *prober) ask(probe func() answer) {
 }
 
 func (p *prober) askAddress(ctx context.Context, host string, port int32) {
-	p.ask(func() answer { return askDirect(ctx, net.JoinHostPort(host, strconv.Itoa(int(port))), p.seen) })
+	p.ask(func() answer { return askDirect(ctx, net.JoinHostPort(host, strconv.Itoa(int(port))), p.clocks) })
 }
 
 func (p *prober) askPod(ctx context.Context, pod *corev1.Pod) {
@@ -160,10 +160,10 @@ var proxiedPod = regexp.MustCompile(`/pods/https:([^:/]+):[^/]*/proxy/`)
 // clocks is safe for concurrent use.
 type clocks struct {
 	sync.Mutex
-	ahead map[string]time.Duration // relative to this machine
+	skews map[string]time.Duration // relative to this machine
 }
 
-func newClocks() *clocks { return &clocks{ahead: map[string]time.Duration{}} }
+func newClocks() *clocks { return &clocks{skews: map[string]time.Duration{}} }
 
 // note compares an answer's date, in whole seconds, with the middle of the request.
 func (c *clocks) note(from string, answer *http.Response, asked, answered time.Time) {
@@ -173,13 +173,13 @@ func (c *clocks) note(from string, answer *http.Response, asked, answered time.T
 	}
 	c.Lock()
 	defer c.Unlock()
-	c.ahead[from] = date.Add(time.Second / 2).Sub(asked.Add(answered.Sub(asked) / 2)).Round(time.Second)
+	c.skews[from] = date.Add(time.Second / 2).Sub(asked.Add(answered.Sub(asked) / 2)).Round(time.Second)
 }
 
 func (c *clocks) list() map[string]time.Duration {
 	c.Lock()
 	defer c.Unlock()
-	return maps.Clone(c.ahead)
+	return maps.Clone(c.skews)
 }
 
 func (c *clocks) watch(next http.RoundTripper) http.RoundTripper { return &watchedTransport{next, c} }

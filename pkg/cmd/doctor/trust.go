@@ -23,7 +23,7 @@ const expirySoon = 14 * 24 * time.Hour
 type certificate struct {
 	name       string
 	begin, end time.Time
-	next       string
+	renewal    string
 }
 
 func (f *facts) listCertificates() (all []certificate) {
@@ -75,7 +75,7 @@ func (f *facts) listCertificates() (all []certificate) {
 			if one.Name == "serving" || one.Name == "serving-ca" {
 				next = renew
 			}
-			all = append(all, certificate{name: "certificate " + one.Name, end: one.NotAfter.Time, next: next})
+			all = append(all, certificate{name: "certificate " + one.Name, end: one.NotAfter.Time, renewal: next})
 		}
 	}
 	return all
@@ -98,9 +98,9 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 		switch {
 		case now.Before(one.begin):
 			return fail(check, fmt.Sprintf("%s is valid from %s on, and kube-apiserver's clock is at %s", one.name,
-				one.begin.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)), "set the wrong clock, see clocks; then "+one.next)
+				one.begin.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)), "set the wrong clock, see clocks; then "+one.renewal)
 		case now.After(one.end):
-			return fail(check, one.name+" expired on "+one.end.UTC().Format(time.DateOnly), one.next)
+			return fail(check, one.name+" expired on "+one.end.UTC().Format(time.DateOnly), one.renewal)
 		case soon == nil || one.end.Before(soon.end):
 			soon = one
 		}
@@ -109,7 +109,7 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	case soon == nil:
 		return warn(check, "no certificate could be read", "see servers")
 	case now.Add(expirySoon).After(soon.end):
-		return warn(check, soon.name+" expires on "+soon.end.UTC().Format(time.DateOnly), "it should have been renewed; "+soon.next)
+		return warn(check, soon.name+" expires on "+soon.end.UTC().Format(time.DateOnly), "it should have been renewed; "+soon.renewal)
 	}
 	return ok(check, fmt.Sprintf("%d, the first ends on %s", len(all), soon.end.UTC().Format(time.DateOnly)))
 }

@@ -52,30 +52,30 @@ type provider struct {
 	central kubernetes.Interface
 	local   coordinationclient.LeasesGetter
 	*reporter
-	kept     *snapshot
-	verdicts *cache.LRUExpireCache
-	user     string
+	lastSnapshot *snapshot
+	verdicts     *cache.LRUExpireCache
+	user         string
 }
 
 type snapshot struct {
 	existing externaldns.Existing
 	// writable has this cluster's namespaces, true if Records may be written; nil means all.
 	writable map[string]bool
-	at       time.Time
+	readAt   time.Time
 	answered bool
 }
 
 func (p *provider) readExisting(ctx context.Context) (*snapshot, error) {
-	if p.kept != nil && time.Since(p.kept.at) < keepTime {
-		return p.kept, nil
+	if p.lastSnapshot != nil && time.Since(p.lastSnapshot.readAt) < keepTime {
+		return p.lastSnapshot, nil
 	}
-	p.kept = nil
-	found := &snapshot{at: time.Now()}
+	p.lastSnapshot = nil
+	found := &snapshot{readAt: time.Now()}
 	items, err := p.listRecords(ctx, found)
 	if err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
-	found.existing, p.kept = p.ReadExisting(items), found
+	found.existing, p.lastSnapshot = p.ReadExisting(items), found
 	return found, nil
 }
 
@@ -287,8 +287,8 @@ type change struct {
 
 // failure is a failed write. After a failed deletion, candidate is made from the Record.
 type failure struct {
-	of  *externaldns.Candidate
-	err error
+	candidate *externaldns.Candidate
+	err       error
 }
 
 // applyChanges continues after failures. Only changes without an answer are an error, which fails the cycle of all
@@ -298,7 +298,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	if err != nil {
 		return nil, err
 	}
-	p.kept = nil
+	p.lastSnapshot = nil
 	all, refused, wrong := p.sortChanges(existing, changes)
 	orderFairly(all, func(x *change) string { return x.namespace })
 	failed := make([][]failure, len(all))
@@ -306,10 +306,10 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	for _, f := range slices.Concat(failed...) {
 		switch why := readRefusal(f.err); {
 		case why != "":
-			f.of.Err = errors.New(why)
-			refused = append(refused, *f.of)
+			f.candidate.Err = errors.New(why)
+			refused = append(refused, *f.candidate)
 		case readAnswer(f.err) != nil:
-			klog.V(1).InfoS("comes with a later cycle", "object", f.of.Resource.String(), "why", f.err)
+			klog.V(1).InfoS("comes with a later cycle", "object", f.candidate.Resource.String(), "why", f.err)
 		default:
 			wrong = append(wrong, f.err)
 		}
@@ -392,9 +392,9 @@ func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *c
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
 		made, err := writer.WriteAll(ctx, changes...)
 		switch first := changes[0]; {
-		case first.Alone && first.After == nil && apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err):
+		case first.Separate && first.After == nil && apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err):
 			err = nil
-		case first.Alone && first.Before == nil && err == nil:
+		case first.Separate && first.Before == nil && err == nil:
 			err = checkAdopted(made)
 		}
 		if err != nil {
@@ -422,7 +422,7 @@ func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *c
 		return failed
 	}
 	for i, c := range changes {
-		c.Alone = true
+		c.Separate = true
 		write(of[i], c)
 	}
 	return failed

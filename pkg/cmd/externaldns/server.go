@@ -83,8 +83,8 @@ func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWrite
 
 func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
 	// A list too late for its request answers the next.
-	if h.kept != nil && h.kept.answered {
-		h.kept = nil
+	if h.lastSnapshot != nil && h.lastSnapshot.answered {
+		h.lastSnapshot = nil
 	}
 	existing, err := h.readExisting(ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *Config) Run(ctx context.Context) error {
 		defer recorder.Shutdown()
 		shell.Printf("ready: waiting for Lease %s as %s", c.Lease, identity)
 		return shell.WorkWithLease(running, outlasting, process.Lease{
-			Of: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: leaseDuration, Client: cluster.CoordinationV1(),
+			Object: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: leaseDuration, Client: cluster.CoordinationV1(),
 		}, servers.Run)
 	})
 }
@@ -93,20 +93,20 @@ type primaries struct {
 	of      *Config
 	cluster kubernetes.Interface
 
-	mu   sync.Mutex
-	read time.Time
-	at   []netip.AddrPort
+	mu        sync.Mutex
+	readAt    time.Time
+	addresses []netip.AddrPort
 }
 
 func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.read.IsZero() && time.Since(p.read) < primariesAge {
-		return p.at, nil
+	if !p.readAt.IsZero() && time.Since(p.readAt) < primariesAge {
+		return p.addresses, nil
 	}
 	at, err := p.of.findPrimaries(ctx, p.cluster)
 	if err == nil {
-		p.at, p.read = at, time.Now()
+		p.addresses, p.readAt = at, time.Now()
 	}
 	return at, err
 }

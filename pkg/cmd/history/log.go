@@ -31,9 +31,9 @@ const defaultTail = 100
 
 type logOptions struct {
 	*room
-	since, by string
-	tail      int
-	follow    bool
+	since, user string
+	tail        int
+	follow      bool
 }
 
 func Results() map[string]any {
@@ -67,7 +67,7 @@ func (o *logOptions) run(ctx context.Context, text string, out io.Writer) error 
 func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment history.Moment, out io.Writer) error {
 	wanted := 0
 	past, err := o.reader.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
-		if o.takes(&s, x) {
+		if o.matchesStep(&s, x) {
 			wanted++
 		}
 		return !moment.IsZero() && !moment.IsBefore(x) || moment.IsZero() && wanted > o.tail
@@ -77,7 +77,7 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 	}
 	narrow(&s, past)
 	steps := slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool {
-		return !moment.IsZero() && !moment.IsBefore(&x) || !o.takes(&s, &x)
+		return !moment.IsZero() && !moment.IsBefore(&x) || !o.matchesStep(&s, &x)
 	})
 	more := moment.IsZero() && len(steps) > o.tail
 	if more {
@@ -98,8 +98,8 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 	return o.printSteps(past, steps, note, out)
 }
 
-func (o *logOptions) takes(s *history.Subject, x *v1alpha1.HistoryStep) bool {
-	return history.IsBy(x, o.by) && history.Touches(x, s.Name)
+func (o *logOptions) matchesStep(s *history.Subject, x *v1alpha1.HistoryStep) bool {
+	return history.IsBy(x, o.user) && history.Touches(x, s.Name)
 }
 
 func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep, note string, out io.Writer) error {
@@ -198,7 +198,7 @@ func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last in
 		if len(steps) > 0 {
 			last = steps[0].Serial
 		}
-		steps = slices.DeleteFunc(steps, func(x v1alpha1.HistoryStep) bool { return !o.takes(&s, &x) })
+		steps = slices.DeleteFunc(steps, func(x v1alpha1.HistoryStep) bool { return !o.matchesStep(&s, &x) })
 		if len(steps) == 0 {
 			continue
 		}
@@ -231,7 +231,7 @@ zone, your own namespace's changes are.`,
 	flags := command.Flags()
 	flags.StringVar(&o.since, "since", "",
 		"serial, time (UTC), or duration before now after which changes are printed; absent: the last of --tail")
-	flags.StringVar(&o.by, "by", "", "changes of users or field managers with this text in their name")
+	flags.StringVar(&o.user, "by", "", "changes of users or field managers with this text in their name")
 	flags.IntVar(&o.tail, "tail", defaultTail, "number of changes without --since")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print changes as they come, until interrupted")
 	return command

@@ -22,7 +22,7 @@ import (
 
 type revertOptions struct {
 	*room
-	to, name       string
+	moment, name   string
 	plan, yes      bool
 	includeManaged bool
 	deleted        bool
@@ -35,11 +35,11 @@ var (
 )
 
 func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Plan, error) {
-	if o.to == "" {
+	if o.moment == "" {
 		return nil, errors.New("--to is missing: write the serial before the change that you undo, or a time; " +
 			"kubectl kubizone log prints them")
 	}
-	moments, err := parseMoments(o.to)
+	moments, err := parseMoments(o.moment)
 	if err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
 	}
@@ -66,14 +66,14 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 }
 
 func (o *revertOptions) makeDeletedPlan(ctx context.Context, zone string) (*history.Plan, error) {
-	if o.to != "" || o.name != "" {
+	if o.moment != "" || o.name != "" {
 		return nil, errors.New("--deleted takes a Zone back as it was at its deletion: leave --to and --name out")
 	}
 	namespace, err := o.connect()
 	if err != nil {
 		return nil, err
 	}
-	d := history.Deleted{Namespace: namespace, Into: o.client.Namespace()}
+	d := history.Deleted{Namespace: namespace, TargetNamespace: o.client.Namespace()}
 	if before, after, ok := strings.Cut(zone, "/"); ok {
 		d.Object = types.NamespacedName{Namespace: before, Name: after}
 	} else if d.FQDN, err = name.Parse(strings.TrimSuffix(zone, ".") + "."); err != nil {
@@ -274,7 +274,7 @@ name, or NAMESPACE/NAME of the former object.`,
 	}
 	o.room = newRoom(command, output.Markdown)
 	flags := command.Flags()
-	flags.StringVar(&o.to, "to", "", "serial, time (UTC) such as 2006-01-02T15:04, or duration before now such as 2h")
+	flags.StringVar(&o.moment, "to", "", "serial, time (UTC) such as 2006-01-02T15:04, or duration before now such as 2h")
 	flags.StringVar(&o.name, "name", "", "DNS name whose Records go back, absolute or relative to the zone; absent: all")
 	flags.BoolVar(&o.deleted, "deleted", false, "take a deleted Zone back")
 	flags.BoolVar(&o.plan, "plan", false, "print the plan, and write nothing")

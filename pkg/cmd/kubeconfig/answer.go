@@ -23,12 +23,12 @@ const nextStep = "kubectl kubizone doctor finds the cause"
 type timeouts struct {
 	// After note a line reports the missing answer; after limit the request fails. Once a request has failed, later
 	// requests get failedLimit, until an answer.
-	note, limit, after time.Duration
+	note, limit, failedLimit time.Duration
 	// always also bounds writes, watches and the rest of an answer (--request-timeout).
 	always bool
 }
 
-var commandTimeouts = timeouts{note: 3 * time.Second, limit: 15 * time.Second, after: time.Second}
+var commandTimeouts = timeouts{note: 3 * time.Second, limit: 15 * time.Second, failedLimit: time.Second}
 
 type unanswered struct{ error }
 
@@ -68,7 +68,7 @@ func (a *answers) askWithin(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
 	limit, noted := a.limit, make(chan struct{})
 	if a.silent.Load() {
-		limit = a.after
+		limit = a.failedLimit
 	}
 	expiry := time.AfterFunc(limit, func() { cancel(fmt.Errorf("the API has not answered for %s", limit)) })
 	note := time.AfterFunc(a.note, func() {

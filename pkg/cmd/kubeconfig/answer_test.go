@@ -40,7 +40,7 @@ func TestAnswers_boundReads(t *testing.T) {
 	defer server.Close()
 	defer close(silent)
 	client := &http.Client{Transport: &answers{RoundTripper: http.DefaultTransport,
-		timeouts: timeouts{note: 100 * time.Millisecond, limit: 300 * time.Millisecond, after: 50 * time.Millisecond}}}
+		timeouts: timeouts{note: 100 * time.Millisecond, limit: 300 * time.Millisecond, failedLimit: 50 * time.Millisecond}}}
 	ask := func(method, path string) (time.Duration, error) {
 		request := must.Get(http.NewRequestWithContext(t.Context(), method, server.URL+path, http.NoBody))(t)
 		begin := time.Now()
@@ -87,7 +87,7 @@ func TestAnswers_reportOnce(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
 	web := &http.Client{Transport: &answers{RoundTripper: http.DefaultTransport,
-		timeouts: timeouts{note: 10 * time.Millisecond, limit: 200 * time.Millisecond, after: 200 * time.Millisecond}}}
+		timeouts: timeouts{note: 10 * time.Millisecond, limit: 200 * time.Millisecond, failedLimit: 200 * time.Millisecond}}}
 	p := program.New(&cobra.Command{Use: "test"})
 	p.Root.AddCommand(&cobra.Command{Use: "read", RunE: func(command *cobra.Command, _ []string) (err error) {
 		for range 2 {

@@ -147,7 +147,7 @@ func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
 		waits := commandTimeouts
 		if config.Timeout > 0 {
-			waits.limit, waits.after, waits.always = config.Timeout, config.Timeout, true
+			waits.limit, waits.failedLimit, waits.always = config.Timeout, config.Timeout, true
 			config.Timeout = 0 // an error of http.Client would hide the cause
 		}
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &answers{RoundTripper: next, timeouts: waits} })

@@ -98,7 +98,7 @@ func judgeBy[T runtime.Object](validate func(T) field.ErrorList, warn func(T) []
 type linter struct {
 	Report
 	decoder runtime.Decoder
-	judged  []*judged
+	objects []*judged
 }
 
 func lintFiles(files []string, in io.Reader, out io.Writer, format *output.Format) error {
@@ -145,7 +145,7 @@ func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 			l.addObjects(path, text)
 		}
 	}
-	judgeSet(l.judged)
+	judgeSet(l.objects)
 	l.countFindings()
 	return &l.Report, nil
 }
@@ -153,7 +153,7 @@ func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 func (l *linter) addObjects(path string, text []byte) {
 	objects, wrong := load.ReadObjects(path, text)
 	for _, refusal := range wrong {
-		l.judged = append(l.judged, &judged{verdict: verdict{errs: []string{refusal.String()}}})
+		l.objects = append(l.objects, &judged{verdict: verdict{errs: []string{refusal.String()}}})
 	}
 	for _, object := range objects {
 		judge := judges[object.GetKind()]
@@ -161,7 +161,7 @@ func (l *linter) addObjects(path string, text []byte) {
 			l.PassedOver++
 			continue
 		}
-		l.judged = append(l.judged, l.judgeAlone(path, object, judge))
+		l.objects = append(l.objects, l.judgeAlone(path, object, judge))
 	}
 }
 
@@ -171,7 +171,7 @@ func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judg
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
-	one := &judged{at: fmt.Sprintf("%s: %s %s", path, strings.ToLower(object.GetKind()), object.GetName()),
+	one := &judged{source: fmt.Sprintf("%s: %s %s", path, strings.ToLower(object.GetKind()), object.GetName()),
 		id: fmt.Sprint(object.GetKind(), " ", object.GetNamespace(), "/", object.GetName())}
 	text, err := object.MarshalJSON()
 	if err == nil {
@@ -192,18 +192,18 @@ func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judg
 }
 
 func (l *linter) countFindings() {
-	l.Findings, l.Judged = []Finding{}, len(l.judged)
-	for _, one := range l.judged {
+	l.Findings, l.Judged = []Finding{}, len(l.objects)
+	for _, one := range l.objects {
 		if len(one.errs) > 0 {
 			l.Refused++
 			one.warnings = nil
 		}
 		l.Warnings += len(one.warnings)
 		for _, text := range one.errs {
-			l.Findings = append(l.Findings, Finding{"error", one.at, text})
+			l.Findings = append(l.Findings, Finding{"error", one.source, text})
 		}
 		for _, text := range one.warnings {
-			l.Findings = append(l.Findings, Finding{"warning", one.at, text})
+			l.Findings = append(l.Findings, Finding{"warning", one.source, text})
 		}
 	}
 }

@@ -29,16 +29,16 @@ import (
 type set struct {
 	store *store
 	// assumedZones has uids of zones only named.
-	assumed map[string]bool
+	assumedZones map[string]bool
 	// At or below refusedZones nothing is judged.
-	refused []name.Name
-	said    map[string]bool
+	refusedZones []name.Name
+	warnedTexts  map[string]bool
 }
 
 type verdict struct{ errs, warnings []string }
 
 func judgeSet(all []*judged) {
-	s := &set{store: newStore(), assumed: map[string]bool{}, said: map[string]bool{}}
+	s := &set{store: newStore(), assumedZones: map[string]bool{}, warnedTexts: map[string]bool{}}
 	last := map[string]*judged{}
 	for _, one := range all {
 		last[one.id] = one
@@ -132,7 +132,7 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	}
 	if refused != nil {
 		if fqdn, err := name.Parse(zone.Spec.DomainName); err == nil {
-			s.refused = append(s.refused, fqdn)
+			s.refusedZones = append(s.refusedZones, fqdn)
 		}
 		return true
 	}
@@ -162,7 +162,7 @@ func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
 		return false
 	}
 	parent.Rules = append(slices.Clone(parent.Rules), rules.Rule{Namespaces: []string{spec.Namespace}, Zones: []pattern.Pattern{p}})
-	parent.Complete()
+	parent.SetNameServers()
 	return true
 }
 
@@ -178,7 +178,7 @@ func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
 }
 
 func (s *set) nextPlaceholder() name.Name {
-	fqdn, _ := name.Parse(fmt.Sprintf("zoneref-%d.invalid.", len(s.assumed)))
+	fqdn, _ := name.Parse(fmt.Sprintf("zoneref-%d.invalid.", len(s.assumedZones)))
 	return fqdn
 }
 
@@ -192,7 +192,7 @@ func withoutPlaceholder(text string) string {
 	return atPlaceholder.ReplaceAllLiteralString(text, "its zone's name")
 }
 
-func (s *set) isAssumed(z *law.Zone) bool { return s.assumed[z.UID] }
+func (s *set) isAssumed(z *law.Zone) bool { return s.assumedZones[z.UID] }
 
 func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	everything := func(text string) pattern.Pattern {
@@ -210,7 +210,7 @@ func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	if refused != nil {
 		return nil
 	}
-	s.assumed[plan.Zone.Zone.UID] = true
+	s.assumedZones[plan.Zone.Zone.UID] = true
 	return plan.Zone.Zone
 }
 
@@ -240,14 +240,14 @@ func (s *set) addWarning(one *judged, w law.Warning) {
 		return
 	}
 	text := refusal.Warning(w.Rule, withoutPlaceholder(w.Text))
-	if !s.said[text] {
-		s.said[text] = true
+	if !s.warnedTexts[text] {
+		s.warnedTexts[text] = true
 		one.warnings = append(one.warnings, text)
 	}
 }
 
 func (s *set) isRefused(fqdn name.Name) bool {
-	return slices.ContainsFunc(s.refused, func(zone name.Name) bool { return zone.Encloses(fqdn) })
+	return slices.ContainsFunc(s.refusedZones, func(zone name.Name) bool { return zone.Encloses(fqdn) })
 }
 
 // judgeZone decides an update that gives a zone its rules and name servers.
@@ -312,7 +312,7 @@ func (s *set) judgeDelegation(one *judged) {
 type placedRecord struct {
 	*judged
 	record  *law.Record
-	made    *law.Plan
+	plan    *law.Plan
 	assumed *law.Zone // nil if the zone is in the files
 }
 
@@ -358,7 +358,7 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 	if s.isRefused(fqdn) {
 		return nil
 	}
-	p.made, _ = s.store.makeRecord(r)
+	p.plan, _ = s.store.makeRecord(r)
 	return p
 }
 
@@ -371,8 +371,8 @@ func siteOf(fqdn name.Name) name.Name {
 }
 
 func (s *set) judgeRecord(p *placedRecord) {
-	if p.made != nil && p.made.Record.Zone != nil {
-		s.store.removeRecord(p.record, p.made)
+	if p.plan != nil && p.plan.Record.Zone != nil {
+		s.store.removeRecord(p.record, p.plan)
 	}
 	plan, refused := s.store.makeRecord(p.record)
 	if refused != nil {
@@ -388,17 +388,17 @@ func (s *set) judgeRecord(p *placedRecord) {
 	for _, w := range plan.Warnings {
 		// Cuts, hosts and claims of an assumed zone are unknown.
 		unknown := p.assumed != nil && (w.Reason != "" || strings.HasPrefix(w.Rule, "S4."))
-		if !unknown && !s.isAnswered(w, z, plan.Record.FQDN) {
+		if !unknown && !s.isResolved(w, z, plan.Record.FQDN) {
 			s.addWarning(p.judged, w)
 		}
 	}
 }
 
 // isResolved reports whether other objects make a warning wrong, or have the warning themselves.
-func (s *set) isAnswered(w law.Warning, z *law.Zone, fqdn name.Name) bool {
+func (s *set) isResolved(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	switch w.Reason {
 	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
-		return s.store.named[z.UID][fqdn] > 0
+		return s.store.nsHosts[z.UID][fqdn] > 0
 	case law.WarningOccludes: // the occluded Records have a warning each, zones have none
 		return !slices.ContainsFunc(s.store.listZones(), func(below *law.Zone) bool {
 			return below.View == z.View && below.FQDN() != fqdn && fqdn.Encloses(below.FQDN())
@@ -458,7 +458,7 @@ func (s *set) judgeKey(one *judged) {
 
 type judged struct {
 	// source is the file, with kind and name; "" if the errors have them.
-	at     string
+	source string
 	id     string
 	object runtime.Object
 	verdict

@@ -28,31 +28,31 @@ type store struct {
 	facts map[law.Key]any
 	zones map[key]*law.Zone
 	// The maps below are by the zone's uid, owners in the order of keys. nsHosts counts the hosts of NS Records.
-	owners map[string]*btree.BTreeG[name.Rel]
-	placed map[string]map[name.Rel]map[key]*law.Record
-	named  map[string]map[name.Name]int
-	given  map[string][]rules.Rule
-	made   int
+	owners          map[string]*btree.BTreeG[name.Rel]
+	records         map[string]map[name.Rel]map[key]*law.Record
+	nsHosts         map[string]map[name.Name]int
+	delegationRules map[string][]rules.Rule
+	lastUID         int
 }
 
 type key struct{ namespace, name string }
 
 func newStore() *store {
 	return &store{now: time.Now(), facts: map[law.Key]any{}, zones: map[key]*law.Zone{}, owners: map[string]*btree.BTreeG[name.Rel]{},
-		placed: map[string]map[name.Rel]map[key]*law.Record{}, given: map[string][]rules.Rule{},
-		named: map[string]map[name.Name]int{}}
+		records: map[string]map[name.Rel]map[key]*law.Record{}, delegationRules: map[string][]rules.Rule{},
+		nsHosts: map[string]map[name.Name]int{}}
 }
 
 func (s *store) newUID() string {
-	s.made++
-	return fmt.Sprint("uid-", s.made)
+	s.lastUID++
+	return fmt.Sprint("uid-", s.lastUID)
 }
 
 // maxRounds bounds a decision's requests for facts.
 const maxRounds = 1000
 
-func (s *store) decideWrite(by func(*law.Seen) law.Outcome) law.Outcome {
-	seen := law.NewSeen()
+func (s *store) decideWrite(by func(*law.Facts) law.Outcome) law.Outcome {
+	seen := law.NewFacts()
 	for range maxRounds {
 		out := by(seen)
 		if len(out.Need) == 0 {
@@ -155,7 +155,7 @@ func (s *store) countCut(cut law.PendingCut) {
 		return
 	}
 	copied := *parent
-	ask := records.CutAsk{Parent: &copied, Pending: cut, Now: s.now, Own: true}
+	ask := records.CutInput{Parent: &copied, Pending: cut, Now: s.now, Own: true}
 	if h := s.holding(child); h.CountedBy(parent) {
 		ask.Holding = h
 		sets := content.Cut(parent.FQDN(), child.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
@@ -165,14 +165,14 @@ func (s *store) countCut(cut law.PendingCut) {
 			ask.Cut = &law.CountedCut{Sets: sets}
 		}
 	}
-	if out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideCut(seen, ask) }); out.Plan != nil {
+	if out := s.decideWrite(func(seen *law.Facts) law.Outcome { return records.DecideCut(seen, ask) }); out.Plan != nil {
 		s.applyPlan(out.Plan)
 	}
 }
 
 func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.RRset, found bool) {
 	set = content.RRset{Owner: owner, Type: t, TTL: content.InheritTTL()}
-	for _, r := range s.placed[zone][owner] {
+	for _, r := range s.records[zone][owner] {
 		if r.Type == t {
 			for _, v := range r.Values {
 				set.Data = append(set.Data, v.Text)
@@ -187,8 +187,8 @@ func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.
 // makeZone decides a new Zone of a user who may establish zones.
 func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	spec.UID, spec.MaxDeletePercent = s.newUID(), 100
-	ask := zones.ZoneAsk{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
-	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
+	ask := zones.ZoneInput{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
+	out := s.decideWrite(func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) })
 	if out.Refusal == nil && !out.Plan.Zone.Zone.Pending {
 		s.applyPlan(out.Plan)
 	}
@@ -199,20 +199,20 @@ func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	before := *s.zones[key{spec.Namespace, spec.Name}]
 	before.Rules, before.Header.NameServers = nil, nil
-	before.Complete()
+	before.SetNameServers()
 	spec.UID, spec.MaxDeletePercent = before.UID, 100
-	ask := zones.ZoneAsk{Before: &before, After: &spec, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
-	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
+	ask := zones.ZoneInput{Before: &before, After: &spec, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
+	out := s.decideWrite(func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) })
 	return out.Plan, out.Refusal
 }
 
 func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*law.Plan, *law.Refusal) {
-	ask := zones.DelegationAsk{Ref: law.Ref{Namespace: at.namespace, Name: at.name, UID: s.newUID()}, After: &spec, Now: s.now,
+	ask := zones.DelegationInput{Ref: law.Ref{Namespace: at.namespace, Name: at.name, UID: s.newUID()}, After: &spec, Now: s.now,
 		WorkID: s.newUID()}
-	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) })
+	out := s.decideWrite(func(seen *law.Facts) law.Outcome { return zones.DecideDelegation(seen, ask) })
 	if out.Refusal == nil && apply && out.Plan.Zone != nil {
 		s.applyPlan(out.Plan)
-		s.given[out.Plan.Zone.Zone.UID] = append(s.given[out.Plan.Zone.Zone.UID], spec.Rule)
+		s.delegationRules[out.Plan.Zone.Zone.UID] = append(s.delegationRules[out.Plan.Zone.Zone.UID], spec.Rule)
 	}
 	return out.Plan, out.Refusal
 }
@@ -220,18 +220,18 @@ func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*
 // makeRecord decides a new Record, and applies the plan if adopted.
 func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	r.UID = s.newUID()
-	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}
-	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
+	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}
+	out := s.decideWrite(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) })
 	if out.Refusal == nil && out.Plan.Record.Zone != nil {
 		zone, owner := out.Plan.Record.Zone.UID, s.ownerOf(out.Plan)
-		if s.placed[zone] == nil {
-			s.placed[zone] = map[name.Rel]map[key]*law.Record{}
+		if s.records[zone] == nil {
+			s.records[zone] = map[name.Rel]map[key]*law.Record{}
 		}
-		if s.placed[zone][owner] == nil {
-			s.placed[zone][owner] = map[key]*law.Record{}
+		if s.records[zone][owner] == nil {
+			s.records[zone][owner] = map[key]*law.Record{}
 		}
-		s.placed[zone][owner][key{r.Namespace, r.Name}] = r
-		s.countNamed(out.Plan, r, 1)
+		s.records[zone][owner][key{r.Namespace, r.Name}] = r
+		s.countNSHosts(out.Plan, r, 1)
 		s.applyPlan(out.Plan)
 	}
 	return out.Plan, out.Refusal
@@ -247,27 +247,27 @@ func (s *store) ownerOf(plan *law.Plan) name.Rel {
 }
 
 // countNSHosts adds n for each host of an NS Record.
-func (s *store) countNamed(made *law.Plan, r *law.Record, n int) {
+func (s *store) countNSHosts(made *law.Plan, r *law.Record, n int) {
 	z := s.zoneOf(made)
-	if s.named[z.UID] == nil {
-		s.named[z.UID] = map[name.Name]int{}
+	if s.nsHosts[z.UID] == nil {
+		s.nsHosts[z.UID] = map[name.Name]int{}
 	}
 	for _, v := range r.Values {
 		if host, ok := v.Target(z.FQDN()); ok && r.Type == rdata.NS {
-			s.named[z.UID][host] += n
+			s.nsHosts[z.UID][host] += n
 		}
 	}
 }
 
 // removeRecord reverts makeRecord.
 func (s *store) removeRecord(r *law.Record, made *law.Plan) {
-	delete(s.placed[made.Record.Zone.UID][s.ownerOf(made)], key{r.Namespace, r.Name})
-	s.countNamed(made, r, -1)
-	before := &law.Adopted{Zone: *made.Record.Zone, FQDN: made.Record.FQDN, Admission: made.Record.Admission}
+	delete(s.records[made.Record.Zone.UID][s.ownerOf(made)], key{r.Namespace, r.Name})
+	s.countNSHosts(made, r, -1)
+	before := &law.Adoption{Zone: *made.Record.Zone, FQDN: made.Record.FQDN, Admission: made.Record.Admission}
 	before.Owner, before.Type, before.TTL, before.Values = s.ownerOf(made), r.Type, r.TTL, r.Values
-	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Before: before, Now: s.now, By: r.Namespace,
+	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Before: before, Now: s.now, By: r.Namespace,
 		WorkID: s.newUID()}
-	if out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }); out.Plan != nil {
+	if out := s.decideWrite(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }); out.Plan != nil {
 		s.applyPlan(out.Plan)
 	}
 }
@@ -287,4 +287,6 @@ func (s *store) listZones() []*law.Zone {
 	return slices.SortedFunc(maps.Values(s.zones), func(x, y *law.Zone) int { return x.FQDN().Compare(y.FQDN()) })
 }
 
-func (s *store) listRules(z *law.Zone) []rules.Rule { return slices.Concat(z.Rules, s.given[z.UID]) }
+func (s *store) listRules(z *law.Zone) []rules.Rule {
+	return slices.Concat(z.Rules, s.delegationRules[z.UID])
+}

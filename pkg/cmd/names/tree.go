@@ -42,17 +42,17 @@ is no zone.`,
 }
 
 type node struct {
-	zone    *v1alpha1.Zone // nil: unreadable
-	records map[string]int // by namespace
-	rules   []*v1alpha1.Delegation
-	below   []types.NamespacedName
-	within  bool
+	zone      *v1alpha1.Zone // nil: unreadable
+	records   map[string]int // by namespace
+	rules     []*v1alpha1.Delegation
+	children  []types.NamespacedName
+	hasParent bool
 }
 
 type tree struct {
 	find.Search
-	zones map[types.NamespacedName]*node
-	loose map[string]int // numbers of Records, by namespace
+	zones     map[types.NamespacedName]*node
+	unadopted map[string]int // numbers of Records, by namespace
 }
 
 func (t *tree) nodeOf(namespace, name string) *node {
@@ -64,16 +64,16 @@ func (t *tree) nodeOf(namespace, name string) *node {
 }
 
 func (t *tree) readObjects(ctx context.Context) error {
-	t.zones, t.loose = map[types.NamespacedName]*node{}, map[string]int{}
+	t.zones, t.unadopted = map[types.NamespacedName]*node{}, map[string]int{}
 	s := &t.Search
 	err := find.Each(ctx, s, "zones", func(in string) find.Lister[*v1alpha1.ZoneList] { return t.API.Zones(in).List }, metav1.ListOptions{},
 		func(z *v1alpha1.Zone) error {
 			at := t.nodeOf(z.Namespace, z.Name)
 			at.zone = z
 			if above := z.Status.ParentRef; above != nil {
-				at.within = true
+				at.hasParent = true
 				parent := t.nodeOf(above.Namespace, above.Name)
-				parent.below = append(parent.below, types.NamespacedName{Namespace: z.Namespace, Name: z.Name})
+				parent.children = append(parent.children, types.NamespacedName{Namespace: z.Namespace, Name: z.Name})
 			}
 			return nil
 		})
@@ -90,7 +90,7 @@ func (t *tree) readObjects(ctx context.Context) error {
 			if in := r.Status.ZoneRef; in != nil {
 				t.nodeOf(in.Namespace, in.Name).records[r.Namespace]++
 			} else {
-				t.loose[r.Namespace]++
+				t.unadopted[r.Namespace]++
 			}
 			return nil
 		})
@@ -142,13 +142,13 @@ func (t *tree) showZones(of string) *answer {
 	var tops []types.NamespacedName
 	for key, n := range t.zones {
 		isOf := n.zone != nil && strings.EqualFold(n.zone.Status.FQDN, strings.TrimSuffix(of, ".")+".")
-		if of == "" && !n.within || of != "" && isOf {
+		if of == "" && !n.hasParent || of != "" && isOf {
 			tops = append(tops, key)
 		}
 	}
 	result := &zoneTree{Query: of, Zones: t.showLevel(tops)}
 	if of == "" {
-		result.WithoutZone = t.loose
+		result.WithoutZone = t.unadopted
 	}
 	if !t.Everywhere {
 		result.Namespace = t.Namespace
@@ -170,7 +170,7 @@ func (t *tree) showLevel(keys []types.NamespacedName) []*shownZone {
 	all := []*shownZone{}
 	for _, key := range keys {
 		n := t.zones[key]
-		shown := &shownZone{Object: key.String(), Records: n.records, Zones: t.showLevel(n.below), title: n.title()}
+		shown := &shownZone{Object: key.String(), Records: n.records, Zones: t.showLevel(n.children), title: n.title()}
 		if n.zone != nil {
 			status := &n.zone.Status
 			shown.FQDN, shown.View, shown.Serial, shown.Ready = status.FQDN, status.View, status.Serial, readyOf(status.Conditions)

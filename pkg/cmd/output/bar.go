@@ -21,21 +21,21 @@ const (
 
 // Bar shows progress on a terminal.
 type Bar struct {
-	mu       sync.Mutex
-	label    string
-	done, of int
-	ended    chan struct{}
-	gone     sync.WaitGroup
+	mu          sync.Mutex
+	label       string
+	done, total int
+	stop        chan struct{}
+	waitGroup   sync.WaitGroup
 }
 
 // StartBar begins a bar on stderr, visible after two seconds. The caller calls End.
 func StartBar(stderr io.Writer, label string) *Bar {
-	b := &Bar{label: label, ended: make(chan struct{})}
+	b := &Bar{label: label, stop: make(chan struct{})}
 	to, ok := stderr.(*Writer)
 	if !ok || to.screen.Width == 0 {
 		return b
 	}
-	b.gone.Go(func() { b.showOn(to) })
+	b.waitGroup.Go(func() { b.showOn(to) })
 	return b
 }
 
@@ -50,12 +50,12 @@ func (b *Bar) Write(octets []byte) (int, error) {
 func (b *Bar) Set(done, of int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.done, b.of = done, of
+	b.done, b.total = done, of
 }
 
 func (b *Bar) End() {
-	close(b.ended)
-	b.gone.Wait()
+	close(b.stop)
+	b.waitGroup.Wait()
 }
 
 func (b *Bar) showOn(to *Writer) {
@@ -64,7 +64,7 @@ func (b *Bar) showOn(to *Writer) {
 	defer timer.Stop()
 	for {
 		select {
-		case <-b.ended:
+		case <-b.stop:
 			if shown {
 				_, _ = io.WriteString(to.raw, "\r\x1b[K")
 			}
@@ -82,9 +82,9 @@ func (b *Bar) drawLine(width int, since time.Duration) string {
 	defer b.mu.Unlock()
 	counts := ""
 	switch {
-	case b.of > 0:
-		full := barLength * min(b.done, b.of) / b.of
-		counts = fmt.Sprintf(" [%s%s] %d of %d", strings.Repeat("#", full), strings.Repeat(" ", barLength-full), b.done, b.of)
+	case b.total > 0:
+		full := barLength * min(b.done, b.total) / b.total
+		counts = fmt.Sprintf(" [%s%s] %d of %d", strings.Repeat("#", full), strings.Repeat(" ", barLength-full), b.done, b.total)
 	case b.done > 0:
 		counts = fmt.Sprint(" ", b.done)
 	}

@@ -34,7 +34,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if c.Server != nil {
 		api, set = c.Server.API, c.Server.Views
 	} else {
-		set = zoneview.NewSet(zoneview.Within(memory.Total()))
+		set = zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	}
 	updates := &updatekey.Poster{}
 	const agent = "kubizone-primary"
@@ -93,18 +93,18 @@ func (c *Config) Run(ctx context.Context) error {
 		p.Feed, err = fromapi.New(fromapi.Config{
 			Client: p.Client, Zones: zones, Set: set,
 			Interest: func(zone *v1alpha1.Zone) bool {
-				return slices.Contains(c.DNSViews, zone.Status.View) || members.Any(string(zone.UID))
+				return slices.Contains(c.DNSViews, zone.Status.View) || members.HasZone(string(zone.UID))
 			},
 			Traced: spans != nil, Registry: p.Registry,
 		})
 		if err != nil {
 			return err
 		}
-		look = p.Feed.Look
+		look = p.Feed.Recheck
 	}
 	classes, err := transferclass.New(transferclass.Config{
 		Primary: dns, Members: members, Classes: informers.Kubizone().V1alpha1().DNSClasses(), Zones: zones, Client: client,
-		Secrets: secrets, Joined: look,
+		Secrets: secrets, OnJoin: look,
 		Servers: transferclass.NewServers(servers), GeneralKeys: c.Keys,
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func NewIdentity() (string, error) {
 
 // Lease elects the working process.
 type Lease struct {
-	Of             types.NamespacedName
+	Object         types.NamespacedName
 	Identity, Name string
 	Duration       time.Duration
 	Client         coordinationclient.LeasesGetter
@@ -55,7 +55,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 	stopped := make(chan error, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Of.Namespace, Name: lease.Of.Name}, Client: lease.Client,
+			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Object.Namespace, Name: lease.Object.Name}, Client: lease.Client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 		},
 		// A process that cannot renew stops after half of the Lease; its last call ends within the other half.
@@ -75,7 +75,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("lease %s: %w", lease.Of, err)
+		return fmt.Errorf("lease %s: %w", lease.Object, err)
 	}
 	waiting := context.AfterFunc(running, func() {
 		if !elector.IsLeader() {

@@ -54,10 +54,10 @@ type Process struct {
 	// Unready returns why the begun process is not ready, or "". Optional.
 	Unready func() string
 
-	out    io.Writer
-	health net.Listener
-	begun  chan struct{}
-	beat   *heartbeat.Beat // nil without a Lease
+	out     io.Writer
+	health  net.Listener
+	started chan struct{}
+	beat    *heartbeat.Beat // nil without a Lease
 }
 
 // Open binds the port of the probes. The caller calls Run or Close.
@@ -66,7 +66,7 @@ func Open(health netip.AddrPort, out io.Writer) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Registry: metrics.NewKubeRegistry(), out: out, health: listener, begun: make(chan struct{})}
+	p := &Process{Registry: metrics.NewKubeRegistry(), out: out, health: listener, started: make(chan struct{})}
 	p.Registry.RawMustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return p, nil
 }
@@ -124,7 +124,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	parts.Go(func() { p.reportWaiting(running) })
 	err := p.readZones(running, outlasting, &parts)
 	if err == nil {
-		close(p.begun)
+		close(p.started)
 		err = work(running, outlasting)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
@@ -158,7 +158,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.begun:
+		case <-p.started:
 			return
 		case <-time.After(pause):
 		}
@@ -181,7 +181,7 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 
 func (p *Process) unready() string {
 	select {
-	case <-p.begun:
+	case <-p.started:
 	default:
 		// The port needs no credentials: only the log names zones.
 		return "data that the work needs is still being read; the log names zones that cannot be read"

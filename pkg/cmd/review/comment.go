@@ -21,7 +21,7 @@ import (
 type review struct {
 	lint    *lint.Report
 	plan    *importer.Plan
-	failed  error
+	planErr error
 	reasons []string
 	// prunes is true if the plan includes removals.
 	prunes bool
@@ -36,7 +36,7 @@ func (r *review) renderMarkdown() string {
 	var b strings.Builder
 	b.WriteString("## DNS\n\n")
 	switch {
-	case r.failed != nil:
+	case r.planErr != nil:
 		b.WriteString("**The plan failed**: the log of the job says why.\n\n") // an error may have addresses
 	case r.isRefused():
 		b.WriteString("**Refused.**\n\n")
@@ -105,7 +105,7 @@ func (o *options) writeComment(ctx context.Context, r *review, progress io.Write
 		return err
 	}
 	marker := "<!-- kubizone review " + o.name + " -->\n"
-	body := cutBody(marker+r.renderMarkdown(), at.most)
+	body := cutBody(marker+r.renderMarkdown(), at.maxComment)
 	err = putComment(ctx, newClient(at), strings.TrimSpace(marker), body)
 	if err == nil {
 		return nil

@@ -39,12 +39,12 @@ type pullRequest struct {
 	// fork is true if the branch is of another repository, whose token may not write.
 	fork bool
 	// maxComment is in characters.
-	most int
+	maxComment int
 }
 
 // forge has the differences between forges. Paths begin at the API's address.
 type forge struct {
-	most                     int
+	maxComment               int
 	tokenHeader, tokenPrefix string
 	list, change             func(p *pullRequest) string
 	changeMethod             string
@@ -53,14 +53,14 @@ type forge struct {
 }
 
 var github = &forge{
-	most: 65536, tokenHeader: "Authorization", tokenPrefix: "Bearer ", changeMethod: http.MethodPatch,
+	maxComment: 65536, tokenHeader: "Authorization", tokenPrefix: "Bearer ", changeMethod: http.MethodPatch,
 	list:   func(p *pullRequest) string { return "/repos/" + p.repository + "/issues/" + p.number + "/comments" },
 	change: func(p *pullRequest) string { return "/repos/" + p.repository + "/issues/comments" },
 	rights: "give the job the permission pull-requests: write",
 }
 
 var gitlab = &forge{
-	most: 1000000, tokenHeader: "PRIVATE-TOKEN", changeMethod: http.MethodPut,
+	maxComment: 1000000, tokenHeader: "PRIVATE-TOKEN", changeMethod: http.MethodPut,
 	list: gitlabNotes, change: gitlabNotes,
 	rights: "put a project access token with the role Reporter and the scope api into the variable KUBIZONE_REVIEW_TOKEN",
 }
@@ -82,7 +82,7 @@ func findPullRequest(getenv func(string) string) (p *pullRequest, err error) {
 	if p == nil || err != nil {
 		return nil, err
 	}
-	p.most = p.forge.most
+	p.maxComment = p.forge.maxComment
 	if _, err := strconv.ParseUint(p.number, 10, 64); err != nil {
 		return nil, fmt.Errorf("the pull request has %q for a number: run the command in a job of the forge, which sets it", p.number)
 	}
@@ -133,13 +133,13 @@ func parseAPI(variable string, getenv func(string) string) (*url.URL, error) {
 }
 
 type client struct {
-	of   *pullRequest
+	pr   *pullRequest
 	http *http.Client
 	wait func(context.Context, time.Duration) error
 }
 
 func newClient(p *pullRequest) *client {
-	return &client{of: p, wait: waitFor, http: &http.Client{Timeout: requestTimeout,
+	return &client{pr: p, wait: waitFor, http: &http.Client{Timeout: requestTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -173,7 +173,7 @@ func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	err := c.sendRequest(ctx, http.MethodGet, "/user", nil, &user)
 	var denied *deniedError
 	switch name := cmp.Or(user.Login, user.Username); {
-	case errors.As(err, &denied) && c.of.forge == github && c.of.token != "":
+	case errors.As(err, &denied) && c.pr.forge == github && c.pr.token != "":
 		return func(one comment) bool { return one.bot }, nil
 	case err != nil:
 		return nil, err
@@ -197,10 +197,10 @@ func (c *client) listComments(ctx context.Context, page int) (all []comment, err
 		Author person `json:"author"`
 	}
 	query := fmt.Sprintf("?per_page=%d&page=%d", perPage, page)
-	if c.of.forge == gitlab {
+	if c.pr.forge == gitlab {
 		query += "&sort=asc&order_by=created_at"
 	}
-	err = c.sendRequest(ctx, http.MethodGet, c.of.forge.list(c.of)+query, nil, &found)
+	err = c.sendRequest(ctx, http.MethodGet, c.pr.forge.list(c.pr)+query, nil, &found)
 	for _, one := range found {
 		all = append(all, comment{one.ID, one.Body, cmp.Or(one.User.Login, one.Author.Username), one.User.Type == "Bot"})
 	}
@@ -208,12 +208,12 @@ func (c *client) listComments(ctx context.Context, page int) (all []comment, err
 }
 
 func (c *client) addComment(ctx context.Context, body string) error {
-	return c.sendRequest(ctx, http.MethodPost, c.of.forge.list(c.of), map[string]string{"body": body}, nil)
+	return c.sendRequest(ctx, http.MethodPost, c.pr.forge.list(c.pr), map[string]string{"body": body}, nil)
 }
 
 func (c *client) changeComment(ctx context.Context, id int64, body string) error {
-	path := fmt.Sprintf("%s/%d", c.of.forge.change(c.of), id)
-	return c.sendRequest(ctx, c.of.forge.changeMethod, path, map[string]string{"body": body}, nil)
+	path := fmt.Sprintf("%s/%d", c.pr.forge.change(c.pr), id)
+	return c.sendRequest(ctx, c.pr.forge.changeMethod, path, map[string]string{"body": body}, nil)
 }
 
 // sendRequest repeats a request that the forge limits, and a read if the forge is unavailable.
@@ -241,7 +241,7 @@ func (c *client) sendRequest(ctx context.Context, method, path string, body, int
 
 // sendOnce returns the delay before a retry; negative for none.
 func (c *client) sendOnce(ctx context.Context, method, path string, body []byte, into any) (after time.Duration, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.of.api.String(), "/")+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.pr.api.String(), "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return -1, err
 	}
@@ -249,8 +249,8 @@ func (c *client) sendOnce(ctx context.Context, method, path string, body []byte,
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if c.of.token != "" {
-		request.Header.Set(c.of.forge.tokenHeader, c.of.forge.tokenPrefix+c.of.token)
+	if c.pr.token != "" {
+		request.Header.Set(c.pr.forge.tokenHeader, c.pr.forge.tokenPrefix+c.pr.token)
 	}
 	answer, err := c.http.Do(request)
 	if err != nil {
@@ -279,7 +279,7 @@ func (c *client) sendOnce(ctx context.Context, method, path string, body []byte,
 		return limit, errors.New(said)
 	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden ||
 		answer.StatusCode == http.StatusNotFound:
-		return -1, &deniedError{said + "; the token may not write comments of pull request " + c.of.describe() + ": " + c.of.forge.rights}
+		return -1, &deniedError{said + "; the token may not write comments of pull request " + c.pr.describe() + ": " + c.pr.forge.rights}
 	case answer.StatusCode >= 500 && method == http.MethodGet:
 		return time.Second, errors.New(said)
 	}

@@ -86,7 +86,7 @@ func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer
 	var planned error
 	if !o.withoutServer {
 		r.plan, planned = o.planner.Plan(ctx, in, progress)
-		r.failed = planned
+		r.planErr = planned
 	}
 	if r.plan != nil {
 		r.reasons = o.gate.judgePlan(r.plan)

@@ -22,7 +22,7 @@ import (
 // W2: texts of tenants stay code, whatever they are.
 func TestMarkdown_ofHostileTexts(t *testing.T) {
 	hostile := "x` @everyone [a](http://evil.test) <img src=//evil.test>\n/merge\n```\n# head\n<!-- kubizone review dns --> \u202etxt"
-	r := &review{reasons: []string{hostile}, failed: errors.New(hostile), lint: &lint.Report{Findings: []lint.Finding{{Severity: "error",
+	r := &review{reasons: []string{hostile}, planErr: errors.New(hostile), lint: &lint.Report{Findings: []lint.Finding{{Severity: "error",
 		Object: hostile, Text: hostile}}}, plan: &importer.Plan{Zones: []*importer.ZonePlan{{Zone: hostile, FQDN: hostile, Held: hostile,
 		Classes: []string{hostile}, Changes: []load.Change{{Op: "+", Text: hostile, Object: hostile}}}}, Others: []load.Change{{Op: "+",
 		Text: hostile}}, Notes: []importer.Note{{Kind: "warning", Text: hostile}}}}

@@ -36,7 +36,7 @@ type Reader struct {
 	// fallback replaces all namespaces if the user may not list their zones; may be "".
 	fallback string
 	// MaxObjects bounds each list but zones.
-	Most int64
+	MaxObjects int64
 }
 
 // OpenRecords selects Records that are not Ready, from a server's index.
@@ -50,7 +50,7 @@ type reading struct {
 	*Reader
 	*Overview
 	namespaces []string
-	each       func(*v1alpha1.Zone)
+	eachZone   func(*v1alpha1.Zone)
 	mu         sync.Mutex
 }
 
@@ -80,7 +80,7 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	f := &reading{Reader: r, Overview: &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, namespaces: r.namespaces, each: each}
+	f := &reading{Reader: r, Overview: &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, namespaces: r.namespaces, eachZone: each}
 	var all sync.WaitGroup
 	all.Go(func() { f.readInstallation(ctx) })
 	all.Go(func() { f.readClasses(ctx) })
@@ -215,8 +215,8 @@ func (f *reading) readZones(ctx context.Context) {
 				return f.api.Zones(namespace).List
 			}, func(zone *v1alpha1.Zone) {
 				f.addZone(zone)
-				if f.each != nil {
-					f.each(zone)
+				if f.eachZone != nil {
+					f.eachZone(zone)
 				}
 			})
 	}
@@ -239,7 +239,7 @@ func (f *reading) readInstallation(ctx context.Context) {
 }
 
 func (f *reading) readClasses(ctx context.Context) {
-	_ = eachObject(ctx, f, []string{metav1.NamespaceAll}, "dnsclasses.kubi.zone", fields.Everything(), f.Most,
+	_ = eachObject(ctx, f, []string{metav1.NamespaceAll}, "dnsclasses.kubi.zone", fields.Everything(), f.MaxObjects,
 		func(string) func(context.Context, metav1.ListOptions) (*v1alpha1.DNSClassList, error) {
 			return f.api.DNSClasses().List
 		},
@@ -263,14 +263,14 @@ func (f *reading) readRecords(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, open := range OpenRecords {
 		all.Go(func() {
-			_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, f.Most, list,
+			_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, f.MaxObjects, list,
 				func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) })
 		})
 	}
 	withdrawn := fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, string(metav1.ConditionTrue))
 	all.Go(func() {
 		_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", withdrawn,
-			f.Most, list, func(record *v1alpha1.Record) {
+			f.MaxObjects, list, func(record *v1alpha1.Record) {
 				if ends := record.Status.EndsAt; ends != nil {
 					f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
 						FQDN: record.Status.FQDN, Until: ends})
@@ -284,14 +284,14 @@ func (f *reading) readRecords(ctx context.Context) {
 }
 
 func (f *reading) readUpdateKeys(ctx context.Context) {
-	_ = eachObject(ctx, f, f.namespaces, "updatekeys.kubi.zone", fields.Everything(), f.Most,
+	_ = eachObject(ctx, f, f.namespaces, "updatekeys.kubi.zone", fields.Everything(), f.MaxObjects,
 		func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.UpdateKeyList, error) {
 			return f.api.UpdateKeys(namespace).List
 		}, f.addUpdateKey)
 }
 
 func (f *reading) readEvents(ctx context.Context) {
-	_ = eachObject(ctx, f, f.namespaces, "events.events.k8s.io", fields.OneTermEqualSelector("reason", "NameRefused"), f.Most,
+	_ = eachObject(ctx, f, f.namespaces, "events.events.k8s.io", fields.OneTermEqualSelector("reason", "NameRefused"), f.MaxObjects,
 		func(namespace string) func(context.Context, metav1.ListOptions) (*eventsv1.EventList, error) {
 			return f.core.EventsV1().Events(namespace).List
 		}, f.addEvent)
@@ -334,7 +334,7 @@ func (f *reading) readChallengesIn(ctx context.Context, namespace string) error 
 		if next = page.Continue; next == "" {
 			return nil
 		}
-		if f.Most > 0 {
+		if f.MaxObjects > 0 {
 			f.notePartial("challenges.acme.cert-manager.io", next)
 			return nil
 		}

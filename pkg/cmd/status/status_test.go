@@ -368,7 +368,7 @@ func TestStatus_isOneScreen(t *testing.T) {
 func TestRead_readsTheFirstObjects(t *testing.T) {
 	served := makeWorld()
 	r := served.newReader(t)
-	r.Most = 1
+	r.MaxObjects = 1
 	o := r.Read(t.Context(), nil)
 	if o.Zones != 8 || len(o.Records) != 2 || o.Records[0].Count != 1 || o.Records[1].Count != 1 {
 		t.Errorf("%d zones, Records %+v", o.Zones, o.Records)
@@ -377,7 +377,7 @@ func TestRead_readsTheFirstObjects(t *testing.T) {
 	if want := []string{"dnsclasses.kubi.zone", "records.kubi.zone", "updatekeys.kubi.zone"}; !slices.Equal(o.Partial, want) {
 		t.Errorf("partial %q, want %q", o.Partial, want)
 	}
-	if r.Most = 3; len(r.Read(t.Context(), nil).Partial) != 0 {
+	if r.MaxObjects = 3; len(r.Read(t.Context(), nil).Partial) != 0 {
 		t.Errorf("partial of whole lists: %q", o.Partial)
 	}
 }

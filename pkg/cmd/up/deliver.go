@@ -72,7 +72,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	classes, err := transferclass.New(transferclass.Config{
 		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers,
 		GeneralKeys: c.Keys,
-		Joined:      func(cache.ObjectName) {}, // every zone is served here
+		OnJoin:      func(cache.ObjectName) {}, // every zone is served here
 	})
 	if err != nil {
 		return err

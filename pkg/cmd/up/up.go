@@ -63,7 +63,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer tracing.Close(spans)
 	c.Traces = spans
-	zones := zoneview.NewSet(zoneview.Within(memory.Total()))
+	zones := zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	updates := &updatekey.Poster{}
 	dns, err := c.Primary(zones, updates)
 	if err != nil {

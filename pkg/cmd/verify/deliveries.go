@@ -48,7 +48,7 @@ func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alph
 func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1alpha1.Delivery) (rows []verify.Report) {
 	of := r.readClass(ctx, object)
 	why := "this user may not read the class"
-	var servers []asked
+	var servers []askedServer
 	if of != nil {
 		why = "the class names no server"
 		if of.Spec.Bind9 != nil && len(object.Status.Servers) > 0 {
@@ -59,7 +59,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 		case kind.NameServers != nil:
 			for _, server := range kind.NameServers(of) {
 				if at, err := parseAddress(server.Address); err == nil {
-					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key),
+					servers = append(servers, askedServer{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key),
 						guest: server.Guest, signed: server.Signed})
 				}
 			}
@@ -68,7 +68,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 			return nil
 		}
 	}
-	known := map[string]asked{}
+	known := map[string]askedServer{}
 	for _, one := range servers {
 		known[one.address] = one
 	}
@@ -80,7 +80,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 		}
 		one, ok := known[at]
 		if !ok { // a tenant may read Deliveries, but no classes
-			one = asked{address: at, class: object.Spec.ClassRef.Name, key: r.key}
+			one = askedServer{address: at, class: object.Spec.ClassRef.Name, key: r.key}
 		}
 		r.addServer(one)
 	}
@@ -110,7 +110,7 @@ func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v
 			rows = append(rows, reportRow(object, row))
 			continue
 		}
-		r.addServer(asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key)})
+		r.addServer(askedServer{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key)})
 	}
 	return rows
 }
@@ -248,7 +248,7 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 }
 
 // addServer adds a server once per key: views at an address may differ by key.
-func (r *run) addServer(one asked) {
+func (r *run) addServer(one askedServer) {
 	for i, other := range r.servers {
 		if other.address != one.address {
 			continue
@@ -269,7 +269,7 @@ func sameKey(a, b *transfer.Key) bool {
 	return a == b || a != nil && b != nil && a.Name == b.Name && string(a.MAC([]byte(a.Name))) == string(b.MAC([]byte(a.Name)))
 }
 
-type asked struct {
+type askedServer struct {
 	// address is HOST:PORT; label distinguishes lines with the same address.
 	address, label string
 	class          string

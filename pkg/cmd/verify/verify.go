@@ -105,7 +105,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		if err != nil {
 			return fmt.Errorf("--name-server %w", err)
 		}
-		run.addServer(asked{address: address, key: run.key})
+		run.addServer(askedServer{address: address, key: run.key})
 	}
 	config, namespace, err := o.Client.Client()
 	if err != nil {
@@ -176,7 +176,7 @@ type run struct {
 	id        types.NamespacedName
 	key       *transfer.Key
 	keys      map[v1alpha1.SecretReference]*transfer.Key
-	servers   []asked
+	servers   []askedServer
 	providers []askedProvider
 	remarks   io.Writer
 }
@@ -235,7 +235,7 @@ func (r *run) interrupted(ctx context.Context, done int) error {
 		context.Cause(ctx))
 }
 
-func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
+func (a askedServer) viewOf(truth *verify.Zone) *verify.Zone {
 	switch {
 	case a.guest:
 		return truth.Guest()
@@ -245,14 +245,14 @@ func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 	return truth
 }
 
-type delivered struct {
+type deliveredZone struct {
 	*verify.Zone
 	newest serial.Serial
 	why    string
 }
 
 // readDelivered reads the current content, or an unsettled zone's at settledSerial (S7.2, S7.5).
-func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
+func (r *run) readDelivered(ctx context.Context) (*deliveredZone, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id)
 	if err != nil {
 		return nil, err
@@ -270,7 +270,7 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	}
 	settled := serial.Serial(object.Status.SettledSerial)
 	if settled == 0 || !zone.Serial.Ahead(settled) {
-		return &delivered{Zone: zone}, nil
+		return &deliveredZone{Zone: zone}, nil
 	}
 	var answer v1alpha1.ZoneChanges
 	if err := zones.RESTClient().Get().Namespace(r.id.Namespace).Resource("zones").Name(r.id.Name).SubResource("changes").
@@ -282,7 +282,7 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("changes of zone %s: %w", r.id, err)
 	}
-	d := &delivered{Zone: zone.Undo(settled, changes), newest: zone.Serial}
+	d := &deliveredZone{Zone: zone.Undo(settled, changes), newest: zone.Serial}
 	if condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionSettled); condition != nil {
 		d.why = condition.Reason
 	}

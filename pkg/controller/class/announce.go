@@ -67,15 +67,15 @@ func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string
 // announceDelivery reports only the first failure and the recovery.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
-	if !event.Remains.IsZero() {
+	if !event.LeftoverZone.IsZero() {
 		klog.Background().Info("Data that a zone lost since its last delivery may still be at the provider; the journal no longer has "+
 			"these changes",
-			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
+			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.LeftoverZone)
 		a.announceZone(zone, corev1.EventTypeWarning, reasonRemains,
 			"%s: data removed from %s may still be at the provider, since the journal no longer has the unconfirmed changes: ask a "+
-				"cluster admin to compare the provider's data with zones/entries", event.Key.Class, event.Remains)
+				"cluster admin to compare the provider's data with zones/entries", event.Key.Class, event.LeftoverZone)
 	}
-	if absent := event.Absent; !absent.IsZero() {
+	if absent := event.AbsentZone; !absent.IsZero() {
 		klog.Background().Info("A provider has lacked a zone to be withdrawn for a day; it is not asked again",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
 		a.announceZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound),

@@ -17,9 +17,9 @@ import (
 // sighting is the last answer of a secondary ahead of the zone's serial, or with other data at that serial.
 type sighting struct {
 	// serial is the secondary's or, if differs is true, the zone's next.
-	serial  serial.Serial
-	differs bool
-	at      time.Time
+	serial   serial.Serial
+	differs  bool
+	probedAt time.Time
 	// accepted is the zone's annotation AcceptSerial, "" if differs.
 	accepted string
 }
@@ -43,7 +43,7 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 				continue
 			}
 			if furthest.serial == 0 || server.Serial.Ahead(furthest.serial) {
-				furthest.serial, furthest.at = server.Serial, server.At
+				furthest.serial, furthest.probedAt = server.Serial, server.At
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 				continue
 			}
 			if again = again || e.Code == delivery.CodeWhole; e.Code != delivery.CodeWhole {
-				seen = sighting{serial: server.Serial.Next(), differs: true, at: server.At}
+				seen = sighting{serial: server.Serial.Next(), differs: true, probedAt: server.At}
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sig
 		outlook = seen.describeOutlook(f.Zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
 	}
 	j.Message = ready.Shorten(j.Message, max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)) + outlook
-	if asked == seen || seen.differs && asked.differs && asked.serial == seen.serial && seen.at.Sub(asked.at) < askAgain {
+	if asked == seen || seen.differs && asked.differs && asked.serial == seen.serial && seen.probedAt.Sub(asked.probedAt) < askAgain {
 		return sighting{}
 	}
 	return seen

@@ -98,7 +98,7 @@ func TestPassSecondary_raisesForOtherDataOnce_S6_11(t *testing.T) {
 		return delivery.Server{Name: "ns", Serial: s, At: at, Content: delivery.ContentDiffers,
 			Err: &delivery.Error{Reason: delivery.ReasonContentDiffers, Code: code}}
 	}
-	before := func(d time.Duration) sighting { return sighting{serial: 101, differs: true, at: at.Add(-d)} }
+	before := func(d time.Duration) sighting { return sighting{serial: 101, differs: true, probedAt: at.Add(-d)} }
 	first, again := row(100, ""), row(100, delivery.CodeWhole)
 	equal := delivery.Server{Name: "ns", Serial: 100}
 	for what, test := range map[string]struct {
@@ -145,6 +145,6 @@ func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 
 func publicFacts(zone *v1alpha1.Zone, states map[string]delivery.State) *ready.Facts {
 	state, known := states["public"]
-	return &ready.Facts{Zone: zone, Force: ready.InForce{Classes: []string{"public"}},
+	return &ready.Facts{Zone: zone, InForce: ready.InForce{Classes: []string{"public"}},
 		Classes: []ready.ClassFacts{{Class: "public", State: state, Known: known}}}
 }

@@ -59,27 +59,27 @@ type knownClass struct {
 	spec      delivery.Class
 	asking    bool
 	// checkedAt is the begin of the last health check, provenAt the time of the last delivery that showed health.
-	checked, proven time.Time
+	checkedAt, provenAt time.Time
 	// hasHealth is true once a check has a result: health, nil if good, as of healthFoundAt.
-	asked  bool
-	health error
-	found  metav1.Time
+	hasHealth     bool
+	health        error
+	healthFoundAt metav1.Time
 	// writtenCondition is the last Delivering of a Bind9Cluster, writtenVersion the cluster's version before: the
 	// informer may lag behind.
-	written        metav1.Condition
-	writtenVersion string
+	writtenCondition metav1.Condition
+	writtenVersion   string
 	// claims maps the names of this class's keys to texts that identify the keys. keyNameOwner is the class with
 	// another key of the same name, or "". stale is true if the owner changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
 	// keyNames were last assigned to the class, sorted; nil means the status has them.
-	uses []string
+	keyNames []string
 }
 
 // c.mu is held.
 func (k *knownClass) noteHealth(health error) {
-	k.asked, k.health, k.found = true, health, metav1.Now().Rfc3339Copy()
+	k.hasHealth, k.health, k.healthFoundAt = true, health, metav1.Now().Rfc3339Copy()
 }
 
 func (c *classSync) targetOf(name string) string {
@@ -178,8 +178,8 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 
 // usesOf returns the names assigned to a class by this process, or else by the status. c.mu is held.
 func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
-	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.uses != nil {
-		return known.uses
+	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.keyNames != nil {
+		return known.keyNames
 	}
 	return of.Status.KeyNames
 }
@@ -233,7 +233,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		if now != known.spec.DriftInterval || others {
 			c.mu.Lock()
 			if known.spec.DriftInterval = now; others {
-				known.spec.Servers, known.proven = servers, time.Time{}
+				known.spec.Servers, known.provenAt = servers, time.Time{}
 			}
 			c.mu.Unlock()
 			c.loop.SetClass(known.spec)
@@ -259,7 +259,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	c.replaceClass(name, known, fresh)
 	c.loop.SetClass(fresh.spec)
 	if known != nil && known.spec.Target != fresh.spec.Target { // former confirmations are of another server
-		for _, one := range c.index.DeliveriesBy(name) {
+		for _, one := range c.index.DeliveriesByClass(name) {
 			c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 		}
 	}
@@ -335,14 +335,14 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	case known.uid != fresh.uid:
 		c.stalls.Forget(known.uid)
 	default:
-		fresh.uses = known.uses
+		fresh.keyNames = known.keyNames
 	}
 	c.known[name] = fresh
 	c.decideClaims()
 	fresh.stale = false
 	if fresh.lost == "" && fresh.spec.Provider != nil && !fresh.spec.Paused {
-		fresh.uses = slices.AppendSeq([]string{}, maps.Keys(fresh.claims))
-		slices.Sort(fresh.uses)
+		fresh.keyNames = slices.AppendSeq([]string{}, maps.Keys(fresh.claims))
+		slices.Sort(fresh.keyNames)
 	}
 	if fresh.lost != "" {
 		defer fresh.spec.Provider.Close() // never used
@@ -364,7 +364,7 @@ func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities)
 		perSecond = int(*of.Spec.RequestsPerSecond)
 	}
 	requests := 0 // to compare each zone once
-	for _, one := range c.index.DeliveriesBy(of.Name) {
+	for _, one := range c.index.DeliveriesByClass(of.Name) {
 		requests++
 		if can.Fetched {
 			requests += max(0, len(one.Status.Servers)-1)
@@ -413,7 +413,7 @@ func (c *classSync) checkDue(ctx context.Context) {
 	var due []string
 	c.mu.Lock()
 	for name, known := range c.known {
-		if !known.missing && time.Since(known.checked) >= c.interval {
+		if !known.missing && time.Since(known.checkedAt) >= c.interval {
 			due = append(due, name)
 		}
 	}
@@ -449,8 +449,8 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	proven, can := false, delivery.Abilities{}
 	if known != nil {
 		can = known.abilities
-		proven = known.asked && known.health == nil && !known.proven.Before(known.checked)
-		known.checked = time.Now()
+		proven = known.hasHealth && known.health == nil && !known.provenAt.Before(known.checkedAt)
+		known.checkedAt = time.Now()
 	}
 	c.mu.Unlock()
 	c.checks.Go(func() {
@@ -469,7 +469,7 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if known != nil && known.proven.Before(began) { // else a delivery has shown the health since
+		if known != nil && known.provenAt.Before(began) { // else a delivery has shown the health since
 			known.noteHealth(err)
 		}
 		c.queue.Add(task{kind: healthTask, name: of.Name})
@@ -477,7 +477,7 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 }
 
 func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
-	return slices.ContainsFunc(c.index.DeliveriesBy(class), func(one *v1alpha1.Delivery) bool {
+	return slices.ContainsFunc(c.index.DeliveriesByClass(class), func(one *v1alpha1.Delivery) bool {
 		return meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) && (!can.Fetched || len(one.Status.Servers) > 0)
 	})
 }
@@ -486,8 +486,8 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
-	case event.OfClass != nil:
-		health = event.OfClass
+	case event.ClassError != nil:
+		health = event.ClassError
 	case !event.Proven:
 		return
 	}
@@ -497,8 +497,8 @@ func (c *classSync) takeEvent(event delivery.Event) {
 	if known == nil || known.missing {
 		return
 	}
-	known.proven = time.Now()
-	if known.asked && sameError(known.health, health) {
+	known.provenAt = time.Now()
+	if known.hasHealth && sameError(known.health, health) {
 		return
 	}
 	known.noteHealth(health)
@@ -521,11 +521,11 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	of := c.index.ClassByName(name)
 	c.mu.Lock()
 	known := c.known[name]
-	if of == nil || known == nil || !known.asked || known.uid != of.UID {
+	if of == nil || known == nil || !known.hasHealth || known.uid != of.UID {
 		c.mu.Unlock()
 		return nil
 	}
-	found, at, secrets := known.health, known.found, slices.Sorted(maps.Keys(known.secrets))
+	found, at, secrets := known.health, known.healthFoundAt, slices.Sorted(maps.Keys(known.secrets))
 	c.mu.Unlock()
 	condition, health := judgeHealth(ctx, of, found, at, secrets...)
 	stalled := c.judgeStalled(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &condition)
@@ -546,7 +546,7 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	known := c.known[name]
 	var next *metav1.Condition
 	if known != nil && known.uid == cluster.UID {
-		if !known.asked {
+		if !known.hasHealth {
 			c.mu.Unlock()
 			return nil
 		}
@@ -555,7 +555,7 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	}
 	current := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
 	if known != nil && known.writtenVersion == cluster.ResourceVersion {
-		written := known.written
+		written := known.writtenCondition
 		current = &written
 	}
 	c.mu.Unlock()
@@ -568,7 +568,7 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known == c.known[name] {
-		known.written, known.writtenVersion = *next, cluster.ResourceVersion
+		known.writtenCondition, known.writtenVersion = *next, cluster.ResourceVersion
 	}
 	return nil
 }

@@ -319,7 +319,7 @@ func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	})))(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "z"}, Spec: v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{edgeCluster}}}
 	force := ready.ClassesInForce(zone, nil, controller.index.ClassByName, nil, nil)
-	if force.Wrong != nil || !slices.Equal(force.Classes, []string{"team-a/edge"}) {
+	if force.Fault != nil || !slices.Equal(force.Classes, []string{"team-a/edge"}) {
 		t.Errorf("%+v", force)
 	}
 	if out := ready.FindExpelled(zone, force, []string{"team-a/edge"}, controller.index.ClassByName, nil, nil); len(out) != 0 {

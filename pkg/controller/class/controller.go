@@ -75,14 +75,14 @@ func New(config Config) (*Controller, error) {
 		index: index, queue: queue, stalls: &ready.Stalls{}, status: statusWriter{client,
 			config.Client.Bind9V1alpha1()}, events: announcer{config.Events, config.LastChange, nil},
 		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.ZoneByUID, class: index.ClassByName,
-			seen: map[delivery.Key]seen{}},
+			lastSeen: map[delivery.Key]observed{}},
 	}
 	if config.LastChange != nil {
 		with.events.looking = make(chan struct{}, maxLooking)
 	}
 	counted := NewMetrics(config.Registry)
 	c := &Controller{
-		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &ready.FrozenZones{Find: config.Frozen},
+		shared: with, config: config, reports: &reports{states: map[delivery.Key]report{}}, frozen: &ready.FrozenZones{List: config.Frozen},
 		metrics: counted,
 		classes: &classSync{
 			shared: with, providers: providers{config.Providers, config.Secrets}, listServers: config.Servers, metrics: counted,
@@ -95,7 +95,7 @@ func New(config Config) (*Controller, error) {
 	}
 	past := history{config.Client, index}
 	c.loop = schedule.New(schedule.Config{
-		Identity: config.Identity, Source: plan.Source{Views: config.Views, History: past.readChanges, Left: past.readLeft},
+		Identity: config.Identity, Source: plan.Source{Views: config.Views, History: past.readChanges, EndedRRsets: past.readEndedRRsets},
 		Store: c.store, Observer: c, Metrics: c.metrics, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		Lease: config.Lease, CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 		Traces: config.Traces,

@@ -81,7 +81,7 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 func TestStore_logsWhyAClassFails(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
-	s := &store{seen: make(map[delivery.Key]seen)}
+	s := &store{lastSeen: make(map[delivery.Key]observed)}
 	key := delivery.Key{UID: "u", Class: "main"}
 	failed := func(message string) *delivery.State {
 		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message, Detail: "disk 7 is full"},

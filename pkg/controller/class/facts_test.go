@@ -20,7 +20,7 @@ import (
 // Events of the Loop in this process win over Deliveries from an informer, which lag behind; so does a removal. Another
 // worker that confirms a later serial was faster: this Loop then has nothing to deliver, and reports no event.
 func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
-	r := &reports{all: map[delivery.Key]report{}}
+	r := &reports{states: map[delivery.Key]report{}}
 	of := func(at delivery.State) *v1alpha1.Delivery {
 		return &v1alpha1.Delivery{Status: ready.StatusFor("a", at, nil)}
 	}
@@ -46,7 +46,7 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	if got := r.get(key); got.State.Serial != 8 {
 		t.Errorf("late, after another worker: %+v", got)
 	}
-	r.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeRemoved, Remains: name.Name{}})
+	r.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeRemoved, LeftoverZone: name.Name{}})
 	r.takeDelivery(key, of(older))
 	if got := r.get(key); got.Known || !got.Observed {
 		t.Errorf("withdrawn: %+v", got)
@@ -62,7 +62,7 @@ func TestReadFacts_whatAClassSays(t *testing.T) {
 		of.Generation = generation
 		of.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ServerUnreachable", ObservedGeneration: 1}}
 		must.Succeed(t, c.index.Classes.GetStore().Add(of))
-		if part := c.zones.readFacts(aZone(), ready.InForce{Classes: []string{"public"}}).Classes[0].Message; part != want {
+		if part := c.zones.readFacts(aZone(), ready.InForce{Classes: []string{"public"}}).Classes[0].FaultReason; part != want {
 			t.Errorf("generation %d: %q, want %q", generation, part, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	zone.ResourceVersion = "1"
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
-	f := &ready.Facts{Zone: zone, Force: ready.InForce{Classes: []string{"public"}}, Classes: []ready.ClassFacts{{Class: "public", Known: true,
+	f := &ready.Facts{Zone: zone, InForce: ready.InForce{Classes: []string{"public"}}, Classes: []ready.ClassFacts{{Class: "public", Known: true,
 		State: delivery.State{Serial: 7, Hash: "h", Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered}}}}}
 	at := cache.NewObjectName(zone.Namespace, zone.Name)
 	for range 3 {
@@ -86,7 +86,7 @@ func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	}
 	c.reports.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeDelivered, State: makeBegunState()})
 	must.Succeed(t, c.zones.forgetZone(t.Context(), at, string(zone.UID)))
-	if left := len(c.zones.memory) + len(c.reports.all); left != 0 {
-		t.Errorf("kept: %v, %v", c.zones.memory, c.reports.all)
+	if left := len(c.zones.memory) + len(c.reports.states); left != 0 {
+		t.Errorf("kept: %v, %v", c.zones.memory, c.reports.states)
 	}
 }

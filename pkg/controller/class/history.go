@@ -64,7 +64,7 @@ func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	return changes, nil
 }
 
-func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
+func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
 		return nil, errNoZone
@@ -76,14 +76,14 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 	if err := h.request(zone, since).Do(ctx).Into(&answer); err != nil {
 		return nil, err
 	}
-	return leftOf(&answer, uid)
+	return endedRRsets(&answer, uid)
 }
 
 // errNotEnded keeps an existing zone's changes from counting as all its content.
 var errNotEnded = errors.New("the zone has not ended")
 
 // endedRRsets returns the RRsets of an ended zone.
-func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
+func endedRRsets(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
 	if answer.Metadata.UID != uid {
 		return nil, errNoZone
 	}

@@ -26,11 +26,11 @@ func TestLeft_isOfAnEndedZoneAlone_S3_7(t *testing.T) {
 	} {
 		answer := &v1alpha1.ZoneChanges{FQDN: "example.org.", Changes: tc.changes}
 		answer.Metadata.UID = "z"
-		keys, err := leftOf(answer, "z")
+		keys, err := endedRRsets(answer, "z")
 		if !errors.Is(err, tc.want) || err == nil && len(keys) != 2 {
 			t.Errorf("%s: %v, %v", name, keys, err)
 		}
-		if _, err := leftOf(answer, "another"); !errors.Is(err, errNoZone) {
+		if _, err := endedRRsets(answer, "another"); !errors.Is(err, errNoZone) {
 			t.Errorf("%s of another zone: %v", name, err)
 		}
 	}

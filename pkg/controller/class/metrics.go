@@ -35,13 +35,13 @@ var gauges = []struct {
 		func(s schedule.ClassStatus) float64 { return float64(s.Failing) }},
 	{newGauge("oldest_change_seconds", ready.HelpOldestChange),
 		func(s schedule.ClassStatus) float64 {
-			if s.Oldest.IsZero() {
+			if s.OldestChange.IsZero() {
 				return 0
 			}
-			return time.Since(s.Oldest).Seconds()
+			return time.Since(s.OldestChange).Seconds()
 		}},
 	{newGauge("secondaries_behind", ready.HelpSecondariesBehind),
-		func(s schedule.ClassStatus) float64 { return float64(len(s.Behind)) }},
+		func(s schedule.ClassStatus) float64 { return float64(len(s.LaggingServers)) }},
 	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."),
 		func(s schedule.ClassStatus) float64 { return max(0, time.Until(s.PausedUntil).Seconds()) }},
 }
@@ -100,18 +100,18 @@ func (m *Metrics) forgetClass(of string) {
 	m.lag.Delete(labels)
 }
 
-func (m *Metrics) Called(call schedule.Call) {
+func (m *Metrics) CountCall(call schedule.Call) {
 	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
 }
 
-func (m *Metrics) Delivered(class string, lag time.Duration) {
+func (m *Metrics) CountDelivery(class string, lag time.Duration) {
 	m.lag.WithLabelValues(class).Observe(lag.Seconds())
 }
 
-func (m *Metrics) Drifted(class string, missing, differing, foreign int) {
+func (m *Metrics) CountDrift(class string, missing, differing, foreign int) {
 	for kind, count := range map[string]int{"missing": missing, "differing": differing, "foreign": foreign} {
 		m.drifted.WithLabelValues(class, kind).Add(float64(count))
 	}
 }
 
-func (m *Metrics) Fenced(class string) { m.fenced.WithLabelValues(class).Inc() }
+func (m *Metrics) CountFenced(class string) { m.fenced.WithLabelValues(class).Inc() }

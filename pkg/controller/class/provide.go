@@ -22,17 +22,17 @@ import (
 )
 
 type providers struct {
-	of      map[string]NewProvider
-	secrets Secrets
+	constructors map[string]NewProvider
+	secrets      Secrets
 }
 
 // used has the digests of Secrets, by namespace/name, even with an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
-	newProvider, ok := p.of[kind]
+	newProvider, ok := p.constructors[kind]
 	if !ok {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; "+
-			"it has %s", strings.Join(slices.Sorted(maps.Keys(p.of)), ", "))
+			"it has %s", strings.Join(slices.Sorted(maps.Keys(p.constructors)), ", "))
 	}
 	spec.Kind, used = kind, map[string]string{}
 	spec.Provider, spec.Target, err = newProvider(of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {

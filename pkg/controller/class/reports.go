@@ -14,20 +14,20 @@ import (
 
 // reports has the state of each delivery: from this process's Loop, or from the Delivery that another process writes.
 type reports struct {
-	mu  sync.Mutex
-	all map[delivery.Key]report
+	mu     sync.Mutex
+	states map[delivery.Key]report
 }
 
 type report struct {
 	ready.Report
 	// refusals are of the last attempt. The map is replaced, never modified.
-	refused map[delivery.RRsetKey]*delivery.Error
+	refusals map[delivery.RRsetKey]*delivery.Error
 }
 
 func (r *reports) get(key delivery.Key) ready.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.all[key].Report
+	return r.states[key].Report
 }
 
 // takeEvent returns the new or changed refusals.
@@ -35,10 +35,10 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if event.Outcome == delivery.OutcomeRemoved {
-		r.all[event.Key] = report{Report: ready.Report{Observed: true}}
+		r.states[event.Key] = report{Report: ready.Report{Observed: true}}
 		return nil
 	}
-	before := r.all[event.Key]
+	before := r.states[event.Key]
 	now := before
 	now.State, now.Known, now.Observed = event.State, true, true
 	refused := map[delivery.RRsetKey]*delivery.Error{}
@@ -46,10 +46,10 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 		refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
 	}
 	if len(refused) > 0 || event.Outcome == delivery.OutcomeDelivered || event.Outcome == delivery.OutcomePending {
-		now.refused = refused
+		now.refusals = refused
 	}
-	r.all[event.Key] = now
-	return newRefusals(event.Failed, before.refused)
+	r.states[event.Key] = now
+	return newRefusals(event.Failed, before.refusals)
 }
 
 func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) (fresh []delivery.Failure) {
@@ -67,9 +67,9 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	is := r.all[key]
+	is := r.states[key]
 	if !is.Observed {
-		delete(r.all, key)
+		delete(r.states, key)
 		is = report{}
 	}
 	if one == nil {
@@ -79,12 +79,12 @@ func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	faster := is.Known && is.State.Serial != 0 && state.Holder != is.State.Holder && state.Serial.Ahead(is.State.Serial)
 	if err == nil && (!is.Observed || faster) {
 		is.State, is.Known = state, true
-		r.all[key] = is
+		r.states[key] = is
 	}
 }
 
 func (r *reports) forget(which func(delivery.Key) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.all, func(key delivery.Key, _ report) bool { return which(key) })
+	maps.DeleteFunc(r.states, func(key delivery.Key, _ report) bool { return which(key) })
 }

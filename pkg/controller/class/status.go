@@ -25,27 +25,27 @@ type statusWriter struct {
 }
 
 type readyPatch struct {
-	of metav1.ObjectMeta
+	object metav1.ObjectMeta
 	// The API server drops the write if the object has a later serial (S6.13).
-	serial    int64
-	before    []metav1.Condition
-	judgement ready.Judgement
-	stalled   *metav1.Condition
+	serial     int64
+	conditions []metav1.Condition
+	judgement  ready.Judgement
+	stalled    *metav1.Condition
 }
 
 // A zero Judgement leaves Ready unchanged.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
-	conditions := stallPatch(p.before, p.stalled)
+	conditions := stallPatch(p.conditions, p.stalled)
 	if p.judgement.Status != "" {
 		next := p.judgement.AsCondition()
-		next.ObservedGeneration, next.LastTransitionTime = p.of.Generation, metav1.NewTime(time.Now())
-		if before := ready.ReadyOf(p.before); before != nil && before.Status == next.Status {
+		next.ObservedGeneration, next.LastTransitionTime = p.object.Generation, metav1.NewTime(time.Now())
+		if before := ready.ReadyOf(p.conditions); before != nil && before.Status == next.Status {
 			next.LastTransitionTime = before.LastTransitionTime
 		}
 		conditions = append(conditions, next)
 	}
 	fields["serial"], fields["conditions"] = p.serial, conditions
-	return map[string]any{"metadata": map[string]any{"uid": p.of.UID}, "status": fields}
+	return map[string]any{"metadata": map[string]any{"uid": p.object.UID}, "status": fields}
 }
 
 type patcher[T any] interface {
@@ -62,7 +62,7 @@ func patchObject[T any](ctx context.Context, of patcher[T], name string, patch m
 }
 
 func (w statusWriter) writeZone(ctx context.Context, p readyPatch) error {
-	_, err := patchObject(ctx, w.client.Zones(p.of.Namespace), p.of.Name, p.encode(map[string]any{}), "status")
+	_, err := patchObject(ctx, w.client.Zones(p.object.Namespace), p.object.Name, p.encode(map[string]any{}), "status")
 	return ignoreGone(err)
 }
 
@@ -120,8 +120,8 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 }
 
 // readyWrite is the last write of a Ready: the version of the Zone and the result.
-type written struct {
-	from      string
-	judgement ready.Judgement
-	stalled   bool
+type readyWrite struct {
+	fromVersion string
+	judgement   ready.Judgement
+	stalled     bool
 }

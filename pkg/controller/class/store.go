@@ -37,9 +37,9 @@ type store struct {
 	class func(name string) *v1alpha1.DNSClass
 
 	// finalizerLocks are by zone: no delivery may remove a finalizer that another needs.
-	holding [64]sync.Mutex
-	mu      sync.Mutex
-	seen    map[delivery.Key]seen
+	finalizerLocks [64]sync.Mutex
+	mu             sync.Mutex
+	lastSeen       map[delivery.Key]observed
 }
 
 // logFailure logs the provider's words, which the Delivery lacks, once until they change. Only a delivered zone resets
@@ -57,10 +57,10 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 		message = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Detail}, " ")
 	}
 	s.mu.Lock()
-	known := s.seen[key]
+	known := s.lastSeen[key]
 	again := known.message == message
 	known.message = message
-	s.seen[key] = known
+	s.lastSeen[key] = known
 	s.mu.Unlock()
 	if failure != nil && !again {
 		klog.Background().Error(nil, "A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name,
@@ -69,7 +69,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 }
 
 // observed is of a Delivery's last version; message was logged last.
-type seen struct {
+type observed struct {
 	finalizer  bool
 	conditions []metav1.Condition
 	message    string
@@ -103,7 +103,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 		return "", errNoZone
 	}
 	s.mu.Lock()
-	known := s.seen[key]
+	known := s.lastSeen[key]
 	s.mu.Unlock()
 	s.logFailure(key, zone, &state)
 	ref := class.RefOf(key.Class)
@@ -170,7 +170,7 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 		return err
 	}
 	s.mu.Lock()
-	delete(s.seen, key)
+	delete(s.lastSeen, key)
 	s.mu.Unlock()
 	return s.releaseZone(ctx, zone)
 }
@@ -221,7 +221,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 			return nil // the signer must first remove the zone, which clears status.dnssec (S12.9)
 		}
 	}
-	held, err := s.anyHeld(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,
+	held, err := s.hasDelivery(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,
 		func(one *v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID })
 	if held || err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, er
 	if !ok {
 		namespace = metav1.NamespaceAll
 	}
-	return s.anyHeld(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name,
+	return s.hasDelivery(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name,
 		func(one *v1alpha1.Delivery) bool { return ready.KeyOf(one).Class == of.Name })
 }
 
@@ -243,7 +243,7 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
-func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
+func (s *store) hasDelivery(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
 	if err != nil {
@@ -275,7 +275,7 @@ func finalizerPatch(add bool, uid types.UID, version string) map[string]any {
 func (s *store) lockZone(uid string) *sync.Mutex {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(uid))
-	lock := &s.holding[sum.Sum32()%uint32(len(s.holding))]
+	lock := &s.finalizerLocks[sum.Sum32()%uint32(len(s.finalizerLocks))]
 	lock.Lock()
 	return lock
 }
@@ -283,13 +283,13 @@ func (s *store) lockZone(uid string) *sync.Mutex {
 func (s *store) rememberDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), one.Status.Conditions, s.seen[key].message}
+	s.lastSeen[key] = observed{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), one.Status.Conditions, s.lastSeen[key].message}
 }
 
 func (s *store) forgetDeliveries(which func(delivery.Key) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.seen, func(key delivery.Key, _ seen) bool { return which(key) })
+	maps.DeleteFunc(s.lastSeen, func(key delivery.Key, _ observed) bool { return which(key) })
 }
 
 // asConflict wraps lease.ErrConflict if another worker wrote first.

@@ -78,8 +78,8 @@ func newStore(t *testing.T) (*store, *fake.Clientset) {
 			}
 			return nil
 		},
-		class: func(string) *v1alpha1.DNSClass { return of },
-		seen:  map[delivery.Key]seen{},
+		class:    func(string) *v1alpha1.DNSClass { return of },
+		lastSeen: map[delivery.Key]observed{},
 	}, client
 }
 
@@ -131,7 +131,7 @@ func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 // While one server is down, the rows of the others compare with the settled serial, not with what all have confirmed
 // (https://github.com/coredns/coredns/issues/5767).
 func TestStatusFor_rowsCompareWithTheSettledSerial(t *testing.T) {
-	state := delivery.State{Serial: 9, Asked: 10, Servers: []delivery.Server{
+	state := delivery.State{Serial: 9, AskedSerial: 10, Servers: []delivery.Server{
 		{Name: "well", Serial: 10}, {Name: "slow", Serial: 9}, {Name: "later", Serial: 11},
 		{Name: "down", Err: &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer"}},
 	}}
@@ -143,11 +143,11 @@ func TestStatusFor_rowsCompareWithTheSettledSerial(t *testing.T) {
 	if !slices.Equal(states, want) {
 		t.Errorf("rows %v, want %v", states, want)
 	}
-	if behind := state.Behind(); !slices.Equal(behind, []string{"slow", "down"}) {
+	if behind := state.LaggingServers(); !slices.Equal(behind, []string{"slow", "down"}) {
 		t.Errorf("behind: %v", behind)
 	}
 	asked := state
-	if asked.Asked = 9; state.Alike(asked) {
+	if asked.AskedSerial = 9; state.Alike(asked) {
 		t.Error("a row that changes from Current to Behind is not stored")
 	}
 }

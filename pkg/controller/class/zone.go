@@ -36,11 +36,11 @@ type zoneSync struct {
 
 // zoneMemory needs no lock: the queue gives a zone to one worker at a time.
 type zoneMemory struct {
-	desired  delivery.Zone
-	progress *ready.Progress
-	written  written
+	desired   delivery.Zone
+	progress  *ready.Progress
+	lastWrite readyWrite
 	// askedSighting is the last that the API server was asked to pass.
-	asked sighting
+	askedSighting sighting
 }
 
 func (z *zoneSync) memoryOf(at cache.ObjectName) *zoneMemory {
@@ -89,7 +89,7 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 
 func (z *zoneSync) enqueueClusters(zone *v1alpha1.Zone) {
 	refs := zone.Spec.DNSClassRefs
-	for _, one := range z.index.DeliveriesOf(string(zone.UID)) {
+	for _, one := range z.index.DeliveriesByUID(string(zone.UID)) {
 		refs = append(refs[:len(refs):len(refs)], one.Spec.ClassRef)
 	}
 	for _, ref := range refs {
@@ -113,21 +113,21 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	if request := zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]; len(request) <= validation.MaxVerifyRequest {
 		desired.Request = request
 	}
-	for _, one := range z.index.DeliveriesOf(uid) {
+	for _, one := range z.index.DeliveriesByUID(uid) {
 		z.holdNames(one)
 		key := ready.KeyOf(one)
 		if !slices.Contains(desired.Classes, key.Class) {
-			desired.Former = append(desired.Former, key.Class)
+			desired.FormerClasses = append(desired.FormerClasses, key.Class)
 		}
 		if desired.Remove && terminating && one.Status.Serial != 0 {
 			// A terminating namespace deletes the Records before the Zone: the delivered content is removed.
-			desired.Frozen = serial.Serial(one.Status.Serial)
+			desired.FrozenSerial = serial.Serial(one.Status.Serial)
 		}
 	}
-	slices.Sort(desired.Former)
-	desired.Expelled = z.index.Expelled(zone, force, desired.Former, taken)
-	if m.desired.Frozen != 0 && desired.Frozen != 0 {
-		desired.Frozen = m.desired.Frozen
+	slices.Sort(desired.FormerClasses)
+	desired.ExpelledClasses = z.index.ExpelledClasses(zone, force, desired.FormerClasses, taken)
+	if m.desired.FrozenSerial != 0 && desired.FrozenSerial != 0 {
+		desired.FrozenSerial = m.desired.FrozenSerial
 	}
 	if !reflect.DeepEqual(m.desired, desired) {
 		m.desired = desired
@@ -147,7 +147,7 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 // is no garbage collector.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
-	for _, one := range z.index.DeliveriesOf(uid) {
+	for _, one := range z.index.DeliveriesByUID(uid) {
 		z.loop.Hold(ready.KeyOf(one), time.Time{}, "", delivery.State{})
 		if slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery) {
 			continue
@@ -170,11 +170,11 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	zone := f.Zone
 	if zone.Status.Serial != 0 { // the API server's conditions have the reason otherwise
 		progress := ready.ProgressOf(f)
-		f.Since, m.progress = progress.Follow(m.progress), progress
+		f.LastChange, m.progress = progress.Follow(m.progress), progress
 		if j = ready.JudgeZone(f); j == (ready.Judgement{}) {
 			return nil
 		}
-		ahead = passSecondary(f, &j, m.asked)
+		ahead = passSecondary(f, &j, m.askedSighting)
 		j.Message = ready.Shorten(j.Message, ready.MaxZoneMessage)
 	}
 	if j.Reason == v1alpha1.ReasonPending {
@@ -185,25 +185,25 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 		waits = ready.FirstFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
-	now := written{zone.ResourceVersion, j, stalled != nil}
+	now := readyWrite{zone.ResourceVersion, j, stalled != nil}
 	// If lastWrite is the same, it was made from this version of the object, and its event is still to come.
-	if ahead.serial == 0 && (m.written == now || hasJudgement(zone, j, stalled)) {
+	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
 	of := zone.Status.Serial
 	if ahead.serial != 0 {
 		of = int64(ahead.serial) // the API server raises the zone's serial past of if S6.11 allows
 	}
-	err := z.status.writeZone(ctx, readyPatch{of: zone.ObjectMeta, serial: of, before: zone.Status.Conditions, judgement: j,
+	err := z.status.writeZone(ctx, readyPatch{object: zone.ObjectMeta, serial: of, conditions: zone.Status.Conditions, judgement: j,
 		stalled: stalled})
 	if err != nil {
 		return err
 	}
 	before := ready.StalledOf(zone.Status.Conditions)
 	// The cached Zone may still be stalled after the write that ended that.
-	ended := before != nil && stalled == nil && (m.written == written{} || m.written.stalled)
-	if m.written = now; ahead.serial != 0 {
-		m.asked = ahead
+	ended := before != nil && stalled == nil && (m.lastWrite == readyWrite{} || m.lastWrite.stalled)
+	if m.lastWrite = now; ahead.serial != 0 {
+		m.askedSighting = ahead
 	}
 	if stalled != nil && before == nil && ready.IsCause(j.AsCondition()) {
 		z.events.announceZone(zone, corev1.EventTypeWarning, j.Reason, "%s", j.Message)

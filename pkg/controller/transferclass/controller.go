@@ -54,7 +54,7 @@ type Config struct {
 	Servers     *Servers
 	GeneralKeys []tsig.Key
 	// OnJoin is called for each zone that joins a served class.
-	Joined func(zone cache.ObjectName)
+	OnJoin func(zone cache.ObjectName)
 }
 
 // Controller runs once.
@@ -78,10 +78,10 @@ type task struct {
 
 type serving struct {
 	*primary.Class
-	of      *v1alpha1.DNSClass
-	peers   Peers
-	members primary.Membership
-	since   time.Time
+	dnsClass       *v1alpha1.DNSClass
+	peers          Peers
+	members        primary.Membership
+	peersChangedAt time.Time
 }
 
 // Trim is an informer transform that keeps the fields of Zones read here and by the feed.
@@ -103,7 +103,7 @@ func New(config Config) (*Controller, error) {
 			time.Minute)),
 	}
 	c.keys.holdGeneral(config.GeneralKeys)
-	c.Members.Changed(func(class string) { c.queue.Add(task{class: class}) })
+	c.Members.SetOnChange(func(class string) { c.queue.Add(task{class: class}) })
 	classes, errClasses := c.Classes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    c.classChanged,
 		UpdateFunc: func(_, after any) { c.classChanged(after) },
@@ -267,7 +267,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 
 func (c *Controller) renotify() {
 	for name, one := range c.serving {
-		for _, uid := range c.Members.Unconfirmed(name) {
+		for _, uid := range c.Members.ListUnconfirmed(name) {
 			one.Announce(uid)
 		}
 	}
@@ -288,7 +288,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return err
 	}
 	known := c.serving[name]
-	if known != nil && (of == nil || of.UID != known.of.UID) {
+	if known != nil && (of == nil || of.UID != known.dnsClass.UID) {
 		c.endClass(name)
 		known = nil
 	}
@@ -316,9 +316,9 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return err
 	}
 	if known != nil {
-		known.of = of
+		known.dnsClass = of
 		if samePeers(known.peers, peers) {
-			if time.Since(known.since) < earlyTime {
+			if time.Since(known.peersChangedAt) < earlyTime {
 				known.AnnounceCatalog()
 			}
 			return nil
@@ -327,7 +327,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 			c.endClass(name)
 			return err
 		}
-		known.peers, known.since = peers, time.Now()
+		known.peers, known.peersChangedAt = peers, time.Now()
 		c.keys.Hold(of, peers)
 		return nil
 	}
@@ -348,7 +348,7 @@ func (c *Controller) readPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (P
 	if of.Spec.Bind9 == nil {
 		return ReadPeers(of, secret)
 	}
-	servers, err := c.Servers.Of(of)
+	servers, err := c.Servers.ListServers(of)
 	if err != nil {
 		return Peers{}, err
 	}
@@ -381,7 +381,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 		if class.Name == of.Name {
 			return peers.Claims()
 		}
-		if other := c.serving[class.Name]; other != nil && other.of.Spec.Bind9 == nil {
+		if other := c.serving[class.Name]; other != nil && other.dnsClass.Spec.Bind9 == nil {
 			return other.peers.Claims()
 		}
 		return nil
@@ -401,7 +401,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]
-		if name == of.Name || other == nil || other.of.Spec.Bind9 == nil {
+		if name == of.Name || other == nil || other.dnsClass.Spec.Bind9 == nil {
 			continue
 		}
 		others := other.peers.Claims()
@@ -414,7 +414,7 @@ func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string
 			return err
 		}
 		other.peers = left
-		c.keys.Hold(other.of, left)
+		c.keys.Hold(other.dnsClass, left)
 	}
 	return nil
 }
@@ -432,7 +432,7 @@ func samePeers(a, b Peers) bool {
 }
 
 func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
-	now := c.Members.Of(of.Name, of.CreationTimestamp.Time, of.Spec.Bind9 != nil)
+	now := c.Members.Membership(of.Name, of.CreationTimestamp.Time, of.Spec.Bind9 != nil)
 	now.Paused, now.Signed, now.Signing = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for uid, at := range c.Members.Zones(of.Name) {
 		zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
@@ -457,7 +457,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	if known == nil {
 		return nil
 	}
-	now := c.readMembership(known.of)
+	now := c.readMembership(known.dnsClass)
 	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) &&
 		maps.Equal(now.Unconfirmed, known.members.Unconfirmed) &&
 		maps.Equal(now.Signed, known.members.Signed) && maps.Equal(now.Signing, known.members.Signing) {
@@ -473,13 +473,13 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		if err != nil {
 			return fmt.Errorf("zones have to leave the class, and whether it still exists is unknown: %w", err)
 		}
-		if live != known.of.UID {
+		if live != known.dnsClass.UID {
 			c.endClass(name)
 			return nil
 		}
 	}
 	before := known.members
-	known.Set(now)
+	known.SetMembers(now)
 	known.members = now
 	c.announceJoined(name, before, now)
 	return nil
@@ -493,7 +493,7 @@ func (c *Controller) announceJoined(class string, before, now primary.Membership
 	zones := c.Members.Zones(class)
 	for _, m := range now.Members {
 		if at, ok := zones[m.UID]; ok && !had[m.UID] {
-			c.Joined(at)
+			c.OnJoin(at)
 		}
 	}
 }

@@ -19,9 +19,9 @@ import (
 // server of another namespace, has the name. A class's key precedes a server's; of two servers in a namespace, the
 // older class's precedes.
 type Keys struct {
-	mu     sync.Mutex
-	held   map[string]*heldKeys // by class
-	byName map[string]map[string]*heldKeys
+	mu      sync.Mutex
+	byClass map[string]*heldKeys // by class
+	byName  map[string]map[string]*heldKeys
 }
 
 // heldKeys are the keys of a class; the class "" has the primary's own keys.
@@ -49,11 +49,11 @@ func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.held == nil {
-		k.held, k.byName = map[string]*heldKeys{}, map[string]map[string]*heldKeys{}
+	if k.byClass == nil {
+		k.byClass, k.byName = map[string]*heldKeys{}, map[string]map[string]*heldKeys{}
 	}
 	k.forgetKeys(class)
-	k.held[class] = keys
+	k.byClass[class] = keys
 	for name := range keys.claims {
 		if k.byName[name] == nil {
 			k.byName[name] = map[string]*heldKeys{}
@@ -63,7 +63,7 @@ func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 	return func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if k.held[class] == keys {
+		if k.byClass[class] == keys {
 			k.forgetKeys(class)
 		}
 	}
@@ -71,11 +71,11 @@ func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 
 // mu is held.
 func (k *Keys) forgetKeys(class string) {
-	had := k.held[class]
+	had := k.byClass[class]
 	if had == nil {
 		return
 	}
-	delete(k.held, class)
+	delete(k.byClass, class)
 	for name := range had.claims {
 		if delete(k.byName[name], class); len(k.byName[name]) == 0 {
 			delete(k.byName, name)
@@ -102,7 +102,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 }
 
 // denyReason returns why a server of the namespace may not have the key, or "".
-func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
+func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
 	}
@@ -112,7 +112,7 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for name, other := range k.byName[key.Name] {
-		if name == of.Name || other.claims[key.Name] == meaningOf(key) || other.ofServers && rankOf(of).Compare(other.rank) < 0 {
+		if name == of.Name || other.claims[key.Name] == identityOf(key) || other.ofServers && rankOf(of).Compare(other.rank) < 0 {
 			continue
 		}
 		if name == "" {
@@ -146,6 +146,6 @@ func isForServer(namespace string, key tsig.Key) bool {
 }
 
 // identityOf distinguishes keys of the same name. Never print the result.
-func meaningOf(key tsig.Key) string {
+func identityOf(key tsig.Key) string {
 	return string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
 }

@@ -138,7 +138,7 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 					t.Errorf("%v with the name %s: %s has %q, want %s", order, name, class, got, want)
 				}
 			}
-			servers, err := c.Servers.Of(shared)
+			servers, err := c.Servers.ListServers(shared)
 			mustSucceed(t, err)
 			selected, err := ReadServers(shared, servers, &c.keys, func(namespace, name string) (map[string][]byte, error) {
 				return secrets.Get(t.Context(), namespace, name)
@@ -196,7 +196,7 @@ func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 				t.Errorf("%s: a server with the key %s is in it: %v, want %v", class, name, got, fits)
 			}
 		}
-		servers, err := c.Servers.Of(own)
+		servers, err := c.Servers.ListServers(own)
 		mustSucceed(t, err)
 		selected, err := ReadServers(own, servers, &c.keys, secretAlways(name, "A"))
 		mustSucceed(t, err)
@@ -250,21 +250,21 @@ func TestKeys_areLetGoOf(t *testing.T) {
 	peers := func(letter string) Peers { return Peers{Class: primary.ClassConfig{Keys: []tsig.Key{key(letter)}}} }
 	holder, asks := withKey("holder", 0, "s"), withServers("asks", time.Hour, "team")
 	first := k.Hold(holder, peers("A"))
-	if k.keptFrom(asks, "team", key("B")) == "" || k.keptFrom(asks, "team", key("A")) != "" {
+	if k.denyReason(asks, "team", key("B")) == "" || k.denyReason(asks, "team", key("A")) != "" {
 		t.Error("another key of the name, or the same, is not told apart")
 	}
 	second := k.Hold(holder, peers("B"))
 	first() // of the former provider
-	if k.keptFrom(asks, "team", key("B")) != "" || k.keptFrom(asks, "team", key("A")) == "" {
+	if k.denyReason(asks, "team", key("B")) != "" || k.denyReason(asks, "team", key("A")) == "" {
 		t.Error("what the class has taken since is not held")
 	}
 	second()
-	if why := k.keptFrom(asks, "team", key("A")); why != "" {
+	if why := k.denyReason(asks, "team", key("A")); why != "" {
 		t.Error(why)
 	}
 	holder.Spec.Paused = true
 	k.Hold(holder, peers("A"))
-	if why := k.keptFrom(asks, "team", key("B")); why != "" {
+	if why := k.denyReason(asks, "team", key("B")); why != "" {
 		t.Errorf("of a class that is paused: %s", why)
 	}
 	if len(k.byName) != 0 || len(k.classesWith(peers("A").Claims())) != 0 {

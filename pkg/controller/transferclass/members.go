@@ -38,28 +38,28 @@ type Members struct {
 	rows    map[cache.ObjectName]row
 	classes map[string]*members
 	// firstRevision is of the first listing, or 0.
-	listed  uint64
-	changed func(class string)
+	firstRevision uint64
+	onChange      func(class string)
 }
 
 type row struct {
 	class, uid string
 	zone       name.Name
-	of         cache.ObjectName
+	zoneObject cache.ObjectName
 	rank       precedence.Rank
 	// confirmed is true if every secondary has confirmed the wanted serial, everConfirmed if every secondary has ever
 	// confirmed any.
-	confirmed, once bool
+	confirmed, everConfirmed bool
 }
 
 type members struct {
 	rows map[string]row // by the zone's UID
 	// membersRevision is of the last change of members, marksRevision of the last new row or change of everConfirmed.
-	at, onceAt uint64
+	membersRevision, marksRevision uint64
 }
 
 func NewMembers(client rest.Interface) *Members {
-	m := &Members{synced: make(chan struct{}), rows: map[cache.ObjectName]row{}, classes: map[string]*members{}, changed: func(string) {}}
+	m := &Members{synced: make(chan struct{}), rows: map[cache.ObjectName]row{}, classes: map[string]*members{}, onChange: func(string) {}}
 	source := cache.NewListWatchFromClient(client, "deliveries", metav1.NamespaceAll, fields.Everything())
 	m.reflector = cache.NewReflectorWithOptions(source, &v1alpha1.Delivery{}, store{m},
 		cache.ReflectorOptions{Name: "members of transfer classes"})
@@ -68,7 +68,7 @@ func NewMembers(client rest.Interface) *Members {
 
 // SetOnChange sets the function called for a class when members change or a zone is confirmed. Call SetOnChange before
 // Run; notify must not block.
-func (m *Members) Changed(notify func(class string)) { m.changed = notify }
+func (m *Members) SetOnChange(notify func(class string)) { m.onChange = notify }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
 
@@ -84,20 +84,20 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 // Membership returns the members of a class, in order of precedence. created, the class's creation, is for the
 // catalog's serial. With ofServers (block bind9), the catalog marks members that some server never had, and the serial
 // grows with the marks.
-func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
+func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := m.find(class)
-	membership := primary.Membership{Serial: serialAt(created, known.at)}
+	membership := primary.Membership{Serial: serialAt(created, known.membersRevision)}
 	for _, one := range slices.SortedFunc(maps.Values(known.rows), row.compare) {
 		membership.Members = append(membership.Members, primary.Member{UID: one.uid, Zone: one.zone})
 	}
 	if !ofServers {
 		return membership
 	}
-	membership.Serial, membership.Unconfirmed = serialAt(created, max(known.at, known.onceAt)), map[string]bool{}
+	membership.Serial, membership.Unconfirmed = serialAt(created, max(known.membersRevision, known.marksRevision)), map[string]bool{}
 	for uid, one := range known.rows {
-		if !one.once {
+		if !one.everConfirmed {
 			membership.Unconfirmed[uid] = true
 		}
 	}
@@ -109,7 +109,7 @@ func (m *Members) find(class string) members {
 	if known := m.classes[class]; known != nil {
 		return *known
 	}
-	return members{at: m.listed}
+	return members{membersRevision: m.firstRevision}
 }
 
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
@@ -127,13 +127,13 @@ func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	defer m.mu.RUnlock()
 	zones := map[string]cache.ObjectName{}
 	for uid, one := range m.find(class).rows {
-		zones[uid] = one.of
+		zones[uid] = one.zoneObject
 	}
 	return zones
 }
 
 // ListUnconfirmed returns the UIDs of zones that a secondary of the class may lack.
-func (m *Members) Unconfirmed(class string) []string {
+func (m *Members) ListUnconfirmed(class string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var uids []string
@@ -145,7 +145,7 @@ func (m *Members) Unconfirmed(class string) []string {
 	return uids
 }
 
-func (m *Members) Any(uid string) bool { return len(m.classesOf(uid)) > 0 }
+func (m *Members) HasZone(uid string) bool { return len(m.classesOf(uid)) > 0 }
 
 func (m *Members) classesOf(uid string) map[string]bool {
 	m.mu.RLock()
@@ -209,9 +209,9 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}
 	return row{
 		class: apiclass.NameOf(one.Namespace, one.Spec.ClassRef), uid: string(one.Spec.Zone.UID), zone: zone,
-		of:        cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
-		rank:      precedence.Rank{Since: one.CreationTimestamp.Time, ID: string(one.UID)},
-		confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady), once: one.Status.Serial != 0,
+		zoneObject: cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
+		rank:       precedence.Rank{Since: one.CreationTimestamp.Time, ID: string(one.UID)},
+		confirmed:  meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady), everConfirmed: one.Status.Serial != 0,
 	}, true
 }
 
@@ -232,24 +232,24 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 		m.rows[at] = after
 		m.classMembers(after.class).rows[after.uid] = after
 	}
-	if is && (!was || before.once != after.once) {
-		m.classMembers(after.class).onceAt = revision
+	if is && (!was || before.everConfirmed != after.everConfirmed) {
+		m.classMembers(after.class).marksRevision = revision
 	}
 	if was && is && before.isSameMember(after) {
 		return
 	}
 	if was {
-		m.classMembers(before.class).at = revision
+		m.classMembers(before.class).membersRevision = revision
 	}
 	if is {
-		m.classMembers(after.class).at = revision
+		m.classMembers(after.class).membersRevision = revision
 	}
 }
 
 // mu is held.
 func (m *Members) classMembers(of string) *members {
 	if m.classes[of] == nil {
-		m.classes[of] = &members{rows: map[string]row{}, at: m.listed}
+		m.classes[of] = &members{rows: map[string]row{}, membersRevision: m.firstRevision}
 	}
 	return m.classes[of]
 }
@@ -287,9 +287,9 @@ func (s store) Replace(list []any, version string) error {
 	}
 	touched := map[string]bool{}
 	s.mu.Lock()
-	first := s.listed == 0
+	first := s.firstRevision == 0
 	if first {
-		s.listed = revision
+		s.firstRevision = revision
 	}
 	there := map[cache.ObjectName]bool{}
 	for _, object := range list {
@@ -313,7 +313,7 @@ func (s store) Replace(list []any, version string) error {
 
 func (s store) notifyChanged(classes map[string]bool) {
 	for class := range classes {
-		s.changed(class)
+		s.onChange(class)
 	}
 }
 

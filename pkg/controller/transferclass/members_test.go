@@ -50,7 +50,7 @@ func describeMembership(m primary.Membership) string {
 
 func newMembers() (*Members, *[]string) {
 	m, reported := NewMembers(nil), &[]string{}
-	m.Changed(func(class string) { *reported = append(*reported, class) })
+	m.SetOnChange(func(class string) { *reported = append(*reported, class) })
 	return m, reported
 }
 
@@ -74,19 +74,19 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.",
 		7)}, makeVersion(10)))
 	<-m.synced
-	begun := m.Of("red", created, false)
-	if describeMembership(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.Any("a") || m.Any("b") {
+	begun := m.Membership("red", created, false)
+	if describeMembership(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.HasZone("a") || m.HasZone("b") {
 		t.Errorf("%s at %d", describeMembership(begun), begun.Serial)
 	}
 	mustSucceed(t, s.Update(deliveryOf("red", "b", "b.test.", 11)))
-	if now := m.Of("red", created, false); describeMembership(now) != "a=a.test. b=b.test." || now.Serial != serialAt(created, 11) {
+	if now := m.Membership("red", created, false); describeMembership(now) != "a=a.test. b=b.test." || now.Serial != serialAt(created, 11) {
 		t.Errorf("%s at %d", describeMembership(now), now.Serial)
 	}
 	confirmed := deliveryOf("red", "b", "b.test.", 12)
 	confirmed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	mustSucceed(t, s.Update(confirmed))
-	if now := m.Of("red", created, false); now.Serial != serialAt(created, 11) || !slices.Equal(m.Unconfirmed("red"), []string{"a"}) {
-		t.Errorf("a confirmation: serial %d, unconfirmed %v", now.Serial, m.Unconfirmed("red"))
+	if now := m.Membership("red", created, false); now.Serial != serialAt(created, 11) || !slices.Equal(m.ListUnconfirmed("red"), []string{"a"}) {
+		t.Errorf("a confirmation: serial %d, unconfirmed %v", now.Serial, m.ListUnconfirmed("red"))
 	}
 	// A catalog of servers marks the zones that all servers had at some serial, present or former.
 	first := confirmed.DeepCopy()
@@ -95,33 +95,33 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	later := first.DeepCopy()
 	later.ResourceVersion, later.Status.Conditions = makeVersion(14), nil
 	mustSucceed(t, s.Update(later))
-	if now, plain := m.Of("red", created, true), m.Of("red", created, false); now.Serial != serialAt(created, 13) ||
+	if now, plain := m.Membership("red", created, true), m.Membership("red", created, false); now.Serial != serialAt(created, 13) ||
 		!maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || describeMembership(now) != describeMembership(plain) ||
 		plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
 		t.Errorf("servers: %v at %d, others: %v at %d", now.Unconfirmed, now.Serial, plain.Unconfirmed, plain.Serial)
 	}
-	if now := m.Of("none", created, true); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
+	if now := m.Membership("none", created, true); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
 		t.Errorf("a class of nothing: %v at %d", now.Unconfirmed, now.Serial)
 	}
 	mustSucceed(t, s.Update(deliveryOf("red", "b", "renamed.test.", 14)))
 	mustSucceed(t, s.Delete(deliveryOf("red", "a", "a.test.", 15)))
-	if now := m.Of("red", created, false); describeMembership(now) != "b=renamed.test." || now.Serial != serialAt(created, 15) {
+	if now := m.Membership("red", created, false); describeMembership(now) != "b=renamed.test." || now.Serial != serialAt(created, 15) {
 		t.Errorf("%s at %d", describeMembership(now), now.Serial)
 	}
-	if now := m.Of("blue", created, false); describeMembership(now) != "a=a.test." || now.Serial != serialAt(created, 10) {
+	if now := m.Membership("blue", created, false); describeMembership(now) != "a=a.test." || now.Serial != serialAt(created, 10) {
 		t.Errorf("blue: %s at %d", describeMembership(now), now.Serial)
 	}
-	if now := m.Of("none", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 10) {
+	if now := m.Membership("none", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 10) {
 		t.Errorf("a class of nothing: %s at %d", describeMembership(now), now.Serial)
 	}
 	// An equal list changes nothing; a list is complete.
 	*reported = nil
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(20)))
-	if now := m.Of("red", created, false); now.Serial != serialAt(created, 15) || len(*reported) != 0 {
+	if now := m.Membership("red", created, false); now.Serial != serialAt(created, 15) || len(*reported) != 0 {
 		t.Errorf("nothing new: %d, told of %v", now.Serial, *reported)
 	}
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14)}, makeVersion(30)))
-	if now := m.Of("blue", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*reported, []string{"blue"}) {
+	if now := m.Membership("blue", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*reported, []string{"blue"}) {
 		t.Errorf("blue: %s at %d, told of %v", describeMembership(now), now.Serial, *reported)
 	}
 	if err := s.Replace(nil, "soon"); err == nil {
@@ -138,8 +138,8 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 		mustSucceed(t, store{m}.Replace(list, makeVersion(10)))
 		of := m.OfClass("red")
 		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") ||
-			describeMembership(m.Of("red", created, false)) != "early=x.test. late=x.test." {
-			t.Errorf("%s has it; %s", got, describeMembership(m.Of("red", created, false)))
+			describeMembership(m.Membership("red", created, false)) != "early=x.test. late=x.test." {
+			t.Errorf("%s has it; %s", got, describeMembership(m.Membership("red", created, false)))
 		}
 	}
 	m, _ := newMembers()
@@ -172,7 +172,7 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 		mustSucceed(t, store{listed}.Replace(nil, makeVersion(1)))
 		known := map[string]string{}
 		see := func(m *Members) {
-			now := m.Of("red", created, false)
+			now := m.Membership("red", created, false)
 			at := fmt.Sprint(now.Serial)
 			if before, ok := known[at]; ok && before != describeMembership(now) {
 				t.Fatalf("seed %d, serial %s: %s and %s", seed, at, before, describeMembership(now))

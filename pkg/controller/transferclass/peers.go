@@ -36,7 +36,7 @@ type Peers struct {
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
-		claims[key.Name] = meaningOf(key)
+		claims[key.Name] = identityOf(key)
 	}
 	return claims
 }

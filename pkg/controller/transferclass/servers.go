@@ -45,7 +45,7 @@ var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIServ
 	"and the right to list them (charts/kubizone has both)")
 
 // ListServers returns a class's servers, or errUnlisted.
-func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
+func (s *Servers) ListServers(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
 	}
@@ -90,7 +90,7 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 
 type Selected struct {
 	Peers
-	Known   []apiclass.Server // of Peers.Secondaries, in that order
+	Servers []apiclass.Server // of Peers.Secondaries, in that order
 	Waiting []WaitingServer
 }
 
@@ -171,7 +171,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	named := map[string]keyed{}
 	for _, server := range read {
 		for _, key := range server.keys {
-			why := held.keptFrom(of, server.Namespace, key)
+			why := held.denyReason(of, server.Namespace, key)
 			first, known := named[key.Name]
 			if why == "" && known && !slices.ContainsFunc(first.keys, func(other tsig.Key) bool { return sameKey(other, key) }) {
 				why = RowName(first.Server) + " has another key of that name"
@@ -200,13 +200,13 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			continue
 		}
 		block.Secondaries = append(block.Secondaries, v1alpha1.Secondary{Address: server.Address, TSIGSecretRef: server.Key})
-		s.Known = append(s.Known, server)
+		s.Servers = append(s.Servers, server)
 	}
 	var err error
 	if s.Peers, err = readBlock(of, block, secret); err != nil {
 		return Selected{}, err
 	}
-	for i, server := range s.Known {
+	for i, server := range s.Servers {
 		s.Peers.Secondaries[i].Name = RowName(server)
 	}
 	return s, s.markSigners(secret)

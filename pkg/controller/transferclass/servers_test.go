@@ -78,7 +78,7 @@ func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 	}; !slices.Equal(waiting, want) {
 		t.Errorf("waiting %q, want %q", waiting, want)
 	}
-	for i, s := range selected.Known {
+	for i, s := range selected.Servers {
 		if RowName(s) != peers.Secondaries[i].Name {
 			t.Errorf("%d: %s beside %s", i, RowName(s), peers.Secondaries[i].Name)
 		}
@@ -90,7 +90,7 @@ func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 	if _, err := ReadServers(of, servers, nil, func(string, string) (map[string][]byte, error) { return nil, away }); !errors.Is(err, away) {
 		t.Errorf("a Secret that cannot be read: %v", err)
 	}
-	if _, err := (*Servers)(nil).Of(of); !errors.Is(err, errUnlisted) {
+	if _, err := (*Servers)(nil).ListServers(of); !errors.Is(err, errUnlisted) {
 		t.Errorf("%v", err)
 	}
 }
@@ -111,8 +111,8 @@ func TestReadServers_nameOfItsNamespaceComesFirst_S11_17(t *testing.T) {
 	selected := must.Get(ReadServers(of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
 		return secrets[namespace+"/"+name], nil
 	}))(t)
-	if len(selected.Known) != 2 || len(selected.Waiting) != 1 || selected.Waiting[0].Namespace != "mallory" {
-		t.Errorf("known %v, waiting %v", selected.Known, selected.Waiting)
+	if len(selected.Servers) != 2 || len(selected.Waiting) != 1 || selected.Waiting[0].Namespace != "mallory" {
+		t.Errorf("known %v, waiting %v", selected.Servers, selected.Waiting)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestReadServers_signerNeedsItsOwnKey_S12_4(t *testing.T) {
 	}))(t)
 	var peers []string
 	for i, s := range selected.Secondaries {
-		peers = append(peers, fmt.Sprintf("%s %t %t", s.Name, s.Signs, selected.Known[i].Signer))
+		peers = append(peers, fmt.Sprintf("%s %t %t", s.Name, s.Signs, selected.Servers[i].Signer))
 	}
 	for _, target := range selected.Class.Notify {
 		peers = append(peers, fmt.Sprintf("notify %s %t", target.Addr.Addr(), target.Signs))

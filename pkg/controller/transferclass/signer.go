@@ -34,7 +34,7 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 }
 
 func (s *Selected) markSigners(secret class.GetSecret) error {
-	for at, server := range s.Known {
+	for at, server := range s.Servers {
 		if !server.Signer {
 			continue
 		}
@@ -62,7 +62,7 @@ func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	one, ok := m.find(class).rows[uid]
-	return one.of, ok
+	return one.zoneObject, ok
 }
 
 func (s *Servers) Cluster(namespace, name string) *bind9.Bind9Cluster {

@@ -67,16 +67,16 @@ type Controller struct {
 	begun   chan struct{}
 	// lastKeys are from Secrets, by UID of the UpdateKey. This process wrote recordedNames into a status: the informer
 	// may lag behind. Only Run uses both.
-	read     map[types.UID]tsig.Key
-	recorded map[types.UID]string
+	lastKeys      map[types.UID]tsig.Key
+	recordedNames map[types.UID]string
 	// outcomes still have to be written, by ID of the key.
-	outcomes  map[string]outcome
-	lastTaken time.Time
+	outcomes        map[string]outcome
+	outcomesTakenAt time.Time
 }
 
 func New(config Config) (*Controller, error) {
-	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), read: map[types.UID]tsig.Key{},
-		recorded: map[types.UID]string{}, outcomes: map[string]outcome{}}
+	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), lastKeys: map[types.UID]tsig.Key{},
+		recordedNames: map[types.UID]string{}, outcomes: map[string]outcome{}}
 	wake := func(any) {
 		select {
 		case c.changed <- struct{}{}:
@@ -129,26 +129,26 @@ func refuseName(format string, arguments ...any) verdict {
 
 // key is nil if no key may be served.
 type candidate struct {
-	of  *v1alpha1.UpdateKey
-	key *updates.Key
+	object *v1alpha1.UpdateKey
+	key    *updates.Key
 	verdict
 }
 
 func (k *candidate) claims() map[string]string {
 	switch {
-	case k.of.Status.KeyName != "":
-		return map[string]string{k.of.Status.KeyName: string(k.of.UID)}
+	case k.object.Status.KeyName != "":
+		return map[string]string{k.object.Status.KeyName: string(k.object.UID)}
 	case k.key != nil:
-		return map[string]string{k.key.Name: string(k.of.UID)}
+		return map[string]string{k.key.Name: string(k.object.UID)}
 	}
 	return nil
 }
 
 func (k *candidate) uses() []string {
-	if k.of.Status.KeyName == "" {
+	if k.object.Status.KeyName == "" {
 		return nil
 	}
-	return []string{k.of.Status.KeyName}
+	return []string{k.object.Status.KeyName}
 }
 
 // A key is served only once its name is in the status, where all primaries see the owner of the name.
@@ -180,17 +180,17 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	if err := c.Primary.SetUpdateKeys(served); err != nil {
 		return err
 	}
-	if time.Since(c.lastTaken) >= outcomeInterval {
+	if time.Since(c.outcomesTakenAt) >= outcomeInterval {
 		for id, o := range c.Poster.takeOutcomes(klog.FromContext(ctx)) {
 			before := c.outcomes[id]
 			c.outcomes[id] = outcome{update: cmp.Or(o.update, before.update), refusal: cmp.Or(o.refusal, before.refusal)}
 		}
-		c.lastTaken = time.Now()
+		c.outcomesTakenAt = time.Now()
 	}
 	unwritten := map[string]outcome{}
 	for _, one := range candidates {
-		id := idOf(one.of)
-		err := c.writeStatus(ctx, one.of, one.verdict, c.outcomes[id])
+		id := idOf(one.object)
+		err := c.writeStatus(ctx, one.object, one.verdict, c.outcomes[id])
 		if o, some := c.outcomes[id]; err != nil && some {
 			unwritten[id] = o
 		}
@@ -212,11 +212,11 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{}
 	for _, of := range all {
 		there[of.UID] = true
-		if of.Status.KeyName == "" && c.recorded[of.UID] != "" {
+		if of.Status.KeyName == "" && c.recordedNames[of.UID] != "" {
 			of = of.DeepCopy()
-			of.Status.KeyName = c.recorded[of.UID]
+			of.Status.KeyName = c.recordedNames[of.UID]
 		}
-		one := &candidate{of: of}
+		one := &candidate{object: of}
 		candidates = append(candidates, one)
 		if !of.Spec.Suspended {
 			taken[of.Namespace]++
@@ -234,30 +234,30 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 			one.verdict = verdict{string(delivery.ReasonInvalidConfiguration), err.Error()}
 		}
 	}
-	maps.DeleteFunc(c.read, func(uid types.UID, _ tsig.Key) bool { return !there[uid] })
-	maps.DeleteFunc(c.recorded, func(uid types.UID, _ string) bool { return !there[uid] })
+	maps.DeleteFunc(c.lastKeys, func(uid types.UID, _ tsig.Key) bool { return !there[uid] })
+	maps.DeleteFunc(c.recordedNames, func(uid types.UID, _ string) bool { return !there[uid] })
 	return candidates, nil
 }
 
 // recordName writes the key's name into an empty status. A conflict, with another primary's name, is an error.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
-	if one.of.Status.KeyName != "" {
+	if one.object.Status.KeyName != "" {
 		return nil
 	}
-	after := one.of.DeepCopy()
+	after := one.object.DeepCopy()
 	after.Status.KeyName = one.key.Name
 	written, err := c.updateStatus(ctx, after)
 	if err != nil {
-		return fmt.Errorf("the first use of key %s by UpdateKey %s: %w", one.key.Name, idOf(one.of), err)
+		return fmt.Errorf("the first use of key %s by UpdateKey %s: %w", one.key.Name, idOf(one.object), err)
 	}
-	one.of, c.recorded[one.of.UID] = written, one.key.Name
+	one.object, c.recordedNames[one.object.UID] = written, one.key.Name
 	return nil
 }
 
 // readKey returns the last key while the Secret cannot be read.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
-		delete(c.read, of.UID)
+		delete(c.lastKeys, of.UID)
 		return tsig.Key{}, verdict{reasonSuspended, "spec.suspended is true"}
 	}
 	secret := of.Namespace + "/" + of.Spec.TSIGSecretRef.Name
@@ -266,19 +266,19 @@ func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.
 	var known *delivery.Error
 	switch {
 	case err == nil:
-		c.read[of.UID] = key
+		c.lastKeys[of.UID] = key
 	case errors.Is(err, class.ErrSecretNotFound):
-		delete(c.read, of.UID)
+		delete(c.lastKeys, of.UID)
 		return key, verdict{string(delivery.ReasonSecretNotFound), fmt.Sprintf("Secret %s: %v", secret, err)}
 	case apierrors.IsForbidden(err):
-		delete(c.read, of.UID)
+		delete(c.lastKeys, of.UID)
 		return key, verdict{string(delivery.ReasonAuthenticationFailed), fmt.Sprintf("the primary may not read Secret %s: give "+
 			"its ServiceAccount a Role with get and watch of this Secret (docs/updates.md)", secret)}
 	case errors.As(err, &known):
-		delete(c.read, of.UID)
+		delete(c.lastKeys, of.UID)
 		return key, verdict{string(known.Reason), known.Message}
 	default:
-		before, ok := c.read[of.UID]
+		before, ok := c.lastKeys[of.UID]
 		if !ok {
 			return key, verdict{string(delivery.ReasonServerUnreachable), err.Error()}
 		}

@@ -413,14 +413,14 @@ func TestUpdateKey_keepsOutcomes(t *testing.T) {
 		return must.Get(keys.Get(t.Context(), "acme", metav1.GetOptions{}))(t)
 	}
 	p.Poster.noteOutcome("team/acme", update.NoError, &v1alpha1.UpdateRequestStatus{Serial: 7}, nil)
-	p.lastTaken = time.Time{}
+	p.outcomesTakenAt = time.Time{}
 	w.broken = true
 	p.waitForInformer()
 	if err := p.syncKeys(t.Context()); err == nil {
 		t.Error("no error while the API is away")
 	}
 	p.Poster.noteOutcome("team/acme", update.Refused, &v1alpha1.UpdateRequestStatus{Message: "no rule"}, nil)
-	w.broken, w.conflicts, p.lastTaken = false, true, time.Time{}
+	w.broken, w.conflicts, p.outcomesTakenAt = false, true, time.Time{}
 	must.Succeed(t, p.syncKeys(t.Context()))
 	w.conflicts = false
 	p.lookAgain()
@@ -432,7 +432,7 @@ func TestUpdateKey_keepsOutcomes(t *testing.T) {
 	of := read()
 	of.Status.LastUpdate = &v1alpha1.UpdateKeyUpdate{Time: metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second)), Serial: 9}
 	must.Get(keys.UpdateStatus(t.Context(), of, metav1.UpdateOptions{}))(t)
-	p.lastTaken = time.Time{}
+	p.outcomesTakenAt = time.Time{}
 	p.lookAgain()
 	if got := read().Status.LastUpdate.Serial; got != 9 {
 		t.Errorf("the last update has serial %d", got)

@@ -23,10 +23,10 @@ const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
-		m.failures, m.refused.times, m.blocked, m.cannotList = 0, 0, false, false
+		m.failures, m.refusals.rounds, m.blocked, m.cannotList = 0, 0, false, false
 		m.due.clear(dueRetry, dueRefused, duePoll)
 	}
-	if wanted := f.Wanted(); wanted == m.Leaving {
+	if wanted := f.ShouldDeliver(); wanted == m.Leaving {
 		m.Leaving = !wanted
 		m.failures, m.blocked = 0, false
 		m.due.clear(dueRetry, dueView)
@@ -34,7 +34,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	m.viewed = m.viewed || f.View != nil
 	woken := f.Woken
 	if request := f.Zone.Request; request != "" && request != m.request {
-		if !m.due.waits(dueRequest, f.Began) {
+		if !m.due.isFuture(dueRequest, f.Began) {
 			m.request, m.cannotList, woken = request, false, true
 			m.due[dueRequest] = f.Began.Add(requestInterval)
 		} else if m.due[dueRetry].After(m.due[dueRequest]) {
@@ -45,7 +45,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 		m.blocked = false
 		m.due.clear(dueRetry, dueRefused)
 	}
-	if !m.due.waits(dueRetry, f.Began) {
+	if !m.due.isFuture(dueRetry, f.Began) {
 		m.due.clear(dueRetry)
 	}
 }
@@ -57,9 +57,9 @@ func Next(m Memory, f *Facts) (Memory, Action) {
 }
 
 func (m *Memory) nextAction(f *Facts) Action {
-	wanted := f.Wanted()
+	wanted := f.ShouldDeliver()
 	switch {
-	case m.due.waits(dueRetry, f.Began):
+	case m.due.isFuture(dueRetry, f.Began):
 		return Action{Do: DoWait, Until: m.due[dueRetry], Why: m.WaitReason("it failed")}
 	case !wanted && f.Removed:
 		return Action{Do: DoWait, Settled: true, Why: "the zone is withdrawn from the class"}
@@ -80,7 +80,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	if had := m.State.Zone; !had.IsZero() && had != f.View.FQDN {
 		return m.nextRemoval(f, "the provider has the zone under its former name")
 	}
-	if m.State.Zone.IsZero() && f.Class.Target != "" && len(f.Claims.Leaving) > 0 && !f.Inherited {
+	if m.State.Zone.IsZero() && f.Class.Target != "" && len(f.Claims.LeavingClasses) > 0 && !f.Inherited {
 		return Action{Do: DoInherit, Why: "another class that the zone leaves may have it at the same place"}
 	}
 	fqdn, at := f.View.FQDN, f.View.Serial
@@ -90,12 +90,12 @@ func (m *Memory) nextAction(f *Facts) Action {
 	if f.Class.Provider == nil {
 		return Action{Do: DoFail, Err: f.Class.Err, Why: "the class has no provider"}
 	}
-	if !f.Claimed {
+	if !f.NameClaimed {
 		return Action{Do: DoClaim, Why: "a class delivers one zone of a name"}
 	}
-	if f.Taken {
+	if f.NameTaken {
 		m.State.Hash = "" // the removal of the other zone will remove RRsets of both
-		return Action{Do: DoFail, Err: nameTaken(fqdn), Why: "another zone has the name"}
+		return Action{Do: DoFail, Err: newNameConflict(fqdn), Why: "another zone has the name"}
 	}
 	return m.nextDelivery(f)
 }
@@ -109,7 +109,7 @@ func (m *Memory) WaitReason(otherwise string) string {
 }
 
 func (m *Memory) endDelivery(f *Facts) Action {
-	if !f.Zone.Remove && !f.retains() && !f.Claims.Replaced && !f.Claims.Awaited {
+	if !f.Zone.Remove && !f.retains() && !f.Claims.Replaced && !f.Claims.AwaitedByOther {
 		return Action{Do: DoWait, Why: "the zone is withdrawn when the classes in force have it"}
 	}
 	return m.nextRemoval(f, "the class must not have the zone")
@@ -117,7 +117,7 @@ func (m *Memory) endDelivery(f *Facts) Action {
 
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	// Without State.Zone no call was made. RRsets under a name that another zone now has must stay.
-	if m.State.Zone.IsZero() || f.Claims.Given || f.retains() || f.Claims.HandedOver {
+	if m.State.Zone.IsZero() || f.Claims.HeldByOther || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
 	if f.View == nil {
@@ -133,7 +133,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 			return Action{Do: DoLookUp, Why: "the zone has no view"}
 		}
 		// After a restart the view may load late. A provider without Lists needs it to find the RRsets to remove.
-		if f.Left == nil && m.awaitsView(f) {
+		if f.EndedRRsets == nil && m.awaitsView(f) {
 			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone, which has the data to withdraw, is not loaded yet"}
 		}
 	}
@@ -151,7 +151,7 @@ func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
 	}
-	return m.due.waits(dueView, f.Began)
+	return m.due.isFuture(dueView, f.Began)
 }
 
 func (m *Memory) nextDelivery(f *Facts) Action {
@@ -169,11 +169,11 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	}
 	fresh, repeats := state.Serial == at, m.due.isSet(dueRepeat)
 	switch {
-	case repeats && !m.due.waits(dueRepeat, now):
+	case repeats && !m.due.isFuture(dueRepeat, now):
 		return Action{Do: DoDeliver, Repeat: true, Why: "a call of the worker before this one may have arrived late"}
 	case m.blocked && !fresh:
 		return Action{Do: DoWait, Why: m.WaitReason("the provider refuses for good")}
-	case !fresh && m.pending == at && m.due.waits(duePoll, now):
+	case !fresh && m.pending == at && m.due.isFuture(duePoll, now):
 		return Action{Do: DoWait, Until: m.due[duePoll], Why: onTheirWay}
 	case !fresh && m.pending == at:
 		return Action{Do: DoDeliver, Why: onTheirWay}
@@ -181,22 +181,22 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 		return Action{Do: DoDeliver, Why: "no serial is confirmed there"}
 	case !fresh:
 		return Action{Do: DoDeliver, Why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
-	case m.hasUnlisted() && len(m.refused.remaining) > 0:
+	case m.hasUnlistedRefusals() && len(m.refusals.remaining) > 0:
 		return Action{Do: DoDeliver, Why: "more refused RRsets are tried"}
 	case state.Error != nil && state.Intent == nil && !m.blocked:
 		return Action{Do: DoDeliver, Why: "the last attempt failed before its first call, for lack of a provider or a name, so only a " +
 			"call can clear the error"}
-	case state.Intent != nil && !m.blocked && !m.due.waits(dueRefused, now) && (!repeats || state.Intent.Holder != f.Identity):
+	case state.Intent != nil && !m.blocked && !m.due.isFuture(dueRefused, now) && (!repeats || state.Intent.Holder != f.Identity):
 		return Action{Do: DoDeliver, Why: "some RRsets were refused, or may be half written"}
-	case m.due.isSet(dueCompare) && !m.due.waits(dueCompare, now) && !repeats:
+	case m.due.isSet(dueCompare) && !m.due.isFuture(dueCompare, now) && !repeats:
 		return Action{Do: DoVerify, Settled: true, Why: "a comparison is due"}
 	}
-	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
+	return Action{Do: DoWait, Settled: true, Until: m.NextWake(now), Why: m.WaitReason(delivered.Message)}
 }
 
 // updateServers stores the class's servers. It returns true, once for each set of servers, if the state has rows of
 // others: a former server's row stays until its removal is confirmed.
-func (m *Memory) takeServers(f *Facts) bool {
+func (m *Memory) updateServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false
 	}
@@ -207,7 +207,7 @@ func (m *Memory) takeServers(f *Facts) bool {
 // After a restart, overdue comparisons spread over ten minutes.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
-	others := m.takeServers(f)
+	others := m.updateServers(f)
 	if m.cannotList || m.State.Serial == 0 {
 		m.due.clear(dueCompare)
 		return
@@ -217,7 +217,7 @@ func (m *Memory) scheduleComparison(f *Facts) {
 		if last.IsZero() {
 			last = m.State.SyncTime
 		}
-		if m.due[dueCompare] = last.Add(f.jitter(interval)); !m.due.waits(dueCompare, now) {
+		if m.due[dueCompare] = last.Add(f.jitter(interval)); !m.due.isFuture(dueCompare, now) {
 			m.due[dueCompare] = now.Add(time.Duration(f.Random(int64(min(interval, 10*time.Minute)))))
 		}
 	}
@@ -227,12 +227,12 @@ func (m *Memory) scheduleComparison(f *Facts) {
 	if soon := now.Add(time.Duration(f.Random(int64(min(interval, compareWithin))))); others && m.due[dueCompare].After(soon) {
 		m.due[dueCompare] = soon
 	}
-	if f.Lost.After(m.lost) {
-		if m.lost = f.Lost; m.State.SyncTime.Before(f.Lost) {
+	if f.LostAt.After(m.lostAt) {
+		if m.lostAt = f.LostAt; m.State.SyncTime.Before(f.LostAt) {
 			m.due[dueCompare] = now
 		}
 	}
-	if m.Requested(f) && m.due.waits(dueCompare, now) {
+	if m.HasNewRequest(f) && m.due.isFuture(dueCompare, now) {
 		if m.due[dueCompare] = now; m.request != f.Zone.Request {
 			m.due[dueCompare] = m.due[dueRequest]
 		}

@@ -112,7 +112,7 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 	case "desire":
 		s.Zone = delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: d.HasArg("paused"), Remove: d.HasArg("withdraw"), Request: arg("request")}
 		if d.HasArg("elsewhere") {
-			s.Zone.Classes, s.Zone.Former = []string{"other"}, []string{"main"}
+			s.Zone.Classes, s.Zone.FormerClasses = []string{"other"}, []string{"main"}
 		}
 	case "class":
 		if target := arg("target"); target != "" {

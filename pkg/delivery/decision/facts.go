@@ -51,9 +51,9 @@ type View struct {
 type Claims struct {
 	// AwaitedByOther is true if another delivery waits for a name of this one, HeldByOther if another has precedence
 	// for the name in the state: its RRsets must stay.
-	Awaited, Given bool
+	AwaitedByOther, HeldByOther bool
 	// LeavingClasses still have the zone, and must lose it.
-	Leaving []string
+	LeavingClasses []string
 	// Replaced is true if every class in force has the zone, or Zone.ExpelledClasses this class; HandedOver if a class
 	// in force has the zone at the same target.
 	Replaced, HandedOver bool
@@ -73,34 +73,34 @@ type Facts struct {
 	Revision int
 	Woken    bool
 	// ChangedAt is of the oldest undelivered change. Removed is true if the class has nothing of the zone.
-	Changed time.Time
-	Removed bool
+	ChangedAt time.Time
+	Removed   bool
 	// LostAt is when a server was found to have lost a zone. Zones confirmed before are compared.
-	Lost   time.Time
+	LostAt time.Time
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
 
 	// Results of this attempt:
 	//   - Inherited: the states of other classes were searched
 	//   - LookedUp: the RRsets of a zone without a view were looked up, in EndedRRsets; nil if unknown
-	Inherited, Claimed, Taken bool
-	LookedUp                  bool
-	Left                      []delivery.RRsetKey
-	compared, Repair          bool
-	unconfirmed               map[delivery.RRsetKey]bool
+	Inherited, NameClaimed, NameTaken bool
+	LookedUp                          bool
+	EndedRRsets                       []delivery.RRsetKey
+	compared, Repair                  bool
+	unconfirmedBefore                 map[delivery.RRsetKey]bool
 
 	// Results for the Loop:
 	//   - Worked: the provider made a change or comparison
 	//   - Again: another attempt follows at once
 	//   - Pause: the error that pauses the whole class
 	//   - Missing, Differing, Foreign: the numbers of newly drifted RRsets
-	Settled, Worked, Again     bool
-	Pause                      *delivery.Error
-	Missing, Differing, Others int
+	Settled, Worked, Again      bool
+	Pause                       *delivery.Error
+	Missing, Differing, Foreign int
 }
 
 // ShouldDeliver is false if the zone leaves the class.
-func (f *Facts) Wanted() bool {
+func (f *Facts) ShouldDeliver() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
 
@@ -109,14 +109,14 @@ func (f *Facts) retains() bool { return f.Zone.Retain && f.Class.AllowRetain }
 func (f *Facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.Random) }
 
 // TargetSerial returns the view's serial, or the last confirmed serial if the zone leaves the class.
-func (f *Facts) Serial(m *Memory) serial.Serial {
-	if f.Wanted() {
+func (f *Facts) TargetSerial(m *Memory) serial.Serial {
+	if f.ShouldDeliver() {
 		return f.View.Serial
 	}
 	return m.State.Serial
 }
 
 // HasNewRequest reports whether a comparison has yet to answer Zone.Request.
-func (m *Memory) Requested(f *Facts) bool {
+func (m *Memory) HasNewRequest(f *Facts) bool {
 	return f.Zone.Request != "" && f.Zone.Request != m.State.Request
 }

@@ -13,54 +13,54 @@ import (
 // Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
 type Memory struct {
 	// Loaded is true if Stored equals the state in the Store. State is Stored with the changes of this process.
-	Loaded, Known bool
-	Stored, State delivery.State
-	Leaving       bool
-	Why           string
+	Loaded, LoadedOnce bool
+	Stored, State      delivery.State
+	Leaving            bool
+	LoggedReason       string
 	// unsavedIntent has RRsets possibly half written that are in no store (BeginUnrecorded).
-	unsaved  *delivery.Intent
-	revision int
-	viewed   bool
-	due      times
-	failures int
+	unsavedIntent *delivery.Intent
+	revision      int
+	viewed        bool
+	due           times
+	failures      int
 	// blocked is true if the delivery waits for another serial than blockedAt.
 	blocked   bool
 	blockedAt serial.Serial
-	refused   refused
+	refusals  refusals
 	// pending is written, and not confirmed by all servers in polls attempts.
 	pending    serial.Serial
 	polls      int
 	cannotList bool
 	drift      driftCount
 	servers    []string
-	lost       time.Time
+	lostAt     time.Time
 	request    string
 	takeover   takeover
-	absent     int // of a zone under removal, in a row
+	absences   int // of a zone under removal, in a row
 }
 
-type refused struct {
-	times int
+type refusals struct {
+	rounds int
 	// byRRset has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
 	// remaining are still to be retried in this round.
-	unlisted  map[delivery.RRsetKey]*delivery.Error
+	byRRset   map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
 }
 
 type driftCount struct {
-	rrsets map[delivery.RRsetKey]bool
-	others int
-	known  bool
+	rrsets  map[delivery.RRsetKey]bool
+	foreign int
+	known   bool
 }
 
 type takeover struct {
 	// intent is another worker's, and stays in the Store until the first write.
-	taken delivery.Intent
+	intent delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
 	// If wroteWhole is true, the repeat writes the whole zone, too. oneSerial is true if all calls of the other worker
 	// had the content of a single serial.
-	whole, oneSerial bool
+	wroteWhole, oneSerial bool
 }
 
 type cause int
@@ -88,33 +88,35 @@ func (t *times) clear(of ...cause) {
 
 func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
-func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
+func (t *times) isFuture(c cause, now time.Time) bool { return t[c].After(now) }
 
-func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
+func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds > 0 || m.blocked }
 
 // LoadState sets the stored state, and adds this process's unsaved intent unless another worker has begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
-	m.Loaded, m.Known, m.Stored, m.State = true, true, state, state
-	m.refused.unlisted, m.refused.remaining = nil, nil
+	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
+	m.refusals.byRRset, m.refusals.remaining = nil, nil
 	m.drift.rrsets = map[delivery.RRsetKey]bool{}
 	for _, key := range state.Drift {
 		m.drift.rrsets[key] = true
 	}
-	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
-		m.State.Intent = m.freeIntent(unsaved, me)
+	if unsaved := m.unsavedIntent; unsaved != nil && state.Intent == nil && state.Holder == me {
+		m.State.Intent = m.withoutHolder(unsaved, me)
 	} else {
-		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsavedIntent
+		m.unsavedIntent = nil // the other worker writes all changes of the zone, with the RRsets in unsavedIntent
 	}
 }
 
-func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
+func (m *Memory) KeepStored(state delivery.State) {
+	m.Stored, m.State, m.unsavedIntent = state, state, nil
+}
 
 // BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
-func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
+func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsavedIntent = next, next.Intent }
 
 // withoutHolder returns a copy of intent, which may be nil, that any worker may continue. Until a repeat is done, me
 // stays the holder.
-func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
+func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
 	}
@@ -127,7 +129,7 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 
 // NextWake returns the time of the next attempt without a change; zero means none. Causes other than a retry count only
 // if due after began.
-func (m *Memory) Wake(began time.Time) (wake time.Time) {
+func (m *Memory) NextWake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]
 	}

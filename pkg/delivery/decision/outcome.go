@@ -20,7 +20,7 @@ type Result struct {
 	State delivery.State
 	Event delivery.Event
 	// SkipStore prevents the write of State, SkipAll the Event, too. OnlyIfChanged does both if State is as stored.
-	Unsaved, Untold, IfNew bool
+	SkipStore, SkipAll, OnlyIfChanged bool
 }
 
 var delivered = newCondition(delivery.True, delivery.ReasonDelivered, "everything in the class has confirmed the serial")
@@ -52,16 +52,16 @@ const remains = "; RRsets removed from the zone may still be there, since the jo
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
 // RecordAnswer fails the attempt if the provider refuses all RRsets for lack of the zone.
-func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
+func (m *Memory) RecordAnswer(f *Facts, t PlannedWrite, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
 	}
 	if err == nil {
-		if e := t.splitZoneless(report.Failed); e != nil {
+		if e := t.findMissingZone(report.Failed); e != nil {
 			err = e
 		}
 	}
-	report.Failed = m.addUnlisted(t.Plans, report.Failed, err == nil)
+	report.Failed = m.appendUnretried(t.Plans, report.Failed, err == nil)
 	plan := t.Plans[0]
 	if err == nil {
 		return m.recordSuccess(f, t, plan, report)
@@ -77,7 +77,7 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
-	next.Intent = m.freeIntent(next.Intent, f.Identity)
+	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	since := f.Now
 	if !first && sameReason(next.Error, e) {
 		since = next.Error.Time
@@ -85,10 +85,10 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	describeFailure(&next, e, since)
 	next.Failed, next.Skipped, next.FailedWhole = len(report.Failed), report.Skipped, true
 	if len(report.Failed) > 0 {
-		next.Refused, next.Digests = keepRefused(report.Failed)
+		next.Refused, next.Digests = limitRefusals(report.Failed)
 	}
 	if report.Servers != nil {
-		next.Servers, next.Asked = report.Servers, at
+		next.Servers, next.AskedSerial = report.Servers, at
 	}
 	if f.compared {
 		next.Request = f.Zone.Request
@@ -99,7 +99,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	m.due.clear(dueRefused)
 	event := delivery.Event{Outcome: delivery.OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
 	if e.WholeClass {
-		f.Pause, event.OfClass = e, e
+		f.Pause, event.ClassError = e, e
 	}
 	return Result{State: next, Event: event}
 }
@@ -110,10 +110,10 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 		m.blocked, m.blockedAt = true, at
 		return time.Time{}
 	}
-	return f.Now.Add(f.Backoff.After(e, failures, f.jitter))
+	return f.Now.Add(f.Backoff.RetryDelay(e, failures, f.jitter))
 }
 
-func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report delivery.Report) Result {
+func (m *Memory) recordSuccess(f *Facts, t PlannedWrite, plan delivery.Plan, report delivery.Report) Result {
 	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
 		// An intent for the whole zone does not name removed RRsets.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
@@ -121,10 +121,10 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	f.Worked = true
 	next := m.State
 	next.Zone, next.Target = plan.Zone, f.Class.Target
-	next.Servers, next.Asked = report.Servers, plan.Serial
+	next.Servers, next.AskedSerial = report.Servers, plan.Serial
 	next.Failed, next.Skipped = len(report.Failed), report.Skipped
 	next.FailedWhole = false
-	next.Refused, next.Digests = keepRefused(report.Failed)
+	next.Refused, next.Digests = limitRefusals(report.Failed)
 	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
 	had := next.Error
 	next.Error = nil
@@ -135,7 +135,7 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 		m.confirmSerial(f, t, &next, plan, report)
 	}
 	if report.Remains {
-		event.Remains = plan.Zone
+		event.LeftoverZone = plan.Zone
 	}
 	event.First = had == nil && next.Error != nil
 	event.Recovered = had != nil && next.Error == nil && event.Outcome == delivery.OutcomeDelivered
@@ -149,7 +149,7 @@ const maxRefusedOctets = 32 << 10
 
 // limitRefusals returns the first refusals within the bounds of a State, and digests of the next. The order is stable
 // across attempts, so that a retry writes nothing.
-func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
+func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
 		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
@@ -176,7 +176,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	m.due[duePoll] = f.Now.Add(min(500*time.Millisecond<<min(m.polls, 7), time.Minute))
 	m.polls++
 	m.failures = 0
-	next.Intent = m.freeIntent(next.Intent, f.Identity)
+	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
 	if slices.ContainsFunc(servers, next.WentBack) {
 		next.Ready = newCondition(delivery.Unknown, delivery.ReasonServerWentBack, wentBack)
@@ -196,7 +196,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	}
 }
 
-func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, report delivery.Report) {
+func (m *Memory) confirmSerial(f *Facts, t PlannedWrite, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	f.Settled = true
 	if next.Serial != plan.Serial {
 		next.SyncTime = f.Now
@@ -216,22 +216,22 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	m.confirmIntent(f, t, next, plan, report.Failed)
 	if len(report.Failed) == 0 {
 		m.due.clear(dueRefused)
-		m.refused.times = 0
+		m.refusals.rounds = 0
 		return
 	}
 	e := newRefusal(report.Failed)
 	describeFailure(next, e, f.Now)
 	// Refused RRsets do not delay a change of the zone, nor does the change move their retry, unless an RRset is newly
 	// refused.
-	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmed[failure.Key()] }) {
-		m.refused.times = 0
+	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmedBefore[failure.Key()] }) {
+		m.refusals.rounds = 0
 		m.due.clear(dueRefused)
 	}
-	if len(m.refused.remaining) > 0 {
+	if len(m.refusals.remaining) > 0 {
 		f.Again = true // the last attempt of the round schedules the next round
-	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueRefused, f.Began) {
-		m.refused.times++
-		m.due[dueRefused] = m.scheduleRetry(f, e, m.refused.times-1, plan.Serial)
+	} else if e.RetryAfter > 0 || e.Permanent || !m.due.isFuture(dueRefused, f.Began) {
+		m.refusals.rounds++
+		m.due[dueRefused] = m.scheduleRetry(f, e, m.refusals.rounds-1, plan.Serial)
 	}
 }
 
@@ -247,19 +247,19 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return repaired(key) })
 	if f.compared {
 		next.Request = f.Zone.Request
-	} else if m.Requested(f) || m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
+	} else if m.HasNewRequest(f) || m.due.isSet(dueCompare) && !m.due.isFuture(dueCompare, f.Began) {
 		f.Again = true
 	}
 }
 
-func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
+func (m *Memory) confirmIntent(f *Facts, t PlannedWrite, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
 		// This process stays the holder, so that another worker that takes over repeats too.
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
-		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
+		m.takeover.wroteWhole = m.takeover.wroteWhole || plan.Changes == nil && !m.takeover.oneSerial
 		var unconfirmed []delivery.RRsetKey // also after the repeat; not in the intent if no fence was called
 		for _, failure := range failed {
 			unconfirmed = append(unconfirmed, failure.Key())
@@ -270,12 +270,12 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 		}
 		next.Intent = &kept
 	case len(failed) > 0:
-		next.Intent = m.keepUnlisted(t, plan.Serial, failed, f.Now)
+		next.Intent = m.recordRefusals(t, plan.Serial, failed, f.Now)
 	default:
 		next.Intent = nil
 	}
 	if next.Intent == nil || !next.Intent.Unlisted || next.Intent.Holder != "" {
-		m.refused.unlisted, m.refused.remaining = nil, nil
+		m.refusals.byRRset, m.refusals.remaining = nil, nil
 	}
 }
 
@@ -300,12 +300,12 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
 	f.compared = true
 	if err != nil {
-		return m.notCompared(f, drift, err)
+		return m.recordComparisonError(f, drift, err)
 	}
 	f.Worked = true
 	m.State.DriftCheckTime = f.Now
 	if drift.Servers != nil {
-		m.State.Servers, m.State.Asked = drift.Servers, at
+		m.State.Servers, m.State.AskedSerial = drift.Servers, at
 	}
 	differs := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Content == delivery.ContentDiffers })
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
@@ -328,9 +328,9 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	f.Repair = true
 	intent := delivery.Intent{Serial: at, From: at, Time: f.Now}
 	if m.State.Intent != nil {
-		intent, f.unconfirmed = *m.State.Intent, unconfirmed
+		intent, f.unconfirmedBefore = *m.State.Intent, unconfirmed
 	}
-	if m.hasUnlisted() {
+	if m.hasUnlistedRefusals() {
 		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return unconfirmed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
 		m.State.Serial, m.State.Hash = 0, ""
@@ -339,13 +339,13 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 		m.State.Intent = &intent
 	}
 	event := delivery.Event{Outcome: delivery.OutcomeDrifted, Serial: at, State: m.State, Drift: drift}
-	return Result{Event: event, Unsaved: true, Untold: len(drifted) == 0 && !behind}
+	return Result{Event: event, SkipStore: true, SkipAll: len(drifted) == 0 && !behind}
 }
 
 func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	others := 0
 	if m.drift.known {
-		others = max(0, len(drift.Foreign)-m.drift.others)
+		others = max(0, len(drift.Foreign)-m.drift.foreign)
 	}
 	before, now := m.drift.rrsets, map[delivery.RRsetKey]bool{}
 	countNew := func(sets []delivery.RRset) (count int) {
@@ -356,16 +356,16 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 		}
 		return count
 	}
-	f.Missing, f.Differing, f.Others = countNew(drift.Missing), countNew(drift.Differing), others
+	f.Missing, f.Differing, f.Foreign = countNew(drift.Missing), countNew(drift.Differing), others
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
 // recordComparisonError fails the delivery only for a lost zone, or servers that left.
-func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
+func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
 		m.due.clear(dueCompare)
-		if m.Requested(f) {
+		if m.HasNewRequest(f) {
 			m.State.Drifted = newCondition(delivery.Unknown, delivery.ReasonCannotList, "the provider cannot list its data")
 		}
 		return m.reportComparison(f)
@@ -394,13 +394,13 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
-	if !m.Requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
+	if !m.HasNewRequest(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
 		m.Stored.Drifted.Status != delivery.Unknown {
-		return Result{Untold: true}
+		return Result{SkipAll: true}
 	}
 	next.Request = f.Zone.Request
-	event := delivery.Event{Outcome: delivery.OutcomeCompared, Serial: next.Serial, OfClass: f.Pause}
-	return Result{State: next, Event: event, IfNew: true}
+	event := delivery.Event{Outcome: delivery.OutcomeCompared, Serial: next.Serial, ClassError: f.Pause}
+	return Result{State: next, Event: event, OnlyIfChanged: true}
 }
 
 // A zone missing at the provider counts as removed after absentTime and absentAttempts attempts in a row. A server that
@@ -411,26 +411,26 @@ const (
 )
 
 // CountAbsence counts the failure e of a removal, and reports whether the zone counts as removed.
-func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
+func (m *Memory) CountAbsence(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
-		m.absent = 0
+		m.absences = 0
 		return false
 	}
-	m.absent++
-	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
+	m.absences++
+	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absences >= absentAttempts
 }
 
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
-	f.Settled, f.Again = true, f.Wanted()
-	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
-	m.Loaded, m.Stored, m.State, m.unsaved = false, delivery.State{}, delivery.State{}, nil
-	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, 0
+	f.Settled, f.Again = true, f.ShouldDeliver()
+	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, AbsentZone: absent}
+	m.Loaded, m.Stored, m.State, m.unsavedIntent = false, delivery.State{}, delivery.State{}, nil
+	m.failures, m.refusals.rounds, m.blocked, m.pending, m.polls, m.absences = 0, 0, false, 0, 0, 0
 	m.due.clear(dueRepeat, dueRefused, duePoll, dueCompare, dueView)
-	return Result{Event: event, Unsaved: true}
+	return Result{Event: event, SkipStore: true}
 }
 
-func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
+func (m *Memory) StateDuringRemoval(f *Facts, at serial.Serial) delivery.State {
 	next := m.State
 	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
 	if m.State.Intent != nil {
@@ -445,9 +445,9 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 
 // StateAfterStop returns the state after the Loop stopped an attempt without a call in flight: no holder makes the next
 // worker wait. store is false while a repeat is due.
-func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
+func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, store bool) {
 	next = m.State
-	next.Intent = m.freeIntent(next.Intent, f.Identity)
+	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
@@ -462,7 +462,7 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.due[dueRetry] = f.Now.Add(f.jitter(wait))
 }
 
-func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
+func (m *Memory) RetrySoon(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	// RRsets that the other class wrote without an intent are among the zone's changes since inherited.Serial.
@@ -477,7 +477,7 @@ func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	state.Intent = &intent
 }
 
-func nameTaken(zone name.Name) *delivery.Error {
+func newNameConflict(zone name.Name) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, and a class "+
 		"delivers one zone of a name, whatever their views; this zone is delivered when the other has left: delete one of the two, or "+
 		"use another class", zone)

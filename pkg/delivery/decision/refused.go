@@ -21,14 +21,14 @@ const maxListed = 256
 
 const maxPerAttempt = 64
 
-func (m *Memory) hasUnlisted() bool {
-	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
+func (m *Memory) hasUnlistedRefusals() bool {
+	return m.refusals.byRRset != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
 
 func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	unconfirmed := map[delivery.RRsetKey]bool{}
-	if m.hasUnlisted() {
-		for key := range m.refused.unlisted {
+	if m.hasUnlistedRefusals() {
+		for key := range m.refusals.byRRset {
 			unconfirmed[key] = true
 		}
 	} else if intent := m.State.Intent; intent != nil {
@@ -42,13 +42,13 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 // The returned state's intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
-	if !m.hasUnlisted() {
+	if !m.hasUnlistedRefusals() {
 		return state
 	}
-	if len(m.refused.remaining) == 0 {
-		m.refused.remaining = slices.SortedFunc(maps.Keys(m.refused.unlisted), delivery.RRsetKey.Compare)
+	if len(m.refusals.remaining) == 0 {
+		m.refusals.remaining = slices.SortedFunc(maps.Keys(m.refusals.byRRset), delivery.RRsetKey.Compare)
 	}
-	retried := m.refused.remaining[:min(maxPerAttempt, len(m.refused.remaining))]
+	retried := m.refusals.remaining[:min(maxPerAttempt, len(m.refusals.remaining))]
 	state.Intent = &delivery.Intent{Serial: state.Intent.Serial, From: state.Earliest(), RRsets: retried}
 	return state
 }
@@ -57,17 +57,17 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
 		again[key] = true
-		m.refused.unlisted[key] = delivery.Errorf(delivery.ReasonServerError,
+		m.refusals.byRRset[key] = delivery.Errorf(delivery.ReasonServerError,
 			"the provider does not have it any more; it is delivered again")
 	}
-	others := slices.DeleteFunc(m.refused.remaining, func(key delivery.RRsetKey) bool { return again[key] })
-	m.refused.remaining = slices.Concat(lost, others)
+	others := slices.DeleteFunc(m.refusals.remaining, func(key delivery.RRsetKey) bool { return again[key] })
+	m.refusals.remaining = slices.Concat(lost, others)
 }
 
 // appendUnretried returns failed with the refused RRsets that the attempt did not retry. With carriedOut, the provider
 // has answered for all planned RRsets, which leave the round.
-func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
-	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
+func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
+	if !m.hasUnlistedRefusals() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
 	}
 	answered := map[delivery.RRsetKey]bool{}
@@ -80,9 +80,9 @@ func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, c
 				answered[change.After.Key()] = true
 			}
 		}
-		m.refused.remaining = slices.DeleteFunc(m.refused.remaining, func(key delivery.RRsetKey) bool { return answered[key] })
+		m.refusals.remaining = slices.DeleteFunc(m.refusals.remaining, func(key delivery.RRsetKey) bool { return answered[key] })
 	}
-	for key, err := range m.refused.unlisted {
+	for key, err := range m.refusals.byRRset {
 		if !answered[key] {
 			failed = append(failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
 		}

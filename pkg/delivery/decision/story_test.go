@@ -39,7 +39,7 @@ type story struct {
 	m            decision.Memory
 	f            decision.Facts
 	act          decision.Action
-	tried        decision.Tried
+	tried        decision.PlannedWrite
 	unasked      func() // reverts the intent that the fence recorded
 }
 
@@ -49,7 +49,7 @@ func (s *story) Restart() { s.m = decision.Memory{} }
 func (s *story) Next() []string {
 	s.f = decision.Facts{
 		Began: s.Now, Now: s.Now, Random: func(int64) int64 { return 0 }, Identity: s.Identity, Backoff: delivery.Backoff{}.WithDefaults(),
-		RepeatAfter: repeatAfter, Zone: s.Zone, Class: s.Class, Revision: 1, Changed: s.Now, Removed: s.withdrawnNow,
+		RepeatAfter: repeatAfter, Zone: s.Zone, Class: s.Class, Revision: 1, ChangedAt: s.Now, Removed: s.withdrawnNow,
 	}
 	if s.Snapshot != nil {
 		s.f.View = &decision.View{FQDN: s.Snapshot.FQDN(), Serial: s.Snapshot.Serial(), Hash: s.Snapshot.Hash}
@@ -57,7 +57,7 @@ func (s *story) Next() []string {
 	s.m.BeginAttempt(&s.f)
 	var messages []string
 	for range 20 {
-		s.f.Claims = decision.Claims{Awaited: s.Awaited, Given: s.Given, Replaced: s.Replaced}
+		s.f.Claims = decision.Claims{AwaitedByOther: s.Awaited, HeldByOther: s.Given, Replaced: s.Replaced}
 		s.m, s.act = decision.Next(s.m, &s.f)
 		if line := s.describeAction(); s.act.Do != decision.DoLoad && s.act.Do != decision.DoClaim {
 			messages = append(messages, line)
@@ -80,12 +80,12 @@ func (s *story) describeAction() string {
 	what := string(s.act.Do)
 	switch s.act.Do {
 	case decision.DoWait:
-		if until := s.m.Wake(s.f.Began); !until.IsZero() {
+		if until := s.m.NextWake(s.f.Began); !until.IsZero() {
 			what += fmt.Sprintf(" %s", until.Sub(s.Now))
 		}
 	case decision.DoRemove:
 		what += " " + s.m.State.Zone.String()
-		s.saveState(decision.BeginState(s.m.StateRemoving(&s.f, s.m.State.Serial), s.Now))
+		s.saveState(decision.BeginState(s.m.StateDuringRemoval(&s.f, s.m.State.Serial), s.Now))
 	case decision.DoDeliver:
 		var err error
 		s.tried, err = s.m.PlanDelivery(&s.f, s.act.Repeat, func(from delivery.State) ([]delivery.Plan, error) {
@@ -94,7 +94,7 @@ func (s *story) describeAction() string {
 		if err != nil {
 			return "deliver: " + err.Error()
 		}
-		if next, covered := s.m.StateDelivering(&s.f, s.tried); !covered {
+		if next, covered := s.m.StateDuringDelivery(&s.f, s.tried); !covered {
 			s.unasked = func(stored, known, state delivery.State) func() {
 				return func() { s.Stored, s.m.Stored, s.m.State = stored, known, state }
 			}(s.Stored, s.m.Stored, s.m.State)
@@ -147,19 +147,19 @@ func (s *story) performAction() (more bool) {
 	m, f := &s.m, &s.f
 	switch s.act.Do {
 	case decision.DoLoad:
-		s.withdrawnNow = s.withdrawnNow && !f.Wanted()
+		s.withdrawnNow = s.withdrawnNow && !f.ShouldDeliver()
 		m.LoadState(s.Stored, s.Identity)
 	case decision.DoClaim:
-		f.Claimed, f.Taken = true, s.Taken
+		f.NameClaimed, f.NameTaken = true, s.Taken
 	case decision.DoInherit:
 		f.Inherited = true
 	case decision.DoLookUp:
 		f.LookedUp = true
 	case decision.DoTakeOver:
-		touched, once := s.source.FindTouched(context.Background(), m.State, s.Snapshot)
+		touched, once := s.source.FindChangedRRsets(context.Background(), m.State, s.Snapshot)
 		m.TakeOver(f, touched, once, s.act.Quiet)
 	case decision.DoFail:
-		s.concludeAttempt(m.RecordFailure(f, f.Serial(m), delivery.Report{}, s.act.Err))
+		s.concludeAttempt(m.RecordFailure(f, f.TargetSerial(m), delivery.Report{}, s.act.Err))
 		return false
 	case decision.DoForget:
 		s.forget(name.Name{})
@@ -172,7 +172,7 @@ func (s *story) performAction() (more bool) {
 
 func (s *story) concludeAttempt(done decision.Result) string {
 	message := string(done.Event.Outcome)
-	if !done.Unsaved {
+	if !done.SkipStore {
 		s.saveState(done.State)
 	}
 	if done.Event.Recovered {
@@ -216,7 +216,7 @@ func (s *story) concludeRemoval(err error) string {
 		return s.forget(name.Name{})
 	}
 	e, zone := delivery.AsError(err), m.State.Zone
-	if !m.IsAbsent(f, e) {
+	if !m.CountAbsence(f, e) {
 		return s.concludeAttempt(m.RecordFailure(f, m.State.Serial, delivery.Report{}, e))
 	}
 	return s.forget(zone) + fmt.Sprintf(", %s is not there any more", zone)
@@ -235,7 +235,7 @@ func (s *story) Compared(drift delivery.Drift, err error) []string {
 	s.f.Now = s.Now
 	done := s.m.RecordComparison(&s.f, drift, err)
 	message := "the same"
-	if !done.Untold {
+	if !done.SkipAll {
 		message = s.concludeAttempt(done)
 	}
 	if s.f.Repair {
@@ -248,7 +248,7 @@ func (s *story) Wake() string {
 	if s.f.Again {
 		return "again at once"
 	}
-	wake := s.m.Wake(s.f.Began)
+	wake := s.m.NextWake(s.f.Began)
 	if wake.IsZero() {
 		return "waits for a change"
 	}

@@ -13,7 +13,7 @@ import (
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
-		if m.takeover.taken = (delivery.Intent{}); f.View != nil {
+		if m.takeover.intent = (delivery.Intent{}); f.View != nil {
 			m.takeover.idleHolder = m.State.Holder
 		}
 		return Action{}, true
@@ -23,7 +23,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed after %s, which has stopped, confirmed it",
 			intent.Holder)}, false
 	}
-	if m.State.Intent == nil || !intent.Same(&m.takeover.taken) {
+	if m.State.Intent == nil || !intent.Equal(&m.takeover.intent) {
 		return Action{Do: DoTakeOver, Why: fmt.Sprintf("%s began serial %d, and has stopped", intent.Holder, intent.Serial)}, false
 	}
 	return Action{}, true
@@ -53,16 +53,16 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 	if touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
-	if !quiet && !intent.Same(&m.takeover.taken) {
+	if !quiet && !intent.Equal(&m.takeover.intent) {
 		// The other worker may still call the server. If its delivery begins and ends at a single serial, late calls
 		// write that content, and only later changes need a repeat. The repeat is scheduled once: frequent failures
 		// would postpone it forever.
-		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
+		m.takeover.wroteWhole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)
 		}
 		begun = intent
 	}
-	m.takeover.taken, m.State.Intent = *intent, intent
+	m.takeover.intent, m.State.Intent = *intent, intent
 	return begun
 }

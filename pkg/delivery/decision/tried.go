@@ -14,20 +14,20 @@ import (
 )
 
 // PlannedWrite is the plans of a DoDeliver, with the intent to store before.
-type Tried struct {
-	Plans  []delivery.Plan
-	Intent delivery.Intent
-	Repeat bool
-	before delivery.State
+type PlannedWrite struct {
+	Plans       []delivery.Plan
+	Intent      delivery.Intent
+	Repeat      bool
+	stateBefore delivery.State
 	// unconfirmedBefore are the RRsets already refused or half written.
-	unconfirmed map[delivery.RRsetKey]bool
+	unconfirmedBefore map[delivery.RRsetKey]bool
 }
 
-func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (Tried, error) {
+func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (PlannedWrite, error) {
 	m.due.clear(duePoll)
 	plans, err := makePlans(m.roundState())
 	if err != nil {
-		return Tried{}, err
+		return PlannedWrite{}, err
 	}
 	intent := delivery.Intent{Serial: f.View.Serial, From: f.View.Serial, Holder: f.Identity}
 	if m.State.Intent != nil {
@@ -35,29 +35,29 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	} else if m.State.Serial != 0 {
 		intent.From = m.State.Serial
 	}
-	intent.RRsets, intent.Unlisted = halfWritten(m.State.Intent, plans...)
-	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlisted()
-	if repeat && m.takeover.whole {
+	intent.RRsets, intent.Unlisted = listHalfWritten(m.State.Intent, plans...)
+	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlistedRefusals()
+	if repeat && m.takeover.wroteWhole {
 		state := m.State
 		state.Serial = 0
 		if plans, err = makePlans(state); err != nil {
-			return Tried{}, err
+			return PlannedWrite{}, err
 		}
 	}
 	for n := range plans {
-		if plans[n].Delivered = m.State.Serial != 0; m.hasUnlisted() {
-			plans[n].Unconfirmed = slices.SortedFunc(maps.Keys(m.refused.unlisted), delivery.RRsetKey.Compare)
+		if plans[n].Delivered = m.State.Serial != 0; m.hasUnlistedRefusals() {
+			plans[n].Unconfirmed = slices.SortedFunc(maps.Keys(m.refusals.byRRset), delivery.RRsetKey.Compare)
 		}
 	}
-	t := Tried{Plans: plans, Intent: intent, Repeat: repeat, before: m.State, unconfirmed: f.unconfirmed}
+	t := PlannedWrite{Plans: plans, Intent: intent, Repeat: repeat, stateBefore: m.State, unconfirmedBefore: f.unconfirmedBefore}
 	if m.State.Intent != nil && !f.compared {
-		t.unconfirmed = m.listUnconfirmed()
+		t.unconfirmedBefore = m.listUnconfirmed()
 	}
 	return t, nil
 }
 
 // StateDuringDelivery returns the state from the first call on. A covered state need not be stored (State.Holder).
-func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
+func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
 	return next, len(t.Plans) == 1 && t.Plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
@@ -67,17 +67,17 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 
 // recordRefusals stores failed, the refused RRsets, in m, and returns their intent. From stays if the provider may have
 // earlier data in place of a refused RRset.
-func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
-	m.refused.unlisted = map[delivery.RRsetKey]*delivery.Error{}
+func (m *Memory) recordRefusals(t PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
-		m.refused.unlisted[failure.Key()] = failure.Err
+		m.refusals.byRRset[failure.Key()] = failure.Err
 	}
 	earlier, fresh := t.splitFailed(failed)
 	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, earlier)}
 	if len(earlier) > 0 {
-		intent.From = t.before.Earliest()
+		intent.From = t.stateBefore.Earliest()
 	}
-	if len(m.refused.unlisted) > maxListed {
+	if len(m.refusals.byRRset) > maxListed {
 		intent.Unlisted = true
 		if len(fresh) > maxListed {
 			intent.From, intent.RRsets = 0, slices.Concat(earlier, fresh)
@@ -90,7 +90,7 @@ func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failu
 
 // splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history;
 // in place of a fresh RRset, none.
-func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
+func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
@@ -106,9 +106,9 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 		}
 	}
 	// A refused RRset without history was never at the provider.
-	lags := t.before.Earliest() != t.before.Serial
+	lags := t.stateBefore.Earliest() != t.stateBefore.Serial
 	for _, failure := range failed {
-		if key := failure.Key(); had[key] && (lags || !t.unconfirmed[key]) {
+		if key := failure.Key(); had[key] && (lags || !t.unconfirmedBefore[key]) {
 			earlier = append(earlier, key)
 		} else {
 			fresh = append(fresh, key)
@@ -119,7 +119,7 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 
 // findMissingZone returns the error of a provider that refuses every RRset for lack of the zone; nil if only RRsets
 // refused before were sent.
-func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
+func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 			if !refused {
 				return nil
 			}
-			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.unconfirmed[set.Key()]) {
+			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.unconfirmedBefore[set.Key()]) {
 				zoneless = e
 			}
 		}
@@ -144,7 +144,7 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 
 // listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes; with unlisted, which are too
 // many or unknown, the intent's alone.
-func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
+func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
 	}

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 )
 
-const stall = 5 * time.Minute
+const stallTimeout = 5 * time.Minute
 
 // ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
@@ -37,23 +37,23 @@ type Lease struct {
 	Memory *decision.Memory
 	Grace  time.Duration
 	// CheckCurrent returns an error if the attempt's class or zone is outdated.
-	Current func() error
-	Limiter *rate.Limiter
+	CheckCurrent func() error
+	Limiter      *rate.Limiter
 
 	mu sync.Mutex
 	// nextState is stored by the fence's first call, unless covered.
-	next     delivery.State
-	recorded bool
+	nextState delivery.State
+	recorded  bool
 	// covered is true if the stored state permits only this worker to begin, begun after a check by the fence.
 	covered, begun bool
-	err            error
+	fenceErr       error
 	watch          *time.Timer
 }
 
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
+	l.nextState, l.covered, l.recorded, l.begun, l.fenceErr = next, covered, false, false, nil
 }
 
 // PassFence is the delivery.Fence of an attempt. The first call records the intent, further calls check it; a covered
@@ -61,36 +61,36 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil {
-		return l.err
+	if l.fenceErr != nil {
+		return l.fenceErr
 	}
 	if err := l.Limiter.Wait(ctx); err != nil {
-		if l.err = ctx.Err(); l.err == nil {
-			l.err = context.DeadlineExceeded // Wait fails at once if the deadline is too near
+		if l.fenceErr = ctx.Err(); l.fenceErr == nil {
+			l.fenceErr = context.DeadlineExceeded // Wait fails at once if the deadline is too near
 		}
-		return l.err
+		return l.fenceErr
 	}
-	if l.err = l.Current(); l.err != nil {
-		return l.err
+	if l.fenceErr = l.CheckCurrent(); l.fenceErr != nil {
+		return l.fenceErr
 	}
 	switch {
 	case l.recorded:
-		l.err = l.checkIntent(ctx)
+		l.fenceErr = l.checkIntent(ctx)
 	case l.covered:
-		l.err = l.checkConfirmation(ctx)
+		l.fenceErr = l.checkConfirmation(ctx)
 	default:
-		l.err = l.recordIntent(ctx)
+		l.fenceErr = l.recordIntent(ctx)
 	}
-	if l.err == nil && l.watch != nil {
-		l.watch.Reset(stall)
+	if l.fenceErr == nil && l.watch != nil {
+		l.watch.Reset(stallTimeout)
 	}
-	return l.err
+	return l.fenceErr
 }
 
 // RunWithWatchdog runs f, and calls stop once f has not passed the fence for five minutes.
-func (l *Lease) RunWatched(stop func(), f func() error) error {
+func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 	l.mu.Lock()
-	l.watch = time.AfterFunc(stall, stop)
+	l.watch = time.AfterFunc(stallTimeout, stop)
 	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
@@ -105,12 +105,12 @@ func (l *Lease) RunWatched(stop func(), f func() error) error {
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.err, l.recorded || l.begun
+	return l.fenceErr, l.recorded || l.begun
 }
 
 func (l *Lease) recordIntent(ctx context.Context) error {
-	l.next = decision.BeginState(l.next, time.Now())
-	if err := l.SaveState(ctx, l.next); err != nil {
+	l.nextState = decision.BeginState(l.nextState, time.Now())
+	if err := l.SaveState(ctx, l.nextState); err != nil {
 		return err
 	}
 	l.recorded = true
@@ -127,10 +127,10 @@ func (l *Lease) checkConfirmation(ctx context.Context) error {
 	if now.Holder != m.Stored.Holder || now.Intent != nil || now.Serial != m.Stored.Serial || now.Version == "" {
 		return delivery.ErrFenced
 	}
-	m.Stored.Version, l.next.Version = now.Version, now.Version
+	m.Stored.Version, l.nextState.Version = now.Version, now.Version
 	if !l.begun {
 		l.begun = true
-		m.BeginUnrecorded(l.next)
+		m.BeginUnrecorded(l.nextState)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !now.Intent.Same(l.next.Intent) || now.Holder != l.next.Holder {
+	if !now.Intent.Equal(l.nextState.Intent) || now.Holder != l.nextState.Holder {
 		return delivery.ErrFenced
 	}
 	return nil

@@ -23,7 +23,7 @@ type Source struct {
 	// wraps zoneview.ErrTrimmed. May be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
 	// EndedRRsets returns the RRsets of an ended zone at the serial since or later (S3.7); nil if unknown. May be nil.
-	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
+	EndedRRsets func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
 // FindDeliverable returns the zone's content, settled or at zone.FrozenSerial; nil if unknown.
@@ -32,10 +32,10 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	if !ok {
 		return nil
 	}
-	if zone.Frozen == 0 || !settled.Serial().Ahead(zone.Frozen) {
+	if zone.FrozenSerial == 0 || !settled.Serial().Ahead(zone.FrozenSerial) {
 		return settled
 	}
-	steps, err := s.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
+	steps, err := s.Views.Changes(zone.UID, zone.FrozenSerial, settled.Serial())
 	if err != nil {
 		return nil // the present content must not be delivered
 	}
@@ -177,7 +177,7 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 
 // FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil with an intent, or
 // if unknown. once is true if no RRset changed more than once: late writes of the worker then have the present content.
-func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
+func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
 		return nil, false
@@ -240,7 +240,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	}
 	if snapshot == nil || snapshot.FQDN() != zone {
 		touch(left)
-		plan.Changes, plan.Forgotten, plan.Named = changesAway(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
+		plan.Changes, plan.Forgotten, plan.Named = newRemovals(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
 			left != nil
 		return plan, nil
 	}
@@ -255,7 +255,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 			return delivery.Plan{}, err
 		}
 		if err != nil {
-			left = s.ReadLeft(ctx, uid, state)
+			left = s.ReadEndedRRsets(ctx, uid, state)
 			plan.Forgotten, plan.Named = true, left != nil
 			touch(left)
 		} else {
@@ -269,7 +269,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 			}
 		}
 	}
-	plan.Changes = changesAway(touched)
+	plan.Changes = newRemovals(touched)
 	if plan.Serial == 0 {
 		plan.Serial = snapshot.Serial()
 	}
@@ -277,19 +277,19 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 }
 
 // ReadEndedRRsets returns nil if unknown, or after an error.
-func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
+func (s Source) ReadEndedRRsets(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
 	since := of.Earliest()
-	if s.Left == nil || since == 0 {
+	if s.EndedRRsets == nil || since == 0 {
 		return nil
 	}
-	keys, err := s.Left(ctx, uid, since)
+	keys, err := s.EndedRRsets(ctx, uid, since)
 	if err != nil {
 		return nil
 	}
 	return keys
 }
 
-func changesAway(touched map[delivery.RRsetKey]bool) []delivery.Change {
+func newRemovals(touched map[delivery.RRsetKey]bool) []delivery.Change {
 	changes := []delivery.Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(touched), delivery.RRsetKey.Compare) {
 		if touched[key] {

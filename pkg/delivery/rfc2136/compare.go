@@ -33,7 +33,7 @@ type contents struct {
 // fetchZone drops records outside the zone and those made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
-		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
+		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Limit: maxTransfer,
 	})
 	if err != nil {
 		return contents{}, w.explainNoAnswer(w.config.TransferServer, err)
@@ -67,7 +67,7 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	return held, nil
 }
 
-func (c contents) at(key delivery.RRsetKey) delivery.RRset {
+func (c contents) rrset(key delivery.RRsetKey) delivery.RRset {
 	if set, ok := c.sets[key]; ok {
 		return set
 	}
@@ -78,11 +78,11 @@ func sameData(a, b delivery.RRset) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a.Data)), slices.Sorted(slices.Values(b.Data)))
 }
 
-func same(a, b delivery.RRset) bool {
+func sameRRset(a, b delivery.RRset) bool {
 	return sameData(a, b) && (a.TTL == b.TTL || len(a.Data) == 0)
 }
 
-func without(a, b delivery.RRset) delivery.RRset {
+func subtractData(a, b delivery.RRset) delivery.RRset {
 	gone := map[string]bool{}
 	for _, data := range b.Data {
 		gone[data] = true
@@ -95,9 +95,9 @@ func (w *work) findDifferences(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
 		key := want.Key()
-		is := held.at(key)
+		is := held.rrset(key)
 		switch {
-		case w.isServerOwned(key), same(is, want):
+		case w.isServerOwned(key), sameRRset(is, want):
 		case w.mayReplace(is, delivery.Change{Before: delivery.RRset{Name: key.Name, Type: key.Type}, After: want}):
 			changes = append(changes, delivery.Change{Before: is, After: want})
 		default:
@@ -116,7 +116,7 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 			return
 		}
 		seen[key] = true
-		is := held.at(key)
+		is := held.rrset(key)
 		if left := w.subtractWritten(is, change); len(left.Data) < len(is.Data) {
 			changes = append(changes, delivery.Change{Before: is, After: left})
 		}
@@ -143,7 +143,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 		switch {
 		case !ok:
 			d.Missing = append(d.Missing, want)
-		case !same(is, want):
+		case !sameRRset(is, want):
 			d.Differing = append(d.Differing, want)
 		}
 	}
@@ -158,9 +158,9 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	var todo []delivery.Change
 	for _, change := range changes {
 		key := change.After.Key()
-		is := held.at(key)
+		is := held.rrset(key)
 		switch {
-		case same(is, change.After):
+		case sameRRset(is, change.After):
 		case len(change.After.Data) == 0:
 			if left := w.subtractWritten(is, change); len(left.Data) < len(is.Data) {
 				todo = append(todo, delivery.Change{Before: is, After: left})
@@ -246,7 +246,7 @@ func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delive
 		return is
 	}
 	for _, version := range versions {
-		is = without(is, version)
+		is = subtractData(is, version)
 	}
 	return is
 }
@@ -280,7 +280,7 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	}
 	was := change.After
 	for _, one := range slices.Backward(w.steps[change.After.Key()]) {
-		was = without(was, delivery.RRset{Data: one.added})
+		was = subtractData(was, delivery.RRset{Data: one.added})
 		was.Data = append(was.Data, one.removed...)
 		add(was)
 	}
@@ -288,15 +288,15 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 }
 
 type step struct {
-	at             int // in Plan.History
+	historyIndex   int // in Plan.History
 	added, removed []string
 }
 
 func (w *work) findStep(at int, entry dns.Entry) *step {
 	key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 	steps := w.steps[key]
-	if n := len(steps); n == 0 || steps[n-1].at != at {
-		steps = append(steps, step{at: at})
+	if n := len(steps); n == 0 || steps[n-1].historyIndex != at {
+		steps = append(steps, step{historyIndex: at})
 		w.steps[key] = steps
 	}
 	return &steps[len(steps)-1]
@@ -321,7 +321,7 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 			}
 			if key.Type == rdata.CNAME || other == rdata.CNAME {
 				w.failConflict(key, "data of type "+other.String()+" at the name",
-					held.at(delivery.RRsetKey{Name: key.Name, Type: other}))
+					held.rrset(delivery.RRsetKey{Name: key.Name, Type: other}))
 				return true
 			}
 		}
@@ -330,8 +330,8 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 }
 
 func (w *work) listFailures() []delivery.Failure {
-	out := make([]delivery.Failure, 0, len(w.failed))
-	for key, err := range w.failed {
+	out := make([]delivery.Failure, 0, len(w.failures))
+	for key, err := range w.failures {
 		out = append(out, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
 	}
 	slices.SortFunc(out, func(a, b delivery.Failure) int { return a.Key().Compare(b.Key()) })

@@ -156,7 +156,7 @@ func (v version) planSince(before version, from, at serial.Serial) delivery.Plan
 	for key := range keys {
 		b, a := was[key], is[key]
 		b.Name, b.Type, a.Name, a.Type = key.Name, key.Type, key.Name, key.Type
-		if !same(a, b) {
+		if !sameRRset(a, b) {
 			plan.Changes = append(plan.Changes, delivery.Change{Before: b, After: a})
 		}
 	}

@@ -68,7 +68,7 @@ func TestHealth_isNotAnyAnswer(t *testing.T) {
 			t.Errorf("%s: two lines: %q", what, err)
 		}
 		// After a delivery, each answer except the signed REFUSED is a fault.
-		p.last = makeZone(t).planFull(1).Zone
+		p.lastZone = makeZone(t).planFull(1).Zone
 		if err := p.Health(t.Context()); c.want != "" && !errors.As(err, &e) {
 			t.Errorf("%s, with a zone: %v", what, err)
 		}

@@ -43,8 +43,8 @@ type Provider struct {
 
 	mu sync.Mutex
 	// foreign has, by UID, the foreign data in the place of a zone's RRsets at the last comparison: a hint only.
-	foreign map[string]map[delivery.RRsetKey][]delivery.RRset
-	last    name.Name
+	foreign  map[string]map[delivery.RRsetKey][]delivery.RRset
+	lastZone name.Name
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -91,7 +91,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	if err == nil {
 		report.Confirmed, report.Remains = plan.Serial, remains
 		p.mu.Lock()
-		p.last = plan.Zone
+		p.lastZone = plan.Zone
 		if p.foreign[plan.UID] = w.foreign; len(w.foreign) == 0 || len(w.foreign) > maxForeign {
 			delete(p.foreign, plan.UID)
 		}
@@ -112,13 +112,13 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	}
 	out := &write{work: w, revise: func(_ []delivery.Change, held contents) []delivery.Change { return w.findRemovals(held) }}
 	changes := w.findRemovals(held)
-	if err = out.writeInOrder(ctx, changes, true); err == nil && len(w.failed) == 0 {
+	if err = out.writeInOrder(ctx, changes, true); err == nil && len(w.failures) == 0 {
 		p.order.Forget(plan.Zone)
 	}
 	p.mu.Lock()
 	delete(p.foreign, plan.UID)
-	if p.last == plan.Zone {
-		p.last = name.Name{}
+	if p.lastZone == plan.Zone {
+		p.lastZone = name.Name{}
 	}
 	p.mu.Unlock()
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
@@ -148,7 +148,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		return delivery.Drift{}, err
 	}
 	p.mu.Lock()
-	p.last = plan.Zone
+	p.lastZone = plan.Zone
 	p.mu.Unlock()
 	return w.compareZone(held), nil
 }
@@ -173,7 +173,7 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 // proves that the server accepts the TSIG key. A refusal may precede the check of the key, and is ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
-	zone := p.last
+	zone := p.lastZone
 	p.mu.Unlock()
 	first := zone.IsZero()
 	if first {
@@ -209,20 +209,20 @@ func (p *Provider) Close() error { return nil }
 
 type work struct {
 	*Provider
-	plan            delivery.Plan
-	fence           delivery.Fence
-	wait            time.Duration
-	conn            net.Conn
-	proven          bool
-	failed          map[delivery.RRsetKey]*delivery.Error
-	accepted, alone map[delivery.RRsetKey]bool
-	foreign         map[delivery.RRsetKey][]delivery.RRset
-	steps           map[delivery.RRsetKey][]step
+	plan              delivery.Plan
+	fence             delivery.Fence
+	wait              time.Duration
+	conn              net.Conn
+	proven            bool
+	failures          map[delivery.RRsetKey]*delivery.Error
+	accepted, refused map[delivery.RRsetKey]bool
+	foreign           map[delivery.RRsetKey][]delivery.RRset
+	steps             map[delivery.RRsetKey][]step
 }
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
-	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failed: map[delivery.RRsetKey]*delivery.Error{},
-		accepted: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, foreign: map[delivery.RRsetKey][]delivery.RRset{}}
+	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failures: map[delivery.RRsetKey]*delivery.Error{},
+		accepted: map[delivery.RRsetKey]bool{}, refused: map[delivery.RRsetKey]bool{}, foreign: map[delivery.RRsetKey][]delivery.RRset{}}
 	if plan.CallTimeout != 0 {
 		w.wait = min(callTimeout, plan.CallTimeout)
 	}
@@ -270,7 +270,7 @@ func (w *work) dropServerOwned(changes []delivery.Change) []delivery.Change {
 
 func (w *work) failConflict(key delivery.RRsetKey, what string, foreign ...delivery.RRset) {
 	w.foreign[key] = foreign
-	w.failed[key] = delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, "+
+	w.failures[key] = delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, "+
 		"take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", what)
 }
 

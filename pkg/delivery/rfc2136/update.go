@@ -33,7 +33,7 @@ type written struct {
 	// blind is true if Before is not checked, and any data counts as ours.
 	blind bool
 	// needsQuery is true if only a query shows whether the server accepted the CNAME.
-	asks                               bool
+	needsQuery                         bool
 	prerequisites, removals, additions []mdns.RR
 }
 
@@ -50,16 +50,16 @@ func (w written) octets() int {
 // write sends changes in few updates; changes of a name stay together.
 type write struct {
 	*work
-	revise   func(changes []delivery.Change, held contents) []delivery.Change
-	isolated int
-	held     *contents
+	revise         func(changes []delivery.Change, held contents) []delivery.Change
+	isolations     int
+	serverContents *contents
 }
 
 func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, seen bool) error {
 	first, last := w.order.Divide(w.plan.Zone, changes)
 	err := w.writeAll(ctx, first, seen, 0)
 	if err == nil {
-		w.isolated = 0
+		w.isolations = 0
 		err = w.writeAll(ctx, last, seen, 0)
 	}
 	w.noteOrder(changes)
@@ -98,7 +98,7 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 			group = group[len(part):]
 			for _, one := range part {
 				if one.octets() > maxUpdate {
-					w.failed[one.After.Key()] = delivery.Errorf(delivery.ReasonValidationFailed, "its old and new values do not fit the "+
+					w.failures[one.After.Key()] = delivery.Errorf(delivery.ReasonValidationFailed, "its old and new values do not fit the "+
 						"64 KiB of an update; make the RRset smaller")
 					part = nil
 				}
@@ -127,7 +127,7 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	for _, change := range changes {
 		one := written{Change: change, blind: !seen && w.isBlind(change)}
 		if err := one.encodeChange(); err != nil {
-			w.failed[change.After.Key()] = err
+			w.failures[change.After.Key()] = err
 			continue
 		}
 		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
@@ -135,7 +135,7 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 		switch {
 		case len(change.After.Data) == 0:
 		case alias && !seen && (one.blind || somethingWas && len(change.Before.Data) == 0):
-			one.asks = true
+			one.needsQuery = true
 		case alias && !somethingWas && !one.blind:
 			header.Rrtype = mdns.TypeANY // "name is not in use" (RFC 2136 §2.4.5), stronger than "no such RRset"
 			one.prerequisites = []mdns.RR{&mdns.ANY{Hdr: header}}
@@ -190,8 +190,8 @@ func (w *written) encodeChange() *delivery.Error {
 	case w.blind, len(w.After.Data) == 0, w.Before.TTL != w.After.TTL && len(w.Before.Data) > 0:
 		w.removals = append(w.removals, bare(mdns.ClassANY))
 	default:
-		err = add(&w.removals, mdns.ClassNONE, 0, without(w.Before, w.After))
-		additions = without(w.After, w.Before)
+		err = add(&w.removals, mdns.ClassNONE, 0, subtractData(w.Before, w.After))
+		additions = subtractData(w.After, w.Before)
 	}
 	if err == nil {
 		err = add(&w.additions, mdns.ClassINET, w.After.TTL, additions)
@@ -272,7 +272,7 @@ func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) e
 func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]written, error) {
 	var missed []written
 	for _, one := range batch {
-		if !one.asks {
+		if !one.needsQuery {
 			continue
 		}
 		answer, err := w.askServer(ctx, transfer.NewQuestion(one.After.Name, mdns.TypeCNAME))
@@ -298,10 +298,10 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	if answer.Rcode != mdns.RcodeSuccess {
 		return w.explainRcode(rcode)
 	}
-	if w.isolated >= maxIsolating {
+	if w.isolations >= maxIsolating {
 		return w.endIsolation(batch, rcode)
 	}
-	w.isolated++
+	w.isolations++
 	if len(batch) > 1 {
 		if err := w.sendUpdate(ctx, batch[:len(batch)/2], reviews); err != nil {
 			return err
@@ -315,7 +315,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 			return err
 		}
 	}
-	w.alone[key] = true
+	w.refused[key] = true
 	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server refuses the RRset, though it accepts updates of the zone; "+
 		"its log says why")
 	refused.Code = mdns.RcodeToString[rcode]
@@ -323,7 +323,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 		refused.Message = "the server does not let the key update this name, though it accepts updates of the zone; allow the name " +
 			"there (update-owner-name in an acl of Knot)"
 	}
-	w.failed[key] = refused
+	w.failures[key] = refused
 	return nil
 }
 
@@ -341,14 +341,14 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 		e := delivery.Errorf(delivery.ReasonValidationFailed, "the server refused it together with other RRsets of the zone; each is "+
 			"retried alone soon")
 		e.Code, e.RetryAfter = mdns.RcodeToString[rcode], soon
-		w.failed[one.After.Key()] = e
+		w.failures[one.After.Key()] = e
 	}
 	return nil
 }
 
 func (w *work) hasNewRefusal() bool {
-	known := w.order.Failed(w.plan.Zone)
-	for key := range w.alone {
+	known := w.order.FailedRRsets(w.plan.Zone)
+	for key := range w.refused {
 		if _, is := known[key]; !is {
 			return len(known) < delivery.MaxFailed
 		}
@@ -358,20 +358,20 @@ func (w *work) hasNewRefusal() bool {
 
 func (w *work) noteOrder(changes []delivery.Change) {
 	for _, change := range changes {
-		if key := change.After.Key(); w.alone[key] || w.accepted[key] {
-			w.order.Note(w.plan.Zone, key, w.alone[key])
+		if key := change.After.Key(); w.refused[key] || w.accepted[key] {
+			w.order.Note(w.plan.Zone, key, w.refused[key])
 		}
 	}
 }
 
 func (w *write) isStored(ctx context.Context, change delivery.Change) (bool, error) {
-	if w.held == nil {
+	if w.serverContents == nil {
 		held, err := w.fetchZone(ctx)
 		if err != nil {
 			return false, err
 		}
-		w.held = &held
+		w.serverContents = &held
 	}
-	is := w.held.at(change.After.Key())
+	is := w.serverContents.rrset(change.After.Key())
 	return len(w.subtractWritten(is, change).Data) < len(is.Data), nil
 }

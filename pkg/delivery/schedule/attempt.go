@@ -26,13 +26,13 @@ var (
 type attempt struct {
 	key      delivery.Key
 	config   *Config
-	others   othersOf
+	siblings siblings
 	memory   *decision.Memory
 	provider delivery.Provider
 	// snapshot is the content to deliver or remove; nil if unknown. lastContent is as in knownZone.
-	snapshot, last *zoneview.Snapshot
-	facts          decision.Facts
-	lease          lease.Lease
+	snapshot, lastContent *zoneview.Snapshot
+	facts                 decision.Facts
+	lease                 lease.Lease
 	// A pause does not stop a removal.
 	removing bool
 }
@@ -45,7 +45,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	a.facts.Claims = a.others.readClaims()
+	a.facts.Claims = a.siblings.readClaims()
 	for {
 		var act decision.Action
 		*a.memory, act = decision.Next(*a.memory, &a.facts)
@@ -60,15 +60,15 @@ func (a *attempt) runAttempt(ctx context.Context) {
 		a.facts.Now = time.Now()
 	}
 	if m := a.memory; m.Loaded && !a.facts.Again {
-		a.logWait(decision.Action{Until: m.Wake(now), Why: m.WaitReason(m.State.Ready.Message)})
+		a.logWait(decision.Action{Until: m.NextWake(now), Why: m.WaitReason(m.State.Ready.Message)})
 	}
 }
 
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
-	if a.snapshot == nil && !a.facts.Wanted() {
+	if a.snapshot == nil && !a.facts.ShouldDeliver() {
 		// The frozen content would be better, since the remaining content names fewer RRsets.
-		if a.snapshot = a.last; a.snapshot == nil {
+		if a.snapshot = a.lastContent; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
 	}
@@ -78,10 +78,10 @@ func (a *attempt) findSnapshot() {
 }
 
 func (a *attempt) logWait(act decision.Action) {
-	if act.Why == a.memory.Why {
+	if act.Why == a.memory.LoggedReason {
 		return
 	}
-	a.memory.Why = act.Why
+	a.memory.LoggedReason = act.Why
 	level := slog.LevelDebug
 	if act.Notable {
 		level = slog.LevelInfo
@@ -94,19 +94,19 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	m, f := a.memory, &a.facts
 	switch act.Do {
 	case decision.DoLoad:
-		if f.Wanted() {
-			a.others.setRemoved(false)
+		if f.ShouldDeliver() {
+			a.siblings.setRemoved(false)
 		}
 		state, err := a.lease.ReadState(ctx, a.key)
 		if err != nil {
-			a.storeFailed(ctx, "load", err)
+			a.handleStoreError(ctx, "load", err)
 			return false
 		}
 		m.LoadState(state, a.config.Identity)
-		f.Claims = a.others.readClaims()
+		f.Claims = a.siblings.readClaims()
 		return true
 	case decision.DoTakeOver:
-		touched, once := a.config.FindTouched(ctx, m.State, a.snapshot)
+		touched, once := a.config.FindChangedRRsets(ctx, m.State, a.snapshot)
 		if begun := m.TakeOver(f, touched, once, act.Quiet); begun != nil {
 			a.config.Logger.Info("Taking a delivery over from another "+
 				"worker", "zone", m.State.Zone, "class", a.key.Class, "serial", begun.Serial,
@@ -114,15 +114,15 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 		}
 		return true
 	case decision.DoLookUp:
-		f.LookedUp, f.Left = true, a.config.ReadLeft(ctx, a.key.UID, m.State)
+		f.LookedUp, f.EndedRRsets = true, a.config.ReadEndedRRsets(ctx, a.key.UID, m.State)
 		return true
 	case decision.DoInherit:
 		f.Inherited = true
 		more = a.inheritState(ctx)
-		f.Claims = a.others.readClaims()
+		f.Claims = a.siblings.readClaims()
 		return more
 	case decision.DoClaim:
-		f.Claimed, f.Taken = true, !a.others.claimName(f.View.FQDN)
+		f.NameClaimed, f.NameTaken = true, !a.siblings.claimName(f.View.FQDN)
 		return true
 	case decision.DoVerify:
 		return a.compareProvider(ctx)
@@ -133,7 +133,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	case decision.DoForget:
 		a.forgetZone(ctx, name.Name{})
 	case decision.DoFail:
-		a.storeOutcome(ctx, m.RecordFailure(f, f.Serial(m), delivery.Report{}, act.Err))
+		a.storeOutcome(ctx, m.RecordFailure(f, f.TargetSerial(m), delivery.Report{}, act.Err))
 	}
 	return false
 }
@@ -142,18 +142,18 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
-	case done.Untold:
+	case done.SkipAll:
 		return
-	case done.Unsaved:
+	case done.SkipStore:
 	case done.State.Alike(m.Stored):
-		if done.IfNew {
+		if done.OnlyIfChanged {
 			return
 		}
 		done.State.Version = m.Stored.Version
 		m.State, done.Event.State = done.State, done.State
 	default:
 		if err := a.lease.SaveState(ctx, done.State); err != nil {
-			a.storeFailed(ctx, "save", err) // repeating the calls would change nothing
+			a.handleStoreError(ctx, "save", err) // repeating the calls would change nothing
 			return
 		}
 		done.Event.State = m.State
@@ -167,14 +167,14 @@ func (a *attempt) observe(event delivery.Event) {
 }
 
 // handleStoreError schedules a retry, without an event, because the provider is not at fault.
-func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
+func (a *attempt) handleStoreError(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	fenced := errors.Is(err, delivery.ErrFenced)
 	a.facts.Now = time.Now()
 	if a.memory.RetryStore(&a.facts, fenced); fenced {
-		a.config.Metrics.Fenced(a.key.Class)
+		a.config.Metrics.CountFenced(a.key.Class)
 		return
 	}
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
@@ -187,13 +187,13 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
-		if next, store := a.memory.StateStopped(&a.facts); began && store {
+		if next, store := a.memory.StateAfterStop(&a.facts); began && store {
 			_ = a.lease.SaveState(ctx, next) // on an error, another worker takes the intent over
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false // ended while waiting for the rate limit
 	default:
-		a.storeFailed(ctx, "check", err)
+		a.handleStoreError(ctx, "check", err)
 	}
 	return true
 }
@@ -204,10 +204,10 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		return a.config.MakePlans(ctx, from, a.snapshot)
 	})
 	if err != nil {
-		a.storeFailed(ctx, "read the history of", err)
+		a.handleStoreError(ctx, "read the history of", err)
 		return
 	}
-	a.lease.PrepareFence(m.StateDelivering(f, t))
+	a.lease.PrepareFence(m.StateDuringDelivery(f, t))
 	confirmed := m.State.Serial
 	causes := a.findCauses(confirmed)
 	ctx, span := a.startSpan(ctx, "Deliver", causes)
@@ -232,10 +232,10 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	confirms := done.Event.Outcome == delivery.OutcomeDelivered && done.Event.Serial != confirmed
 	if confirms {
 		lag := time.Duration(0)
-		if !f.Changed.IsZero() {
-			lag = f.Now.Sub(f.Changed)
+		if !f.ChangedAt.IsZero() {
+			lag = f.Now.Sub(f.ChangedAt)
 		}
-		a.config.Metrics.Delivered(a.key.Class, lag)
+		a.config.Metrics.CountDelivery(a.key.Class, lag)
 	}
 	a.storeOutcome(ctx, done)
 	a.endDelivery(span, causes, done.Event, confirms)
@@ -253,7 +253,7 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	var drift delivery.Drift
 	err := a.callProvider(ctx, "Verify", func(ctx context.Context) (err error) {
 		plan := a.config.PlanZone(a.snapshot)
-		plan.Since, plan.Asked = plan.Serial, a.memory.Requested(&a.facts)
+		plan.Since, plan.Requested = plan.Serial, a.memory.HasNewRequest(&a.facts)
 		a.completePlan(&plan)
 		drift, err = a.provider.Verify(ctx, plan)
 		return err
@@ -264,8 +264,8 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	f := &a.facts
 	f.Now = time.Now()
 	done := a.memory.RecordComparison(f, drift, err)
-	if f.Missing+f.Differing+f.Others > 0 {
-		a.config.Metrics.Drifted(a.key.Class, f.Missing, f.Differing, f.Others)
+	if f.Missing+f.Differing+f.Foreign > 0 {
+		a.config.Metrics.CountDrift(a.key.Class, f.Missing, f.Differing, f.Foreign)
 	}
 	a.storeOutcome(ctx, done)
 	return f.Repair
@@ -273,14 +273,14 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 
 func (a *attempt) removeZone(ctx context.Context) {
 	m, f := a.memory, &a.facts
-	plan, err := a.config.PlanRemoval(ctx, a.key.UID, m.State, a.snapshot, f.Left)
+	plan, err := a.config.PlanRemoval(ctx, a.key.UID, m.State, a.snapshot, f.EndedRRsets)
 	if err != nil {
-		a.storeFailed(ctx, "read the history of", err)
+		a.handleStoreError(ctx, "read the history of", err)
 		return
 	}
 	a.completePlan(&plan)
 	a.removing = true
-	a.lease.PrepareFence(m.StateRemoving(f, plan.Serial), false)
+	a.lease.PrepareFence(m.StateDuringRemoval(f, plan.Serial), false)
 	var report delivery.Report
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
 		report, err = a.provider.Remove(ctx, plan, a.lease.PassFence)
@@ -295,7 +295,7 @@ func (a *attempt) removeZone(ctx context.Context) {
 		err = report.Failed[0].Err
 	}
 	if err != nil {
-		if e := delivery.AsError(err); !m.IsAbsent(f, e) {
+		if e := delivery.AsError(err); !m.CountAbsence(f, e) {
 			a.storeOutcome(ctx, m.RecordFailure(f, m.State.Serial, report, e))
 			return
 		}
@@ -304,18 +304,18 @@ func (a *attempt) removeZone(ctx context.Context) {
 	}
 	f.Worked = true
 	if report.Remains {
-		a.observe(delivery.Event{Outcome: delivery.OutcomePending, Serial: plan.Serial, State: m.State, Remains: plan.Zone})
+		a.observe(delivery.Event{Outcome: delivery.OutcomePending, Serial: plan.Serial, State: m.State, LeftoverZone: plan.Zone})
 	}
 	a.forgetZone(ctx, name.Name{})
 }
 
 func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	if err := a.lease.DeleteState(ctx); err != nil {
-		a.storeFailed(ctx, "delete", err)
+		a.handleStoreError(ctx, "delete", err)
 		return
 	}
 	done := a.memory.ForgetDelivery(&a.facts, absent)
-	a.others.setRemoved(!a.facts.Wanted())
+	a.siblings.setRemoved(!a.facts.ShouldDeliver())
 	a.storeOutcome(ctx, done)
 }
 
@@ -323,21 +323,21 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 // failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
-	for _, class := range f.Claims.Leaving {
+	for _, class := range f.Claims.LeavingClasses {
 		at := delivery.Key{UID: a.key.UID, Class: class}
 		inherited, err := a.lease.ReadState(ctx, at)
 		if err == nil && (inherited.Zone.IsZero() || inherited.Target != f.Class.Target) {
 			continue
 		}
-		if a.others.atWork(class) {
-			m.AwaitClass(f)
+		if a.siblings.isAtWork(class) {
+			m.RetrySoon(f)
 			return false
 		}
 		if err == nil {
 			inherited, err = a.lease.ReadState(ctx, at)
 		}
 		if err != nil {
-			a.storeFailed(ctx, "load", err)
+			a.handleStoreError(ctx, "load", err)
 			return false
 		}
 		m.InheritState(f, inherited)
@@ -359,7 +359,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 			e := delivery.AsError(err)
 			call.Reason, call.Code = e.Reason, e.Code
 		}
-		c.Metrics.Called(call)
+		c.Metrics.CountCall(call)
 	}()
 	return f()
 }
@@ -376,7 +376,7 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 		}
 	})
 	defer stop()
-	err := a.lease.RunWatched(cancel, func() error {
+	err := a.lease.RunWithWatchdog(cancel, func() error {
 		return a.config.guardCall(a.facts.Class, method, func() error { return f(running) })
 	})
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {

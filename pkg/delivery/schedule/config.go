@@ -58,12 +58,12 @@ type Observer interface {
 
 // Metrics must be safe for concurrent use.
 type Metrics interface {
-	Called(call Call)
+	CountCall(call Call)
 	// CountDelivery counts a confirmed serial. lag is the time since the Loop saw the oldest change.
-	Delivered(class string, lag time.Duration)
+	CountDelivery(class string, lag time.Duration)
 	// CountDrift counts each missing and differing RRset once until the repair, and new foreign RRsets.
-	Drifted(class string, missing, differing, foreign int)
-	Fenced(class string)
+	CountDrift(class string, missing, differing, foreign int)
+	CountFenced(class string)
 }
 
 type Call struct {

@@ -477,7 +477,7 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 				t.Errorf("it waits for ever: %+v", s.readState())
 			}
 			if reported := slices.ContainsFunc(s.worker.events.eventsOf("z"),
-				func(e delivery.Event) bool { return e.Remains == s.zone.Header.FQDN }); reported == comes {
+				func(e delivery.Event) bool { return e.LeftoverZone == s.zone.Header.FQDN }); reported == comes {
 				t.Errorf("the view comes: %t; something is said to remain: %t", comes, reported)
 			}
 		})
@@ -525,7 +525,7 @@ func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 		s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
 		s.class.Provider = s.memory
 		s.worker = startWorker(s.T, s.store, zoneview.NewSet(zoneview.Config{}), func(c *schedule.Config) {
-			c.Left = func(_ context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
+			c.EndedRRsets = func(_ context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
 				if uid != "z" || since != confirmed {
 					t.Errorf("asked for what %s had since %d, want z and %d", uid, since, confirmed)
 				}
@@ -538,7 +538,7 @@ func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 		if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 || s.readState().Version != "" {
 			t.Errorf("left: %v, state %+v", left, s.readState())
 		}
-		if slices.ContainsFunc(s.worker.events.eventsOf("z"), func(e delivery.Event) bool { return !e.Remains.IsZero() }) {
+		if slices.ContainsFunc(s.worker.events.eventsOf("z"), func(e delivery.Event) bool { return !e.LeftoverZone.IsZero() }) {
 			t.Error("something is said to remain")
 		}
 	})
@@ -556,21 +556,21 @@ func (c *counts) addCount(what string, n int) {
 	c.counts[what] += n
 }
 
-func (c *counts) Called(call schedule.Call) {
+func (c *counts) CountCall(call schedule.Call) {
 	c.addCount(fmt.Sprint(call.Class, " ", call.Method, " ", call.Reason), 1)
 }
 
-func (c *counts) Delivered(class string, lag time.Duration) {
+func (c *counts) CountDelivery(class string, lag time.Duration) {
 	c.addCount(class+" confirmed", 1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lag = max(c.lag, lag)
 }
 
-func (c *counts) Drifted(class string, missing, differing, foreign int) {
+func (c *counts) CountDrift(class string, missing, differing, foreign int) {
 	c.addCount(class+" drift", missing+10*differing+100*foreign)
 }
-func (c *counts) Fenced(class string) { c.addCount(class+" fenced", 1) }
+func (c *counts) CountFenced(class string) { c.addCount(class+" fenced", 1) }
 
 func TestLoop_metrics(t *testing.T) {
 	inScene(t, func(s *scene) {

@@ -181,7 +181,7 @@ func TestLoop_expelled(t *testing.T) {
 		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"nowhere"}})
 		passTime(time.Hour)
 		s.zone.Expect(s.server)
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"nowhere"}, Expelled: []string{"main"}})
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"nowhere"}, ExpelledClasses: []string{"main"}})
 		synctest.Wait()
 		if left := s.server.Addresses(s.zone.Header.FQDN); len(left) != 0 || s.readState().Version != "" {
 			t.Errorf("left: %v, %+v", left, s.readState())
@@ -203,7 +203,7 @@ func TestLoop_movedToTheSameTarget(t *testing.T) {
 				s.worker.SetClass(s.class)
 			}
 			s.worker.SetClass(delivery.Class{Name: "second", Generation: "1", Target: "here", Provider: &deliverytest.Memory{Server: s.server, Blind: true}})
-			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"second"}, Former: []string{"main"}})
+			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"second"}, FormerClasses: []string{"main"}})
 			passTime(time.Minute)
 			if wrote := s.server.Writes()[before:]; len(wrote) != 0 {
 				t.Errorf("restarts %v: written: %v", restarts, wrote)

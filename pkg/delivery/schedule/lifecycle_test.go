@@ -29,7 +29,7 @@ func TestLoop_withdraw(t *testing.T) {
 		{"deleted while paused", delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true, Paused: true}, true, false},
 		{"retained (S8.4)", delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true, Retain: true}, true, true},
 		{"to be retained at a class that does not allow it (S8.4)", delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true, Retain: true}, false, false},
-		{"former class after a restart", delivery.Zone{UID: "z", Former: []string{"main"}}, true, false},
+		{"former class after a restart", delivery.Zone{UID: "z", FormerClasses: []string{"main"}}, true, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inScene(t, func(s *scene) {
@@ -98,12 +98,12 @@ func TestLoop_frozen(t *testing.T) {
 		s.zone.PutAddresses(map[string]string{"www": ""})
 		s.zone.PutAddresses(map[string]string{"mail": ""})
 		s.worker.SetClass(s.class)
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen})
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, FrozenSerial: frozen})
 		synctest.Wait()
 		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen, Remove: true})
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, FrozenSerial: frozen, Remove: true})
 		synctest.Wait()
 		if got := s.server.Addresses(s.zone.Header.FQDN); len(got) != 0 {
 			t.Errorf("not withdrawn: %v", got)
@@ -228,8 +228,8 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 				events := s.worker.events.eventsOf("z")
 				last := events[len(events)-1]
 				if state := s.readState(); state.Version != "" || last.Outcome != delivery.OutcomeRemoved ||
-					last.Absent.IsZero() == test.left {
-					t.Errorf("%s, restarts %v: %s, absent %v, state %+v", test.what, restarts, last.Outcome, last.Absent, state)
+					last.AbsentZone.IsZero() == test.left {
+					t.Errorf("%s, restarts %v: %s, absent %v, state %+v", test.what, restarts, last.Outcome, last.AbsentZone, state)
 				}
 				if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 != test.left {
 					t.Errorf("%s, restarts %v: left %v", test.what, restarts, left)

@@ -39,7 +39,7 @@ type knownZone struct {
 	delivery.Zone
 	items map[string]*item // by class
 	// lastContent is of an ended zone (S3.7) whose object still exists.
-	last *zoneview.Snapshot
+	lastContent *zoneview.Snapshot
 }
 
 // knownClass is guarded by Loop.mu.
@@ -63,11 +63,11 @@ type item struct {
 	job
 	withdrawn, delivered bool
 	// changedAt is of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.
-	changed, since time.Time
-	failing        bool
-	confirmed      serial.Serial
-	confirmedAt    time.Time
-	behind         []string
+	changedAt, unconfirmedSince time.Time
+	failing                     bool
+	confirmed                   serial.Serial
+	confirmedAt                 time.Time
+	laggingServers              []string
 
 	decision.Memory
 }
@@ -103,7 +103,7 @@ func (l *Loop) Run(ctx context.Context) {
 		case event := <-events:
 			l.mu.Lock()
 			if z := l.zones[event.Zone.UID]; z != nil {
-				z.last = event.Last
+				z.lastContent = event.LastSettled
 				l.enqueueZone(z)
 			}
 			l.mu.Unlock()
@@ -204,10 +204,10 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 		z = &knownZone{items: map[string]*item{}}
 		l.zones[desired.UID] = z
 	}
-	desired.Classes, desired.Former, desired.Expelled = slices.Clone(desired.Classes), slices.Clone(desired.Former),
-		slices.Clone(desired.Expelled)
+	desired.Classes, desired.FormerClasses, desired.ExpelledClasses = slices.Clone(desired.Classes), slices.Clone(desired.FormerClasses),
+		slices.Clone(desired.ExpelledClasses)
 	z.Zone = desired
-	for _, name := range slices.Concat(desired.Classes, desired.Former) {
+	for _, name := range slices.Concat(desired.Classes, desired.FormerClasses) {
 		if z.items[name] == nil {
 			i := &item{key: delivery.Key{UID: desired.UID, Class: name}, class: l.ensureClass(name), zone: z}
 			i.job = job{queue: &i.class.queue, tenant: desired.Tenant, start: func() { l.startItem(i) }}
@@ -215,7 +215,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 		}
 	}
 	for name, i := range z.items {
-		if i.withdrawn && !i.running && !slices.Contains(desired.Classes, name) && !slices.Contains(desired.Former, name) {
+		if i.withdrawn && !i.running && !slices.Contains(desired.Classes, name) && !slices.Contains(desired.FormerClasses, name) {
 			i.queue.dropJob(&i.job)
 			delete(z.items, name)
 		}
@@ -334,10 +334,10 @@ type ClassStatus struct {
 	Name string
 	// Waiting counts the zones without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
-	Oldest                  time.Time // zero without an unconfirmed change
+	OldestChange            time.Time // zero without an unconfirmed change
 	// LaggingServers failed, or lacked a zone's settled serial when last asked.
-	Behind      []string
-	PausedUntil time.Time
+	LaggingServers []string
+	PausedUntil    time.Time
 }
 
 func (l *Loop) Status() []ClassStatus {
@@ -346,8 +346,8 @@ func (l *Loop) Status() []ClassStatus {
 	counts := map[*knownClass]*ClassStatus{}
 	for name, c := range l.classes {
 		status := &ClassStatus{Name: name, Waiting: c.queue.waiting}
-		if c.queue.until.After(time.Now()) {
-			status.PausedUntil = c.queue.until
+		if c.queue.pausedUntil.After(time.Now()) {
+			status.PausedUntil = c.queue.pausedUntil
 		}
 		counts[c] = status
 	}
@@ -363,12 +363,12 @@ func (l *Loop) Status() []ClassStatus {
 			}
 			confirmed, behind := l.readProgress(i)
 			for _, server := range behind {
-				if !slices.Contains(status.Behind, server) {
-					status.Behind = append(status.Behind, server)
+				if !slices.Contains(status.LaggingServers, server) {
+					status.LaggingServers = append(status.LaggingServers, server)
 				}
 			}
-			if since := l.findLag(z, i, confirmed); !since.IsZero() && (status.Oldest.IsZero() || since.Before(status.Oldest)) {
-				status.Oldest = since
+			if since := l.findLag(z, i, confirmed); !since.IsZero() && (status.OldestChange.IsZero() || since.Before(status.OldestChange)) {
+				status.OldestChange = since
 			}
 		}
 	}
@@ -382,19 +382,19 @@ func (l *Loop) Status() []ClassStatus {
 // Until an attempt loads the state, which a paused delivery never does, both results come from Hold.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
 	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
-		return held.confirmed, held.behind
+		return held.confirmed, held.laggingServers
 	}
-	return i.confirmed, i.behind
+	return i.confirmed, i.laggingServers
 }
 
 func (l *Loop) findLag(z *knownZone, i *item, confirmed serial.Serial) time.Time {
-	if !slices.Contains(z.Classes, i.key.Class) || z.Remove || !l.lacks(z, confirmed) {
+	if !slices.Contains(z.Classes, i.key.Class) || z.Remove || !l.lacksSettled(z, confirmed) {
 		return time.Time{}
 	}
-	return i.since
+	return i.unconfirmedSince
 }
 
-func (l *Loop) lacks(z *knownZone, confirmed serial.Serial) bool {
+func (l *Loop) lacksSettled(z *knownZone, confirmed serial.Serial) bool {
 	settled, ok := l.config.Views.Settled(z.UID)
 	return ok && settled.Serial() != confirmed
 }
@@ -405,7 +405,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	if c == nil {
 		c = &knownClass{spec: delivery.Class{Name: name}, losses: losses{waiting: map[string]bool{}, rounds: map[string]time.Time{}}}
 		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{},
-			runningOf: map[string]int{}, failed: map[*job]bool{}}
+			runningByTenant: map[string]int{}, failedJobs: map[*job]bool{}}
 		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
 		c.queue.probe = func() {
 			l.working.Add(1)
@@ -456,12 +456,12 @@ func (l *Loop) enqueueClass(c *knownClass) {
 // mu is held.
 func (l *Loop) enqueueZone(z *knownZone) {
 	for _, i := range z.items {
-		if confirmed, _ := l.readProgress(i); l.lacks(z, confirmed) {
-			if i.changed.IsZero() {
-				i.changed = time.Now()
+		if confirmed, _ := l.readProgress(i); l.lacksSettled(z, confirmed) {
+			if i.changedAt.IsZero() {
+				i.changedAt = time.Now()
 			}
-			if i.since.IsZero() {
-				i.since = i.changed
+			if i.unconfirmedSince.IsZero() {
+				i.unconfirmedSince = i.changedAt
 			}
 		}
 		i.queue.enqueueJob(&i.job)
@@ -474,7 +474,7 @@ func (l *Loop) startItem(i *item) {
 	if i.class.provider != nil {
 		i.class.provider.uses++
 	}
-	i.changed, i.woken = time.Time{}, false
+	i.changedAt, i.woken = time.Time{}, false
 	l.working.Add(1)
 	go l.workOnce(i, a, i.class.provider)
 }
@@ -483,11 +483,11 @@ func (l *Loop) startItem(i *item) {
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
-		key: i.key, config: &l.config, last: i.zone.last, others: othersOf{l, i}, memory: &i.Memory,
+		key: i.key, config: &l.config, lastContent: i.zone.lastContent, siblings: siblings{l, i}, memory: &i.Memory,
 		facts: decision.Facts{
 			Random: rand.Int64N, Identity: l.config.Identity, Backoff: l.config.Backoff, RepeatAfter: l.config.repeatAfter(),
 			Zone: i.zone.Zone, Class: c.spec, Revision: c.queue.revision,
-			Woken: i.woken, Changed: i.changed, Removed: i.withdrawn, Lost: c.losses.last,
+			Woken: i.woken, ChangedAt: i.changedAt, Removed: i.withdrawn, LostAt: c.losses.last,
 		},
 	}
 	if c.provider != nil {
@@ -495,7 +495,7 @@ func (l *Loop) newAttempt(i *item) *attempt {
 	}
 	a.lease = lease.Lease{
 		Key: i.key, Store: l.config.Store, Grace: l.config.grace(), Memory: &i.Memory, Limiter: c.limiter,
-		Current: func() error { return l.checkCurrent(i, a) },
+		CheckCurrent: func() error { return l.checkCurrent(i, a) },
 	}
 	return a
 }
@@ -508,7 +508,7 @@ func (l *Loop) checkCurrent(i *item, a *attempt) error {
 		return errStopping
 	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Remove) == i.Leaving:
 		return errSuperseded
-	case i.gone, i.queue.revision != a.facts.Revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.removing:
+	case i.dropped, i.queue.revision != a.facts.Revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.removing:
 		return errSuperseded
 	}
 	return nil
@@ -529,14 +529,14 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	f, q := &a.facts, i.queue
 	l.releaseProvider(provider, false)
 	l.updateNames(i)
-	i.failing, i.behind = i.Fails(), i.State.Behind()
+	i.failing, i.laggingServers = i.IsFailing(), i.State.LaggingServers()
 	if i.Loaded {
 		i.confirmed, i.confirmedAt = i.State.Serial, i.State.SyncTime
 	}
 	if f.Settled {
-		i.since = i.changed
-	} else if i.changed.IsZero() {
-		i.changed = f.Changed
+		i.unconfirmedSince = i.changedAt
+	} else if i.changedAt.IsZero() {
+		i.changedAt = f.ChangedAt
 	}
 	q.endRun(&i.job, f.Revision, f.Pause, f.Worked)
 	if now := i.Loaded && !i.Leaving && i.State.Serial != 0 && i.State.Target == f.Class.Target; now != i.delivered &&
@@ -548,7 +548,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 			}
 		}
 	}
-	wake := i.Wake(f.Began)
+	wake := i.NextWake(f.Began)
 	if i.withdrawn {
 		wake = time.Time{}
 	}

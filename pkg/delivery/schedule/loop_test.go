@@ -582,11 +582,11 @@ func TestLoop_restart(t *testing.T) {
 				!strings.Contains(condition.Message, "compare the provider's data with zones/entries") {
 				t.Errorf("what remains there is not said: %+v", condition)
 			} else if events := s.worker.events.eventsOf("z"); !slices.ContainsFunc(events,
-				func(e delivery.Event) bool { return e.Remains == s.zone.Header.FQDN }) {
+				func(e delivery.Event) bool { return e.LeftoverZone == s.zone.Header.FQDN }) {
 				t.Errorf("what remains there is not told: %+v", events)
 			}
 			for _, event := range s.worker.events.eventsOf("z") {
-				if reaches && !event.Remains.IsZero() {
+				if reaches && !event.LeftoverZone.IsZero() {
 					t.Errorf("with a history something is said to remain: %+v", event)
 				}
 			}
@@ -704,14 +704,14 @@ func TestLoop_statusOfAPausedZoneAfterARestart(t *testing.T) {
 		s.worker.Hold(delivery.Key{UID: "z", Class: "main"}, time.Now(), "", state)
 		s.beginScene()
 		passTime(time.Hour)
-		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Waiting: 1, Behind: []string{"slow"}}}
+		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Waiting: 1, LaggingServers: []string{"slow"}}}
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("nothing has changed, but %+v, want %+v", got, want)
 		}
 		changed := time.Now()
 		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		passTime(time.Minute)
-		if got := s.worker.Status(); !got[0].Oldest.Equal(changed) {
+		if got := s.worker.Status(); !got[0].OldestChange.Equal(changed) {
 			t.Errorf("a change at %s, but %+v", changed, got)
 		}
 	})
@@ -721,12 +721,12 @@ func TestLoop_status(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		s.beginScene()
-		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Failing: 1, Oldest: time.Now()}}
+		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Failing: 1, OldestChange: time.Now()}}
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		passTime(2 * time.Minute)
-		want[0].Failing, want[0].Oldest = 0, time.Time{}
+		want[0].Failing, want[0].OldestChange = 0, time.Time{}
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
@@ -736,13 +736,13 @@ func TestLoop_status(t *testing.T) {
 			s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 20+round)})
 			passTime(time.Minute)
 		}
-		want[0].Failing, want[0].Oldest = 1, since
+		want[0].Failing, want[0].OldestChange = 1, since
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		s.failProvider(nil)
 		passTime(20 * time.Minute)
-		if got := s.worker.Status(); got[0].Failing != 0 || !got[0].Oldest.IsZero() {
+		if got := s.worker.Status(); got[0].Failing != 0 || !got[0].OldestChange.IsZero() {
 			t.Errorf("%+v", got)
 		}
 		if err := s.worker.Health(s.Context(), "main"); err != nil {

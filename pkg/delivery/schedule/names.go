@@ -20,9 +20,9 @@ type names struct {
 	rights map[delivery.Key]*right
 	// holders are in order of precedence. Only the first may deliver; the others had the name before this process
 	// began.
-	holders map[className][]*right
-	awaited map[className][]delivery.Key
-	awaits  map[delivery.Key]name.Name
+	holders      map[className][]*right
+	waiters      map[className][]delivery.Key
+	awaitedNames map[delivery.Key]name.Name
 }
 
 type className struct {
@@ -34,10 +34,10 @@ type right struct {
 	key  delivery.Key
 	rank precedence.Rank
 	// zoneNames are the names in the state, with claimedName.
-	has       []name.Name
-	claimed   name.Name
-	confirmed serial.Serial
-	behind    []string
+	zoneNames      []name.Name
+	claimedName    name.Name
+	confirmed      serial.Serial
+	laggingServers []string
 	// owned is true if the Loop works on this delivery, and ignores Hold.
 	owned bool
 }
@@ -46,11 +46,11 @@ func newNames() names {
 	return names{map[delivery.Key]*right{}, map[className][]*right{}, map[className][]delivery.Key{}, map[delivery.Key]name.Name{}}
 }
 
-func (r *right) before(other *right) int {
+func (r *right) precedes(other *right) int {
 	return cmp.Or(r.rank.Compare(other.rank), cmp.Compare(r.key.UID, other.key.UID))
 }
 
-func (n *names) of(key delivery.Key) *right {
+func (n *names) ensureRight(key delivery.Key) *right {
 	r := n.rights[key]
 	if r == nil {
 		r = &right{key: key, rank: precedence.Rank{Since: time.Now()}}
@@ -59,7 +59,7 @@ func (n *names) of(key delivery.Key) *right {
 	return r
 }
 
-func (n *names) first(at className) *right {
+func (n *names) firstHolder(at className) *right {
 	if holders := n.holders[at]; len(holders) > 0 {
 		return holders[0]
 	}
@@ -68,7 +68,7 @@ func (n *names) first(at className) *right {
 
 // setNames returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
-	for _, zone := range r.has {
+	for _, zone := range r.zoneNames {
 		if slices.Contains(has, zone) {
 			continue
 		}
@@ -76,47 +76,47 @@ func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 		if n.holders[at] = slices.DeleteFunc(n.holders[at], func(other *right) bool { return other == r }); len(n.holders[at]) == 0 {
 			delete(n.holders, at)
 		}
-		waited = append(waited, n.awaited[at]...)
+		waited = append(waited, n.waiters[at]...)
 	}
 	for _, zone := range has {
 		at := className{r.key.Class, zone}
 		if holders := n.holders[at]; !slices.Contains(holders, r) {
 			n.holders[at] = append(holders, r)
-			slices.SortFunc(n.holders[at], (*right).before)
+			slices.SortFunc(n.holders[at], (*right).precedes)
 		}
 	}
-	r.has = has
+	r.zoneNames = has
 	return waited
 }
 
-func (n *names) setAwaited(key delivery.Key, zone name.Name) {
-	before := n.awaits[key]
+func (n *names) setAwaitedName(key delivery.Key, zone name.Name) {
+	before := n.awaitedNames[key]
 	if before == zone {
 		return
 	}
 	if !before.IsZero() {
 		at := className{key.Class, before}
-		n.awaited[at] = slices.DeleteFunc(n.awaited[at], func(other delivery.Key) bool { return other == key })
-		if len(n.awaited[at]) == 0 {
-			delete(n.awaited, at)
+		n.waiters[at] = slices.DeleteFunc(n.waiters[at], func(other delivery.Key) bool { return other == key })
+		if len(n.waiters[at]) == 0 {
+			delete(n.waiters, at)
 		}
-		delete(n.awaits, key)
+		delete(n.awaitedNames, key)
 	}
 	if !zone.IsZero() {
 		at := className{key.Class, zone}
-		n.awaited[at] = append(n.awaited[at], key)
-		n.awaits[key] = zone
+		n.waiters[at] = append(n.waiters[at], key)
+		n.awaitedNames[key] = zone
 	}
 }
 
 // updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name;
 // with over, it has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
-	r := n.of(key)
+	r := n.ensureRight(key)
 	r.owned = true
 	if leaving || over {
-		r.claimed = name.Name{}
-		n.setAwaited(key, name.Name{})
+		r.claimedName = name.Name{}
+		n.setAwaitedName(key, name.Name{})
 	}
 	var few [4]name.Name
 	has := few[:0]
@@ -124,11 +124,11 @@ func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, 
 		for _, state := range states {
 			has = append(has, state.Zone)
 		}
-		has = slices.DeleteFunc(append(has, r.claimed), name.Name.IsZero)
+		has = slices.DeleteFunc(append(has, r.claimedName), name.Name.IsZero)
 		slices.SortFunc(has, name.Name.Compare)
 		has = slices.Compact(has)
 	}
-	if !slices.Equal(has, r.has) {
+	if !slices.Equal(has, r.zoneNames) {
 		waited = n.setNames(r, slices.Clone(has))
 	}
 	if over {

@@ -326,7 +326,7 @@ func fewNames(s *scene, seed uint64) {
 		case 2:
 			report(delivery.Zone{UID: uid, Classes: []string{"main"}, Paused: random.oneIn(2)})
 		case 3:
-			report(delivery.Zone{UID: uid, Former: []string{"main"}})
+			report(delivery.Zone{UID: uid, FormerClasses: []string{"main"}})
 		case 4:
 			fault.setFault(random.oneIn(2))
 		case 5:

@@ -19,13 +19,13 @@ import (
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.names.of(key)
+	r := l.names.ensureRight(key)
 	if r.owned {
 		return
 	}
 	waited := l.names.setNames(r, nil)
 	r.rank = precedence.Rank{Since: since, ID: id}
-	r.confirmed, r.behind = state.Serial, state.Behind()
+	r.confirmed, r.laggingServers = state.Serial, state.LaggingServers()
 	if state.Zone.IsZero() {
 		delete(l.names.rights, key)
 	} else {
@@ -47,50 +47,50 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 
 // While the item has a worker, only that worker calls updateNames. mu is held.
 func (l *Loop) updateNames(i *item) {
-	over := i.gone || i.withdrawn
-	if !i.Known && !over {
+	over := i.dropped || i.withdrawn
+	if !i.LoadedOnce && !over {
 		return
 	}
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
 // siblings is an attempt's access to other deliveries of its class and zone.
-type othersOf struct {
+type siblings struct {
 	loop *Loop
 	item *item
 }
 
-func (o othersOf) readClaims() decision.Claims {
+func (o siblings) readClaims() decision.Claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.updateNames(i)
-	c := decision.Claims{Leaving: l.leaving(i), Replaced: l.replaced(i), HandedOver: l.handedOver(i)}
+	c := decision.Claims{LeavingClasses: l.listLeaving(i), Replaced: l.isReplaced(i), HandedOver: l.isHandedOver(i)}
 	if r := l.names.rights[i.key]; r != nil {
-		c.Awaited = slices.ContainsFunc(r.has, func(zone name.Name) bool {
-			return len(l.names.awaited[className{i.key.Class, zone}]) > 0
+		c.AwaitedByOther = slices.ContainsFunc(r.zoneNames, func(zone name.Name) bool {
+			return len(l.names.waiters[className{i.key.Class, zone}]) > 0
 		})
 	}
-	first := l.names.first(className{i.key.Class, i.State.Zone})
-	c.Given = first != nil && first.key != i.key
+	first := l.names.firstHolder(className{i.key.Class, i.State.Zone})
+	c.HeldByOther = first != nil && first.key != i.key
 	return c
 }
 
 // claimName returns false if another delivery has the name, and retries when the name is free.
-func (o othersOf) claimName(zone name.Name) bool {
+func (o siblings) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r, first := l.names.of(i.key), l.names.first(className{i.key.Class, zone})
+	r, first := l.names.ensureRight(i.key), l.names.firstHolder(className{i.key.Class, zone})
 	if first == nil || first == r {
-		r.claimed = zone
-		l.names.setAwaited(i.key, name.Name{})
+		r.claimedName = zone
+		l.names.setAwaitedName(i.key, name.Name{})
 		l.updateNames(i)
 		return true
 	}
-	r.claimed = name.Name{}
-	isNew := l.names.awaits[i.key] != zone
-	l.names.setAwaited(i.key, zone)
+	r.claimedName = name.Name{}
+	isNew := l.names.awaitedNames[i.key] != zone
+	l.names.setAwaitedName(i.key, zone)
 	l.updateNames(i)
 	if z := l.zones[first.key.UID]; isNew && z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
@@ -99,13 +99,13 @@ func (o othersOf) claimName(zone name.Name) bool {
 	return false
 }
 
-func (o othersOf) setRemoved(withdrawn bool) {
+func (o siblings) setRemoved(withdrawn bool) {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()
 	o.item.withdrawn = withdrawn
 }
 
-func (o othersOf) atWork(class string) bool {
+func (o siblings) isAtWork(class string) bool {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()
 	other := o.item.zone.items[class]
@@ -114,8 +114,8 @@ func (o othersOf) atWork(class string) bool {
 
 // isReplaced reports whether a former class may drop the zone: once every class in force has the zone. An expelled
 // class loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is held.
-func (l *Loop) replaced(i *item) bool {
-	if slices.Contains(i.zone.Expelled, i.key.Class) {
+func (l *Loop) isReplaced(i *item) bool {
+	if slices.Contains(i.zone.ExpelledClasses, i.key.Class) {
 		return true
 	}
 	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool {
@@ -125,7 +125,7 @@ func (l *Loop) replaced(i *item) bool {
 }
 
 // mu is held.
-func (l *Loop) handedOver(i *item) bool {
+func (l *Loop) isHandedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
 		c, other := l.classes[class], i.zone.items[class]
@@ -134,7 +134,7 @@ func (l *Loop) handedOver(i *item) bool {
 }
 
 // listLeaving is sorted. mu is held.
-func (l *Loop) leaving(i *item) []string {
+func (l *Loop) listLeaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {
 		if !slices.Contains(i.zone.Classes, class) && !other.withdrawn {

@@ -162,7 +162,7 @@ func runConvergence(t *testing.T, seed uint64) {
 	start := func(at int) {
 		died := &atomic.Bool{}
 		dies[at] = died
-		views := zoneview.NewSet(zoneview.Config{Retain: 3})
+		views := zoneview.NewSet(zoneview.Config{MaxSteps: 3})
 		for snapshot := range master.All() {
 			views.Put(snapshot, true)
 		}

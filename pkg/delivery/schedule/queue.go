@@ -18,8 +18,8 @@ type job struct {
 	// start begins a run with the mutex held; endRun ends it.
 	start func()
 	// runAgain is true if enqueued during the run, dropped if the job never runs again, woken if it retries at once.
-	queued, running, again, gone, woken bool
-	timer                               *time.Timer
+	queued, running, runAgain, dropped, woken bool
+	timer                                     *time.Timer
 }
 
 // queue runs the jobs of a class, none during a pause. All methods need the mutex.
@@ -32,20 +32,20 @@ type queue struct {
 	probe func()
 
 	// ready has each tenant's waiting jobs, order those tenants, the next first.
-	ready     map[string][]*job
-	order     []string
-	runningOf map[string]int
-	waiting   int
-	running   int
-	revision  int
-	until     time.Time
-	failures  int
-	timer     *time.Timer
+	ready           map[string][]*job
+	order           []string
+	runningByTenant map[string]int
+	waiting         int
+	running         int
+	revision        int
+	pausedUntil     time.Time
+	failures        int
+	timer           *time.Timer
 	// down is true if a job failed because of the class, and none succeeded since; failedJobs has those jobs.
-	down    bool
-	failed  map[*job]bool
-	health  health
-	probeAt time.Time
+	down       bool
+	failedJobs map[*job]bool
+	health     health
+	probeAt    time.Time
 }
 
 type health int
@@ -61,9 +61,9 @@ const (
 // enqueueJob lets a running job run once more afterwards.
 func (q *queue) enqueueJob(j *job) {
 	switch {
-	case j.gone || j.queued:
+	case j.dropped || j.queued:
 	case j.running:
-		j.again = true
+		j.runAgain = true
 	default:
 		j.queued = true
 		if len(q.ready[j.tenant]) == 0 {
@@ -79,17 +79,17 @@ func (q *queue) startNext() {
 	if !q.open() {
 		return
 	}
-	if wait := time.Until(q.until); wait > 0 {
+	if wait := time.Until(q.pausedUntil); wait > 0 {
 		q.setTimer(wait)
 		return
 	}
 	for j := q.dequeueJob(); j != nil; j = q.dequeueJob() {
-		if j.queued = false; j.gone {
+		if j.queued = false; j.dropped {
 			continue
 		}
 		j.running = true
 		q.running++
-		q.runningOf[j.tenant]++
+		q.runningByTenant[j.tenant]++
 		j.start()
 	}
 }
@@ -102,7 +102,7 @@ func (q *queue) dequeueJob() *job {
 		return nil
 	}
 	for i, tenant := range q.order {
-		if q.runningOf[tenant] >= free {
+		if q.runningByTenant[tenant] >= free {
 			continue
 		}
 		copy(q.order[1:i+1], q.order[:i])
@@ -130,7 +130,7 @@ func (q *queue) setTimer(wait time.Duration) {
 	q.timer = time.AfterFunc(wait, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if now := time.Now(); q.open() && q.until.After(now) && !q.probeAt.After(now) && q.health != healthIgnored {
+		if now := time.Now(); q.open() && q.pausedUntil.After(now) && !q.probeAt.After(now) && q.health != healthIgnored {
 			q.probeAt = now.Add(q.backoff.Max)
 			q.probe()
 		}
@@ -142,13 +142,13 @@ func (q *queue) setTimer(wait time.Duration) {
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
-	if q.runningOf[j.tenant]--; q.runningOf[j.tenant] == 0 {
-		delete(q.runningOf, j.tenant)
+	if q.runningByTenant[j.tenant]--; q.runningByTenant[j.tenant] == 0 {
+		delete(q.runningByTenant, j.tenant)
 	}
 	switch now := time.Now(); {
 	case revision != q.revision:
 	case pause != nil:
-		if q.down, q.failed[j] = true, true; q.until.After(now) {
+		if q.down, q.failedJobs[j] = true, true; q.pausedUntil.After(now) {
 			return
 		}
 		delay := pause.RetryAfter
@@ -161,9 +161,9 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 			delay = delivery.Jitter(q.backoff.Delay(q.failures), rand.Int64N)
 		}
 		q.failures++
-		q.until, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
+		q.pausedUntil, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
 	case worked:
-		delete(q.failed, j)
+		delete(q.failedJobs, j)
 		if q.failures = 0; q.health == healthTrusted {
 			q.health = healthAsked
 		}
@@ -176,9 +176,9 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {
-	case j.gone:
-	case j.again || again:
-		j.again = false
+	case j.dropped:
+	case j.runAgain || again:
+		j.runAgain = false
 		q.enqueueJob(j) // from here on another worker may have the job
 	case !at.IsZero():
 		j.timer = time.AfterFunc(time.Until(at), func() {
@@ -192,7 +192,7 @@ func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 
 func (q *queue) endPause(revision int) {
 	if q.down && q.health != healthIgnored && q.revision == revision {
-		q.until, q.health = time.Time{}, healthTrusted
+		q.pausedUntil, q.health = time.Time{}, healthTrusted
 		q.retryFailed()
 		q.startNext()
 	}
@@ -202,8 +202,8 @@ func (q *queue) retryFailed() {
 	if !q.down {
 		return
 	}
-	failed := q.failed
-	q.down, q.failed = false, map[*job]bool{}
+	failed := q.failedJobs
+	q.down, q.failedJobs = false, map[*job]bool{}
 	for j := range failed {
 		j.woken = true
 		q.enqueueJob(j)
@@ -213,14 +213,14 @@ func (q *queue) retryFailed() {
 // The caller of restartJobs enqueues the jobs.
 func (q *queue) restartJobs() {
 	q.revision++
-	q.until, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked
-	clear(q.failed)
+	q.pausedUntil, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked
+	clear(q.failedJobs)
 }
 
 func (q *queue) dropJob(j *job) {
-	j.gone = true
+	j.dropped = true
 	j.stop()
-	delete(q.failed, j)
+	delete(q.failedJobs, j)
 }
 
 func (q *queue) stop() {

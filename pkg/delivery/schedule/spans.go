@@ -42,8 +42,8 @@ func (a *attempt) endDelivery(span trace.Span, causes []string, event delivery.E
 		return
 	}
 	var since []trace.SpanStartOption
-	if !a.facts.Changed.IsZero() {
-		since = append(since, trace.WithTimestamp(a.facts.Changed))
+	if !a.facts.ChangedAt.IsZero() {
+		since = append(since, trace.WithTimestamp(a.facts.ChangedAt))
 	}
 	_, confirmed := a.startSpan(context.Background(), "Confirmed", causes, since...)
 	confirmed.End()

@@ -164,10 +164,10 @@ var workers int
 
 type noMetrics struct{}
 
-func (noMetrics) Called(schedule.Call)            {}
-func (noMetrics) Delivered(string, time.Duration) {}
-func (noMetrics) Drifted(string, int, int, int)   {}
-func (noMetrics) Fenced(string)                   {}
+func (noMetrics) CountCall(schedule.Call)             {}
+func (noMetrics) CountDelivery(string, time.Duration) {}
+func (noMetrics) CountDrift(string, int, int, int)    {}
+func (noMetrics) CountFenced(string)                  {}
 
 func startWorker(t *testing.T, store lease.Store, views *zoneview.Set, change func(*schedule.Config)) *worker {
 	t.Helper()

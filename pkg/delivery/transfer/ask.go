@@ -20,14 +20,14 @@ import (
 
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-type Served struct {
+type ServedKeys struct {
 	Keys   map[string]bool
 	Serial uint32
 	// Expires is the earliest expiry of a DNSKEY or SOA signature; zero without signatures.
 	Expires time.Time
 }
 
-func (s *Served) noteSignature(record mdns.RR) {
+func (s *ServedKeys) noteSignature(record mdns.RR) {
 	if signature, ok := record.(*mdns.RRSIG); ok {
 		if at := time.Unix(int64(signature.Expiration), 0); s.Expires.IsZero() || at.Before(s.Expires) {
 			s.Expires = at
@@ -36,8 +36,8 @@ func (s *Served) noteSignature(record mdns.RR) {
 }
 
 // AskKeys asks a secondary for the DNSKEY records, the serial and the signatures of both, until ctx ends.
-func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (Served, error) {
-	got := Served{Keys: map[string]bool{}}
+func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (ServedKeys, error) {
+	got := ServedKeys{Keys: map[string]bool{}}
 	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)
 	if err != nil {
 		return got, err

@@ -90,7 +90,7 @@ func TestAskKeys_hasTheFirstEndOfSignatures(t *testing.T) {
 	})}
 	go func() { _ = server.ActivateAndServe() }()
 	t.Cleanup(func() { _ = server.Shutdown() })
-	ask := func() Served {
+	ask := func() ServedKeys {
 		return must.Get(AskKeys(t.Context(), dial.New(true).DialContext,
 			Secondary{Addr: netip.MustParseAddrPort(listener.Addr().String())}, name.MustParse("example.")))(t)
 	}

@@ -50,19 +50,19 @@ func (d *difference) String() string {
 	return "kubectl kubizone verify names them"
 }
 
-type measured struct {
+type zoneSummary struct {
 	entries, octets int
 	digest          digest
-	some            []delivery.RRset
+	sample          []delivery.RRset
 }
 
-func measureZone(plan delivery.Plan) (m measured) {
+func measureZone(plan delivery.Plan) (m zoneSummary) {
 	sets := 0
 	for set := range plan.All {
-		if sets++; len(m.some) < askedRRsets {
-			m.some = append(m.some, set)
+		if sets++; len(m.sample) < askedRRsets {
+			m.sample = append(m.sample, set)
 		} else if at := rand.IntN(sets); at < askedRRsets {
-			m.some[at] = set
+			m.sample[at] = set
 		}
 		m.digest.add(hashSet(set))
 		m.entries += len(set.Data)
@@ -82,8 +82,8 @@ type comparison struct {
 	digest digest
 	soa    bool // true if the server's SOA differs
 	// sets has RRsets that differ so far, at most maxNames; nil if not collected.
-	sets map[delivery.RRsetKey]digest
-	most int
+	sets     map[delivery.RRsetKey]digest
+	maxNames int
 }
 
 func (c *comparison) addSet(set delivery.RRset) {
@@ -111,7 +111,7 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	switch left.subtract(sum); {
 	case left == digest{}:
 		delete(c.sets, key)
-	case len(c.sets) < c.most:
+	case len(c.sets) < c.maxNames:
 		c.sets[key] = left
 	}
 }
@@ -140,11 +140,11 @@ func (c *comparison) endComparison() *difference {
 
 // readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The octets are valid with an
 // error, too.
-func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of measured) (*difference, int, error) {
+func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of zoneSummary) (*difference, int, error) {
 	c := &comparison{plan: plan}
 	if of.entries > maxTransferred {
-		c.sets, c.most = map[delivery.RRsetKey]digest{}, 2*askedRRsets
-		return p.askContent(ctx, s, c, of.some)
+		c.sets, c.maxNames = map[delivery.RRsetKey]digest{}, 2*askedRRsets
+		return p.askContent(ctx, s, c, of.sample)
 	}
 	select {
 	case naming <- struct{}{}:
@@ -153,12 +153,12 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 		for set := range plan.All {
 			c.addSet(set)
 		}
-		c.most = len(c.sets) + maxFound
+		c.maxNames = len(c.sets) + maxFound
 	default:
 		c.digest = of.digest
 	}
 	most := of.octets + of.entries*recordOctets + spareOctets
-	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Most: most}
+	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Limit: most}
 	got, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) { c.takeRecord(rr) })
 	switch {
 	case got.Serial != 0 && got.Serial != plan.Serial:

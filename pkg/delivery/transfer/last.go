@@ -17,8 +17,8 @@ import (
 // confirmations has the zone of each secondary that changed last: a secondary restarted from an old disk answers an
 // earlier serial.
 type confirmations struct {
-	mu   sync.Mutex
-	last map[string]confirmation
+	mu          sync.Mutex
+	bySecondary map[string]confirmation
 }
 
 type confirmation struct {
@@ -26,8 +26,8 @@ type confirmation struct {
 	uid    string
 	zone   name.Name
 	serial serial.Serial // as answered, even by a signing secondary
-	// at is the last confirmation, changed the first of this serial.
-	at, changed time.Time
+	// confirmedAt is the last confirmation, changed the first of this serial.
+	confirmedAt, changed time.Time
 }
 
 // A confirmation is kept for confirmationKept after the next comparison is due. Later, the secondary may have left the
@@ -37,27 +37,27 @@ const confirmationKept = 2 * time.Hour
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
 	now := confirmation{s, plan.UID, plan.Zone, answered, time.Now(), plan.Confirmed}
 	if plan.Since != plan.Serial {
-		now.changed = now.at
+		now.changed = now.confirmedAt
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if last := c.last[s.Name]; last.uid == plan.UID || !last.changed.After(now.changed) {
-		c.last[s.Name] = now
+	if last := c.bySecondary[s.Name]; last.uid == plan.UID || !last.changed.After(now.changed) {
+		c.bySecondary[s.Name] = now
 	}
 }
 
 func (c *confirmations) forgetZone(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return one.uid == uid })
+	maps.DeleteFunc(c.bySecondary, func(_ string, one confirmation) bool { return one.uid == uid })
 }
 
 func (p *Provider) AskLast(ctx context.Context) (lost []string) {
-	c := p.confirmed
+	c := p.confirmations
 	c.mu.Lock()
 	kept := p.config.DriftInterval + confirmationKept
-	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return time.Since(one.at) > kept })
-	all := maps.Clone(c.last)
+	maps.DeleteFunc(c.bySecondary, func(_ string, one confirmation) bool { return time.Since(one.confirmedAt) > kept })
+	all := maps.Clone(c.bySecondary)
 	c.mu.Unlock()
 	var asking sync.WaitGroup
 	for _, one := range all {
@@ -68,8 +68,8 @@ func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.last[one.server.Name].at.Equal(one.at) {
-				delete(c.last, one.server.Name)
+			if c.bySecondary[one.server.Name].confirmedAt.Equal(one.confirmedAt) {
+				delete(c.bySecondary, one.server.Name)
 				lost = append(lost, one.server.Name)
 			}
 		})

@@ -107,10 +107,10 @@ func TestAskLast_outlastsTheDriftInterval(t *testing.T) {
 	for interval, want := range map[time.Duration][]string{0: nil, 7 * 24 * time.Hour: {"one"}} {
 		p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr})
 		p.config.DriftInterval = interval
-		p.confirmed.noteConfirmed(p.config.Secondaries[0], planOf("u", "example.org.", 10), 10)
-		before := p.confirmed.last["one"]
-		before.at = before.at.Add(-6 * 24 * time.Hour)
-		p.confirmed.last["one"] = before
+		p.confirmations.noteConfirmed(p.config.Secondaries[0], planOf("u", "example.org.", 10), 10)
+		before := p.confirmations.bySecondary["one"]
+		before.confirmedAt = before.confirmedAt.Add(-6 * 24 * time.Hour)
+		p.confirmations.bySecondary["one"] = before
 		one.serial.Store(9)
 		if lost := p.AskLast(t.Context()); !slices.Equal(lost, want) {
 			t.Errorf("with driftInterval %s: %q, want %q", interval, lost, want)

@@ -30,7 +30,7 @@ const (
 )
 
 // probe is the answer of a secondary about a zone.
-type seen struct {
+type probe struct {
 	serial serial.Serial
 	err    *delivery.Error
 	note   string
@@ -38,15 +38,15 @@ type seen struct {
 	passing bool
 }
 
-func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, limit time.Duration) seen {
+func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, limit time.Duration) probe {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	conn, err := p.config.Dial(ctx, "udp", s.Addr.String())
 	if local, refused := dial.AsLocal(err); refused {
-		return seen{err: delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s: %w", s.Name, local)}
+		return probe{err: delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s: %w", s.Name, local)}
 	}
 	if err != nil {
-		return seen{err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %w", s.Name, err)}
+		return probe{err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %w", s.Name, err)}
 	}
 	defer conn.Close()
 	question := transfer.NewQuestion(zone, mdns.TypeSOA)
@@ -61,24 +61,24 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	case errors.As(err, &refusal) && refusal.TSIG != 0:
 		e := delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: %w", s.Name, refusal)
 		e.Code = mdns.RcodeToString[refusal.TSIG]
-		return seen{err: e}
+		return probe{err: e}
 	case errors.As(err, &refusal) && refusal.Rcode != mdns.RcodeSuccess:
 		// Some servers do not sign answers for a missing zone.
 		return p.explainAbsent(s, zone, refusal.Rcode)
 	case errors.As(err, &refusal):
-		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; give both ends "+
+		return probe{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; give both ends "+
 			"the same key", s.Name)}
 	case err != nil:
-		return seen{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
+		return probe{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
 	}
 	if at, ok := transfer.SerialIn(answer, zone); ok {
-		return seen{serial: at}
+		return probe{serial: at}
 	}
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
 // BIND recreates a lost zone of a catalog only after a transfer of the catalog, which needs a change.
-func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) seen {
+func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) probe {
 	remedy := "make the zone there"
 	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {
 		remedy = fmt.Sprintf("have it follow the catalog zone %s of the class, and if it does, transfer that anew (BIND: "+
@@ -86,5 +86,5 @@ func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) seen {
 	}
 	e := delivery.Errorf(delivery.ReasonZoneNotFound, "%s does not serve %s; %s", s.Name, zone, remedy)
 	e.Code = mdns.RcodeToString[rcode]
-	return seen{err: e, passing: true}
+	return probe{err: e, passing: true}
 }

@@ -38,13 +38,13 @@ type Config struct {
 	Claims map[string]string
 	// ServedSerial returns the zone's serial in this process, 0 for none, possibly later than a plan's. LatestSerial
 	// reads the stored serial, since a secondary may learn of a change before this process.
-	Served func(uid string) serial.Serial
-	Latest func(ctx context.Context, uid string) (serial.Serial, error)
+	ServedSerial func(uid string) serial.Serial
+	LatestSerial func(ctx context.Context, uid string) (serial.Serial, error)
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error if
 	// trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
-	Raised func(uid string, since, until serial.Serial) bool
+	NeedsFullTransfer func(uid string, since, until serial.Serial) bool
 	// SampleInterval of 0 means a day.
 	SampleInterval time.Duration
 	// DriftInterval is the class's, for AskLast; 0 means the default.
@@ -56,8 +56,8 @@ type Config struct {
 type Provider struct {
 	config Config
 	*signedZones
-	confirmed *confirmations
-	samples   *samples
+	confirmations *confirmations
+	samples       *samples
 }
 
 type signedZones struct {
@@ -89,12 +89,12 @@ func New(config Config) (*Provider, error) {
 			return nil, errors.New("no changes are kept")
 		}
 	}
-	if config.Raised == nil {
-		config.Raised = func(string, serial.Serial, serial.Serial) bool { return true }
+	if config.NeedsFullTransfer == nil {
+		config.NeedsFullTransfer = func(string, serial.Serial, serial.Serial) bool { return true }
 	}
 	config.SampleInterval = cmp.Or(config.SampleInterval, sampleInterval)
-	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{last: map[string]confirmation{}},
-		&samples{servers: map[string]*sampled{}}}, nil
+	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{bySecondary: map[string]confirmation{}},
+		&samples{servers: map[string]*serverSamples{}}}, nil
 }
 
 // WithSecondaries returns a provider for other secondaries that shares the memory of answers with p.
@@ -105,7 +105,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	other.signedZones, other.confirmed, other.samples = p.signedZones, p.confirmed, p.samples
+	other.signedZones, other.confirmations, other.samples = p.signedZones, p.confirmations, p.samples
 	return other, nil
 }
 
@@ -152,8 +152,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	}
 	err := fence(ctx)
 	if err == nil {
-		p.forgetSigned(plan)
-		p.confirmed.forgetZone(plan.UID)
+		p.forgetSignedZone(plan)
+		p.confirmations.forgetZone(plan.UID)
 		p.samples.forgetZone(plan.UID)
 	}
 	return delivery.Report{}, err
@@ -237,7 +237,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
 	p.eachSecondary(func(i int, s Secondary) {
-		var before seen // an answer with a later serial, seen once
+		var before probe // an answer with a later serial, seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
 			answered := now.serial
@@ -256,7 +256,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 					before, pause = now, secondLook
 					break
 				}
-				switch latest, err := p.config.Latest(asking, plan.UID); {
+				switch latest, err := p.config.LatestSerial(asking, plan.UID); {
 				case err != nil:
 					rows[i].Err = delivery.Errorf(delivery.ReasonServerError,
 						"%s has serial %d, and the serial of the zone cannot be read to compare: %w", s.Name, now.serial, err)
@@ -265,12 +265,12 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 				}
 				return
 			case now.err == nil && reaches(now.serial, plan.Serial):
-				p.confirmed.noteConfirmed(s, plan, answered)
+				p.confirmations.noteConfirmed(s, plan, answered)
 				return
 			case now.err == nil && (!wait || plan.Since == plan.Serial), now.err != nil && (!wait || !now.passing):
 				return // or it went back
 			default:
-				before = seen{}
+				before = probe{}
 			}
 			select {
 			case <-time.After(pause):
@@ -288,7 +288,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	return rows
 }
 
-func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
+func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Signs {
 		return p.askSigner(ctx, s, plan, observed)
 	}
@@ -298,11 +298,11 @@ func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery
 func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
-	served := p.config.Served(plan.UID)
+	served := p.config.ServedSerial(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))
 }
 
-func serialBehind(s Secondary, zone name.Name, latest serial.Serial, seen seen) *delivery.Error {
+func serialBehind(s Secondary, zone name.Name, latest serial.Serial, seen probe) *delivery.Error {
 	e := delivery.Errorf(delivery.ReasonSerialBehind, "%s has serial %d of %s, which is ahead of %d: "+
 		"it transfers nothing before the zone's serial is ahead of that", s.Name, seen.serial, zone, latest)
 	if s.Key == nil {

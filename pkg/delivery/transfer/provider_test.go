@@ -80,7 +80,7 @@ func (w *world) storeMember(uid string, zone name.Name) {
 		w.members = append(w.members, primary.Member{UID: uid, Zone: zone})
 	}
 	w.changes++
-	w.class.Set(primary.Membership{Members: w.members, Serial: w.changes})
+	w.class.SetMembers(primary.Membership{Members: w.members, Serial: w.changes})
 }
 
 func (w *world) readServed(uid string) serial.Serial {
@@ -163,9 +163,9 @@ func (w *world) makeProvider(t *testing.T, secondaries ...Secondary) stored {
 
 func (w *world) configureProvider(t testing.TB, config Config) stored {
 	t.Helper()
-	config.Members, config.Catalog, config.Served = w, catalog, w.readServed
-	if config.Latest == nil {
-		config.Latest = func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }
+	config.Members, config.Catalog, config.ServedSerial = w, catalog, w.readServed
+	if config.LatestSerial == nil {
+		config.LatestSerial = func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }
 	}
 	p := must.Get(New(config))(t)
 	return stored{p, w}
@@ -387,7 +387,7 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	latest := serial.Serial(12)
 	var away error
 	elsewhere := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.readKey()}},
-		Dial: dial.New(true).DialContext, Latest: func(context.Context, string) (serial.Serial, error) { return latest, away }})
+		Dial: dial.New(true).DialContext, LatestSerial: func(context.Context, string) (serial.Serial, error) { return latest, away }})
 	if report, err := elsewhere.Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on where it is kept: %+v, %v", report, err)
 	}

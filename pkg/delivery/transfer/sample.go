@@ -29,10 +29,10 @@ const (
 // samples has the comparisons of the process, by secondary. After a restart all are due.
 type samples struct {
 	mu      sync.Mutex
-	servers map[string]*sampled
+	servers map[string]*serverSamples
 }
 
-type sampled struct {
+type serverSamples struct {
 	busy bool
 	pace pace
 	// zones are by UID. Above sweepAt entries, zones removed by other processes are dropped.
@@ -41,8 +41,8 @@ type sampled struct {
 }
 
 type sample struct {
-	at     time.Time
-	serial serial.Serial
+	takenAt time.Time
+	serial  serial.Serial
 	// found is nil if the data are equal, or if failed.
 	found  *difference
 	failed bool
@@ -51,11 +51,11 @@ type sample struct {
 // isDue reports whether to compare: with routine after the interval, with differs (the server had other data) before it
 // confirms another serial.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
-	age := now.Sub(s.at)
+	age := now.Sub(s.takenAt)
 	switch {
-	case s.at.IsZero():
+	case s.takenAt.IsZero():
 		return differs || routine
-	case differs && s.serial != plan.Serial, (differs || routine && plan.Asked) && age >= recheckInterval:
+	case differs && s.serial != plan.Serial, (differs || routine && plan.Requested) && age >= recheckInterval:
 		return true
 	}
 	return routine && age >= interval
@@ -67,7 +67,7 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 	defer a.mu.Unlock()
 	of := a.servers[server]
 	if of == nil {
-		of = &sampled{zones: map[string]sample{}}
+		of = &serverSamples{zones: map[string]sample{}}
 		a.servers[server] = of
 	}
 	now := time.Now()
@@ -89,7 +89,7 @@ func (a *samples) endSample(server, uid string, began time.Time, octets int, tak
 	if least := began.Add(samplePause); of.pace.free.Before(least) {
 		of.pace.free = least
 	}
-	if taken.at.IsZero() {
+	if taken.takenAt.IsZero() {
 		return
 	}
 	if len(of.zones) >= of.sweepAt {
@@ -111,7 +111,7 @@ func (a *samples) forgetZone(uid string) {
 // other data. Signers are compared by S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
-	of := sync.OnceValue(func() measured { return measureZone(plan) })
+	of := sync.OnceValue(func() zoneSummary { return measureZone(plan) })
 	p.eachSecondary(func(i int, s Secondary) {
 		if !s.ownSerials() {
 			found[i] = p.compareSecondary(ctx, s, plan, of, &rows[i], routine)
@@ -120,11 +120,11 @@ func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows 
 	return found
 }
 
-func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, of func() measured, row *delivery.Server,
+func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, of func() zoneSummary, row *delivery.Server,
 	routine bool) *difference {
 	for _, former := range plan.Servers {
 		if former.Name == s.Name {
-			if row.Content, row.Since = former.Content, former.Since; row.Content == delivery.ContentNotCompared {
+			if row.Content, row.DiffersSince = former.Content, former.DiffersSince; row.Content == delivery.ContentNotCompared {
 				row.Note = cmp.Or(former.Note, "not compared: the comparison failed") // the row of a server behind has no Note
 			}
 		}
@@ -136,24 +136,24 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	if due {
 		last = p.takeSample(ctx, s, plan, of(), row)
 	}
-	if last.at.IsZero() || last.serial != plan.Serial || last.failed {
+	if last.takenAt.IsZero() || last.serial != plan.Serial || last.failed {
 		if row.Content == delivery.ContentDiffers {
 			row.Note = "it had other data than the zone; its serial counts when its data are compared again"
 		}
 		return nil
 	}
 	if row.Content, row.Note = "", ""; last.found == nil {
-		row.Since = 0
+		row.DiffersSince = 0
 		return nil
 	}
-	row.Content, row.Since = delivery.ContentDiffers, cmp.Or(row.Since, plan.Serial)
-	row.Err = p.describeDifference(s, plan, row.Since, last.found)
+	row.Content, row.DiffersSince = delivery.ContentDiffers, cmp.Or(row.DiffersSince, plan.Serial)
+	row.Err = p.describeDifference(s, plan, row.DiffersSince, last.found)
 	return last.found
 }
 
 // takeSample returns zero if the server got another serial meanwhile, or ctx ended. The row gets the reason why the
 // data could not be compared: a refusal is no difference.
-func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, of measured, row *delivery.Server) sample {
+func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, of zoneSummary, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {
 		limit = min(limit, plan.CallTimeout)
@@ -162,7 +162,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 	defer cancel()
 	began := time.Now()
 	found, octets, err := p.readContent(asking, s, plan, of)
-	taken := sample{at: began, serial: plan.Serial, found: found, failed: err != nil}
+	taken := sample{takenAt: began, serial: plan.Serial, found: found, failed: err != nil}
 	var refusal *transfer.Refusal
 	refused := errors.As(err, &refusal)
 	switch {
@@ -173,7 +173,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("it has not transferred the zone in %s", limit)
 		}
-		row.Content, row.Since = delivery.ContentNotCompared, 0
+		row.Content, row.DiffersSince = delivery.ContentNotCompared, 0
 		if row.Note = fmt.Sprintf("not compared: %v", withoutPorts(err)); refused {
 			row.Note = "not compared: it refuses to transfer the zone to the controller; let its key or address transfer, " +
 				"and other data at the zone's serial are found"
@@ -185,7 +185,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 
 func (p *Provider) describeDifference(s Secondary, plan delivery.Plan, since serial.Serial, found *difference) *delivery.Error {
 	e := delivery.Errorf(delivery.ReasonContentDiffers, "%s has serial %d of %s with other data: %s", s.Name, plan.Serial, plan.Zone, found)
-	if since != plan.Serial && p.config.Raised(plan.UID, since, plan.Serial) {
+	if since != plan.Serial && p.config.NeedsFullTransfer(plan.UID, since, plan.Serial) {
 		e.Code = delivery.CodeWhole
 		e.Message += fmt.Sprintf("; it differs since serial %d, and transferring the zone whole has not helped: find out who else writes "+
 			"the zone there, and transfer it anew (BIND: rndc retransfer %s)", since, plan.Zone)

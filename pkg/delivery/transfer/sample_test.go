@@ -74,7 +74,7 @@ func TestVerify_comparesTheData_S6_11(t *testing.T) {
 				t.Errorf("it has %q besides, want %q", got, test.others)
 			}
 			differs := test.content == delivery.ContentDiffers
-			if differs && (row.Err == nil || row.Err.Reason != delivery.ReasonContentDiffers || row.Err.Code != "" || row.Since != 10) {
+			if differs && (row.Err == nil || row.Err.Reason != delivery.ReasonContentDiffers || row.Err.Code != "" || row.DiffersSince != 10) {
 				t.Errorf("%+v: %+v", row, row.Err)
 			}
 			if test.refuses && (row.Err != nil || !strings.Contains(row.Note, "not compared")) {
@@ -118,7 +118,7 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 			start := func() stored {
 				secondaries := []Secondary{{Name: "one", Addr: s.addr}}
 				return w.configureProvider(t, Config{Secondaries: secondaries, Dial: dial.New(true).DialContext,
-					Raised: func(_ string, since, until serial.Serial) bool {
+					NeedsFullTransfer: func(_ string, since, until serial.Serial) bool {
 						if since != 10 || until != 11 {
 							t.Errorf("asked for serials %d to %d", since, until)
 						}
@@ -154,14 +154,14 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 			s.signZone(11, replaceIn(2, "first", "again")(slices.Clone(lines))...)
 			compare(func(report delivery.Report) bool {
 				row := report.Servers[0]
-				return row.Err != nil && row.Err.Reason == delivery.ReasonContentDiffers && row.Since == 10 &&
+				return row.Err != nil && row.Err.Reason == delivery.ReasonContentDiffers && row.DiffersSince == 10 &&
 					(row.Err.Code == delivery.CodeWhole) == raised
 			})
 			s.signZone(12, lines...)
 			second, _ = zoneAt(12, "first")
 			w.putZone(t, second)
 			compare(func(report delivery.Report) bool {
-				return report.Confirmed == 12 && rows[0].Content == "" && rows[0].Since == 0 && rows[0].Err == nil
+				return report.Confirmed == 12 && rows[0].Content == "" && rows[0].DiffersSince == 0 && rows[0].Err == nil
 			})
 		}
 	}
@@ -286,7 +286,7 @@ func TestVerify_asksALargeZone(t *testing.T) {
 
 func TestSample_isDue(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	ago := func(d time.Duration, at serial.Serial) sample { return sample{at: now.Add(-d), serial: at} }
+	ago := func(d time.Duration, at serial.Serial) sample { return sample{takenAt: now.Add(-d), serial: at} }
 	for what, test := range map[string]struct {
 		last                    sample
 		differs, routine, asked bool
@@ -305,7 +305,7 @@ func TestSample_isDue(t *testing.T) {
 		"it differs, a minute ago":         {ago(time.Minute, 10), true, false, false, true},
 		"it differs, at an earlier serial": {ago(time.Second, 9), true, false, false, true},
 	} {
-		plan := delivery.Plan{Serial: 10, Asked: test.asked}
+		plan := delivery.Plan{Serial: 10, Requested: test.asked}
 		if got := test.last.isDue(now, plan, test.differs, test.routine, sampleInterval); got != test.want {
 			t.Errorf("%s: %v", what, got)
 		}

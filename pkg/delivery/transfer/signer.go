@@ -77,7 +77,7 @@ type signedKey struct {
 	zone name.Name
 }
 
-func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
+func (p *Provider) ensureSignedZone(plan delivery.Plan) *signedZone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := signedKey{plan.UID, plan.Zone}
@@ -93,7 +93,7 @@ func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	return z
 }
 
-func (p *Provider) forgetSigned(plan delivery.Plan) {
+func (p *Provider) forgetSignedZone(plan delivery.Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
@@ -101,8 +101,8 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 
 // askSigner transfers the zone if the signer's serial is new. While the pace forbids a transfer, it returns the last
 // match.
-func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
-	z := p.findSigned(plan)
+func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) probe {
+	z := p.ensureSignedZone(plan)
 	z.mu.Lock()
 	known := z.signers[s.Name]
 	if known == nil {
@@ -120,15 +120,15 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 			wait = 0
 		}
 		if wait > 0 {
-			at := seen{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long",
+			at := probe{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long",
 				observed, wait.Round(time.Second)), passing: true}
 			if held := known.latest(); held != (match{}) {
 				at.serial = held.local
 			}
 			return at
 		}
-		if err := p.transferSigned(ctx, s, plan, z, known, observed); err != nil {
-			return seen{err: err, passing: err.Reason == delivery.ReasonServerUnreachable}
+		if err := p.transferFromSigner(ctx, s, plan, z, known, observed); err != nil {
+			return probe{err: err, passing: err.Reason == delivery.ReasonServerUnreachable}
 		}
 	}
 	return z.compareSigner(p, plan, known)
@@ -144,7 +144,7 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	return max(0, time.Until(known.pace.free), time.Until(class))
 }
 
-func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
+func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
 	observed serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
@@ -211,7 +211,7 @@ func explainNoTransfer(s Secondary, err error) *delivery.Error {
 	return delivery.Errorf(reason, "%s signs, so its data are compared by a transfer from it, which fails: %w", s.Name, err)
 }
 
-func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signer) seen {
+func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signer) probe {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.extendVersions(p, plan)
@@ -227,9 +227,9 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 			continue // the zone had another SOA before, or the signer changes the SOA
 		}
 		known.addMatch(match{known.serial, one.serial})
-		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
+		return probe{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
 	}
-	at := seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d does not have the data of %d or of an earlier serial: "+
+	at := probe{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d does not have the data of %d or of an earlier serial: "+
 		"it has not transferred the zone yet, or it alters the zone; kubectl kubizone verify names the RRsets that "+
 		"differ", known.serial, plan.Serial)}
 	if !known.whole {
@@ -240,7 +240,7 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 
 func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	until := plan.Serial
-	if served := p.config.Served(plan.UID); served.Ahead(until) {
+	if served := p.config.ServedSerial(plan.UID); served.Ahead(until) {
 		until = served
 	}
 	if n := len(z.versions); n > 0 {
@@ -295,21 +295,21 @@ func (s *signer) latest() match {
 
 // findBehind returns the zone's serial that has the data of a signer's serial, observed at a secondary of the signer. A
 // secondary that also transfers from our primaries may answer the zone's own serial.
-func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) seen {
+func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
-		return seen{serial: observed}
+		return probe{serial: observed}
 	}
-	z := p.findSigned(plan)
+	z := p.ensureSignedZone(plan)
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if from := z.signers[s.Signer]; from != nil {
 		for _, one := range slices.Backward(from.matches) {
 			if one.remote == observed {
-				return seen{serial: one.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d",
+				return probe{serial: one.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d",
 					observed, s.Signer, one.local)}
 			}
 		}
 	}
-	return seen{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", observed,
+	return probe{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", observed,
 		s.Signer)}
 }

@@ -174,7 +174,7 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	public := newSecondary(t, nil)
 	p := w.configureProvider(t, Config{
 		Secondaries: []Secondary{{Name: "public", Addr: public.addr, Signer: "signer", Unsigned: true}}, Dial: dial.New(true).DialContext,
-		Latest: func(context.Context, string) (serial.Serial, error) {
+		LatestSerial: func(context.Context, string) (serial.Serial, error) {
 			t.Error("a serial is compared with that of the zone")
 			return 0, errors.New("not to be asked")
 		},
@@ -204,7 +204,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	var changes []dns.Change
 	p := w.configureProvider(t, Config{
 		Secondaries: []Secondary{{Name: "public", Addr: public.addr, Signer: "signer"}, {Name: "signer", Addr: s.addr, Signs: true}}, Dial: dial.New(true).DialContext,
-		Latest: func(context.Context, string) (serial.Serial, error) {
+		LatestSerial: func(context.Context, string) (serial.Serial, error) {
 			t.Error("a serial is compared with that of the zone")
 			return 0, errors.New("not to be asked")
 		},
@@ -420,9 +420,9 @@ func TestSigned_forgetsZones(t *testing.T) {
 	w.openClass(t)
 	p := w.makeProvider(t)
 	w.storeMember("stays", name.MustParse("stays.example."))
-	p.findSigned(planOf("stays", "stays.example.", 1))
+	p.ensureSignedZone(planOf("stays", "stays.example.", 1))
 	for i := range 3000 {
-		p.findSigned(planOf(fmt.Sprint(i), "gone.example.", 1))
+		p.ensureSignedZone(planOf(fmt.Sprint(i), "gone.example.", 1))
 	}
 	if n := len(p.zones); n > 1500 {
 		t.Errorf("%d zones are known", n)

@@ -99,7 +99,7 @@ func New(config Config) (*Provider, error) {
 		IdleConnTimeout:        90 * time.Second,
 	}
 	return &Provider{
-		config: config, base: base, verified: map[name.Name]delivery.RRsetKey{}, basePath: strings.TrimRight(base.EscapedPath(), "/"),
+		config: config, base: base, lastVerified: map[name.Name]delivery.RRsetKey{}, basePath: strings.TrimRight(base.EscapedPath(), "/"),
 		transport: transport,
 		client: &http.Client{
 			Transport: transport,

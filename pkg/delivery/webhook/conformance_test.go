@@ -61,7 +61,7 @@ func (f *files) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset
 	for i, set := range sets {
 		switch backend := f.backendOf(zone); {
 		case backend == nil:
-			results[i] = server.UnknownZone(zone)
+			results[i] = server.UnknownZoneError(zone)
 		case strings.HasPrefix(set.Name.String(), "poison."):
 			results[i] = protocol.Refuse(protocol.CodeInvalidRecord, "no poison here")
 		default:
@@ -75,7 +75,7 @@ func (f *files) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (
 	if backend := f.backendOf(zone); backend != nil {
 		return backend.Read(ctx, zone, owner, t)
 	}
-	return protocol.RRset{}, server.UnknownZone(zone)
+	return protocol.RRset{}, server.UnknownZoneError(zone)
 }
 
 func (f *files) Health(context.Context) error { return nil }

@@ -7,7 +7,7 @@ import "time"
 
 // SetLeast sets the least timeout of an RRset after others timed out.
 func SetLeast(to time.Duration) (back func()) {
-	was := least
-	least = to
-	return func() { least = was }
+	was := minTimeout
+	minTimeout = to
+	return func() { minTimeout = was }
 }

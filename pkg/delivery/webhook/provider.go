@@ -28,11 +28,11 @@ type Provider struct {
 	transport *http.Transport
 	client    *http.Client
 
-	mu         sync.Mutex
-	extensions []string
-	askedAt    time.Time
-	verified   map[name.Name]delivery.RRsetKey // the last RRset of a partial Verify, by zone
-	order      delivery.WriteOrder
+	mu           sync.Mutex
+	extensions   []string
+	askedAt      time.Time
+	lastVerified map[name.Name]delivery.RRsetKey // the last RRset of a partial Verify, by zone
+	order        delivery.WriteOrder
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -53,7 +53,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 }
 
 func (w *writer) writeAll(ctx context.Context) error {
-	behind := w.provider.order.Failed(w.plan.Zone)
+	behind := w.provider.order.FailedRRsets(w.plan.Zone)
 	if w.plan.Changes == nil {
 		var last []delivery.RRset
 		for set := range w.plan.All {
@@ -93,7 +93,7 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 		return nil
 	}
 	err := w.writeWaiting(ctx)
-	w.last, w.failed = true, 0
+	w.lastPass, w.failures = true, 0
 	return err
 }
 
@@ -163,8 +163,8 @@ var errNoGet = fmt.Errorf("its server does not answer GET for records: %w", deli
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	var drift delivery.Drift
 	p.mu.Lock()
-	behind, begun := p.verified[plan.Zone]
-	delete(p.verified, plan.Zone)
+	behind, begun := p.lastVerified[plan.Zone]
+	delete(p.lastVerified, plan.Zone)
 	p.mu.Unlock()
 	asked := 0
 	for set := range plan.All {
@@ -173,7 +173,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		}
 		if asked++; asked > p.config.VerifyAtMost && !plan.Whole {
 			p.mu.Lock()
-			p.verified[plan.Zone] = behind
+			p.lastVerified[plan.Zone] = behind
 			p.mu.Unlock()
 			break
 		}

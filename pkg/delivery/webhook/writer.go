@@ -30,9 +30,9 @@ const (
 
 // minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer, so that slow RRsets do not count
 // as timeouts.
-var least = time.Second
+var minTimeout = time.Second
 
-const slack = 4
+const timeoutFactor = 4
 
 const featureRetry = 10 * time.Minute
 
@@ -45,14 +45,14 @@ type writer struct {
 	waiting []item
 	size    int // octets of waiting in a batch
 	// streak counts failures since a success or a good GET /health.
-	streak, failed, silent int
-	timeout, slowest       time.Duration
-	full                   *delivery.Error // the quota is used up: new RRsets are not written
+	streak, failures, unanswered int
+	timeout, slowest             time.Duration
+	quotaError                   *delivery.Error // the quota is used up: new RRsets are not written
 	// lastPass is true if only RRsets that failed earlier are left, skipRest if too many of them failed again.
-	last, spent bool
-	refused     []item
-	helped      bool                       // a write succeeded after a refusal
-	mayStay     map[delivery.RRsetKey]bool // RRsets that a server may refuse to remove
+	lastPass, skipRest bool
+	refusedItems       []item
+	helped             bool                       // a write succeeded after a refusal
+	mayStay            map[delivery.RRsetKey]bool // RRsets that a server may refuse to remove
 }
 
 type item struct {
@@ -62,7 +62,7 @@ type item struct {
 	fresh   bool
 }
 
-func (w *writer) set(key delivery.RRsetKey) protocol.RRset {
+func (w *writer) emptyRRset(key delivery.RRsetKey) protocol.RRset {
 	return protocol.RRset{Zone: w.plan.Zone, Name: key.Name, Type: key.Type}
 }
 
@@ -75,7 +75,7 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 	if w.provider.skips(w.plan.Zone, key) {
 		return nil
 	}
-	whole := w.set(key)
+	whole := w.emptyRRset(key)
 	whole.TTL, whole.Data = set.TTL, set.Data
 	record, err := protocol.Encode(whole)
 	if err != nil || !protocol.Exact(whole) {
@@ -111,16 +111,16 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
 }
 
-type answered int
+type support int
 
 const (
-	no answered = iota
+	no support = iota
 	yes
 	notKnown
 )
 
 // needsExtension sets the RRset aside if the server does not answer, or returns an error that ends the plan.
-func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
+func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (support, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
 	switch {
@@ -148,7 +148,7 @@ func quoteSome(values []string) string {
 }
 
 func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
-	record, err := protocol.Encode(w.set(key))
+	record, err := protocol.Encode(w.emptyRRset(key))
 	if err != nil || w.provider.skips(w.plan.Zone, key) {
 		return nil // never written
 	}
@@ -185,7 +185,7 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
-	if len(items) > 1 && !w.spent {
+	if len(items) > 1 && !w.skipRest {
 		// Without an answer, single requests suffice: health must not block writes.
 		if has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
 			done, err := w.writeBatch(ctx, items)
@@ -208,8 +208,8 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
 	}
-	again := w.refused
-	w.refused, w.helped = nil, false
+	again := w.refusedItems
+	w.refusedItems, w.helped = nil, false
 	keys := map[delivery.RRsetKey]bool{}
 	for _, i := range again {
 		keys[i.key] = true
@@ -238,7 +238,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var none *delivery.Error
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable ||
 		none.Reason == delivery.ReasonServerError) {
-		w.silent++
+		w.unanswered++
 		return false, nil // single writes find the item
 	}
 	if err != nil {
@@ -272,12 +272,12 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 }
 
 func (w *writer) writeItem(ctx context.Context, i item) error {
-	if w.full != nil && i.fresh {
-		w.failRRset(i.key, w.full)
-		w.refused = append(w.refused, i)
+	if w.quotaError != nil && i.fresh {
+		w.failRRset(i.key, w.quotaError)
+		w.refusedItems = append(w.refusedItems, i)
 		return nil
 	}
-	if w.spent {
+	if w.skipRest {
 		w.failRRset(i.key, delivery.Errorf(delivery.ReasonServerError, "its last write failed, as did much of the zone; it is retried "+
 			"later"))
 		return nil
@@ -297,7 +297,7 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 		_, isProtocol, failure := got.readResponse()
 		return w.recordOutcome(ctx, i, failure, isProtocol)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
-		w.silent++
+		w.unanswered++
 		return w.recordOutcome(ctx, i, failure, true)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerError && !failure.WholeClass:
 		return w.recordOutcome(ctx, i, failure, false)
@@ -311,8 +311,8 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak, w.report.Proven = 0, true
 		w.provider.order.Note(w.plan.Zone, i.key, false)
-		if w.helped = w.helped || len(w.refused) > 0; i.request.Operation == protocol.Delete {
-			w.full = nil
+		if w.helped = w.helped || len(w.refusedItems) > 0; i.request.Operation == protocol.Delete {
+			w.quotaError = nil
 		}
 		return nil
 	case i.request.Operation == protocol.Delete && failure.Permanent && (isApexNS(w.plan.Zone, i.key) || w.mayStay[i.key]):
@@ -339,18 +339,18 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	w.failRRset(i.key, failure)
 	w.provider.order.Note(w.plan.Zone, i.key, true)
 	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
-		w.full = failure // until a removal; replacements need no quota
+		w.quotaError = failure // until a removal; replacements need no quota
 	}
-	if failure.Permanent || failure == w.full {
-		w.refused = append(w.refused, i)
+	if failure.Permanent || failure == w.quotaError {
+		w.refusedItems = append(w.refusedItems, i)
 	}
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
 		w.streak = 0
 		return nil
 	}
 	w.streak++
-	w.failed++
-	exhausted := w.silent >= maxSilent || w.last && w.failed >= maxFailed
+	w.failures++
+	exhausted := w.unanswered >= maxSilent || w.lastPass && w.failures >= maxFailed
 	if w.streak < maxStreak && !exhausted {
 		return nil
 	}
@@ -360,10 +360,10 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	w.streak = 0
 	switch {
 	case !exhausted:
-	case w.last:
-		w.spent = true
-	case w.failed < maxFailed:
-		w.timeout, w.silent = max(w.timeout/2, least, slack*w.slowest), 0
+	case w.lastPass:
+		w.skipRest = true
+	case w.failures < maxFailed:
+		w.timeout, w.unanswered = max(w.timeout/2, minTimeout, timeoutFactor*w.slowest), 0
 	default:
 		again := *ofServer
 		again.RetryAfter = soon

@@ -27,7 +27,7 @@ func (d *decoder) fail(err error) {
 	d.rest = nil
 }
 
-func (d *decoder) take(n int) []byte {
+func (d *decoder) readOctets(n int) []byte {
 	if len(d.rest) < n {
 		d.fail(errShort)
 		return make([]byte, n)
@@ -37,7 +37,7 @@ func (d *decoder) take(n int) []byte {
 	return taken
 }
 
-func (d *decoder) takeRest(least int) []byte {
+func (d *decoder) readRest(least int) []byte {
 	if len(d.rest) < least {
 		d.fail(errShort)
 	}
@@ -56,13 +56,13 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 	return text
 }
 
-func (d *decoder) readString() []byte { return d.take(int(d.take(1)[0])) }
+func (d *decoder) readString() []byte { return d.readOctets(int(d.readOctets(1)[0])) }
 
 // readName reads an uncompressed name; with the mark (chooseMark) as top label, a relative name.
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {
-		n := int(d.take(1)[0])
+		n := int(d.readOctets(1)[0])
 		switch total += 1 + n; {
 		case n > 63:
 			d.fail(errors.New("a compressed name; write it out"))
@@ -75,7 +75,7 @@ func (d *decoder) readName(text []byte) []byte {
 		case n == 0:
 			return text
 		}
-		label := d.take(n)
+		label := d.readOctets(n)
 		if d.mark != noMark && n == 1 && label[0] == d.mark && len(d.rest) > 0 && d.rest[0] == 0 {
 			d.rest = d.rest[1:]
 			if len(text) == start {
@@ -88,7 +88,7 @@ func (d *decoder) readName(text []byte) []byte {
 }
 
 func (d *decoder) readAddress(text []byte, octets int) []byte {
-	addr, _ := netip.AddrFromSlice(d.take(octets))
+	addr, _ := netip.AddrFromSlice(d.readOctets(octets))
 	return addr.AppendTo(text)
 }
 
@@ -96,14 +96,14 @@ func (d *decoder) readAddress(text []byte, octets int) []byte {
 func (d *decoder) readTypes(text []byte) []byte {
 	last := -1
 	for first := true; len(d.rest) > 0; {
-		head := d.take(2)
+		head := d.readOctets(2)
 		window, length := int(head[0]), int(head[1])
 		if window <= last || length == 0 || length > 32 {
 			d.fail(errors.New("the windows of the bit map are not in order, or empty, or too long (RFC 4034 §4.1.2)"))
 			return text
 		}
 		last = window
-		bits := d.take(length)
+		bits := d.readOctets(length)
 		if bits[length-1] == 0 {
 			d.fail(errors.New("the bit map has trailing zero octets (RFC 4034 §4.1.2)"))
 			return text

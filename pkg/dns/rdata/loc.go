@@ -133,7 +133,7 @@ func pow10(n int) int64 {
 }
 
 func (d *decoder) readLOC(text []byte) []byte {
-	octets := d.take(16)
+	octets := d.readOctets(16)
 	if octets[0] != 0 {
 		d.fail(fmt.Errorf("version %d; only version 0 is defined (RFC 1876 §2)", octets[0]))
 	}

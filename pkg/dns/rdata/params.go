@@ -266,8 +266,8 @@ func (d *decoder) readParams(text []byte) []byte {
 }
 
 func (d *decoder) readParam() (key paramKey, value []byte) {
-	head := d.take(4)
-	return paramKey(binary.BigEndian.Uint16(head)), d.take(int(binary.BigEndian.Uint16(head[2:])))
+	head := d.readOctets(4)
+	return paramKey(binary.BigEndian.Uint16(head)), d.readOctets(int(binary.BigEndian.Uint16(head[2:])))
 }
 
 func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {

@@ -49,7 +49,7 @@ func ParseStored(t Type, text string) (Value, error) {
 // stays as written.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
-		return asWritten(t, text)
+		return formatUnparsed(t, text)
 	}
 	v, err := parseValue(t, text, zoneFile)
 	if err != nil {
@@ -58,7 +58,7 @@ func FromRR(t Type, text string, origin name.Name) (string, error) {
 	return v.Resolve(origin)
 }
 
-func asWritten(t Type, text string) (string, error) {
+func formatUnparsed(t Type, text string) (string, error) {
 	fields, err := splitText(text, syntax{}, nil)
 	if err != nil {
 		return "", fmt.Errorf("%s rdata %s: %w", t, quote(text), err)

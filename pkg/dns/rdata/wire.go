@@ -196,11 +196,11 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 func (d *decoder) readField(k kind, text []byte) []byte {
 	switch k {
 	case kindUint8, kindAlgorithm:
-		return strconv.AppendUint(text, uint64(d.take(1)[0]), 10)
+		return strconv.AppendUint(text, uint64(d.readOctets(1)[0]), 10)
 	case kindUint16, kindCertificateType:
-		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(d.take(2))), 10)
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(d.readOctets(2))), 10)
 	case kindUint32, kindSeconds:
-		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint32(d.take(4))), 10)
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint32(d.readOctets(4))), 10)
 	case kindName:
 		return d.readName(text)
 	case kindIPv4:
@@ -219,7 +219,7 @@ func (d *decoder) readField(k kind, text []byte) []byte {
 		}
 		return text
 	case kindOctets:
-		return appendString(text, d.takeRest(0))
+		return appendString(text, d.readRest(0))
 	case kindStrings:
 		text = appendString(text, d.readString())
 		for len(d.rest) > 0 {
@@ -227,15 +227,15 @@ func (d *decoder) readField(k kind, text []byte) []byte {
 		}
 		return text
 	case kindHex:
-		return appendUpperHex(text, d.takeRest(1))
+		return appendUpperHex(text, d.readRest(1))
 	case kindBase64:
-		return base64.StdEncoding.AppendEncode(text, d.takeRest(1))
+		return base64.StdEncoding.AppendEncode(text, d.readRest(1))
 	case kindEUI48:
-		return appendGroups(text, d.take(6), 1, '-')
+		return appendGroups(text, d.readOctets(6), 1, '-')
 	case kindEUI64:
-		return appendGroups(text, d.take(8), 1, '-')
+		return appendGroups(text, d.readOctets(8), 1, '-')
 	case kindLocator64:
-		return appendGroups(text, d.take(8), 2, ':')
+		return appendGroups(text, d.readOctets(8), 2, ':')
 	case kindTypes:
 		return d.readTypes(text)
 	case kindParams:

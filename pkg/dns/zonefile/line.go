@@ -22,16 +22,16 @@ const (
 // lines splits a master file into logical lines, without comments, with blanks for parentheses and inner newlines.
 // Quotes and escapes stay.
 type lines struct {
-	in      *bufio.Reader
+	reader  *bufio.Reader
 	number  int      // the last physical line's, from 1
 	pending []string // physical lines to read again, in order
 	rereads int
 	err     error // sticky; io.EOF at the end
-	joined  []byte
+	logical []byte
 }
 
 func newLines(r io.Reader) *lines {
-	return &lines{in: bufio.NewReaderSize(r, 64<<10)}
+	return &lines{reader: bufio.NewReaderSize(r, 64<<10)}
 }
 
 func (l *lines) readPhysical() (string, bool) {
@@ -46,7 +46,7 @@ func (l *lines) readPhysical() (string, bool) {
 	}
 	var long []byte
 	for {
-		part, err := l.in.ReadSlice('\n')
+		part, err := l.reader.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
 			if len(long) <= maxLine {
 				long = append(long, part...)
@@ -94,7 +94,7 @@ func (l *lines) readLogical(first string) (string, error) {
 	if !strings.ContainsAny(first, "\"();\\") {
 		return first, nil
 	}
-	l.joined = l.joined[:0]
+	l.logical = l.logical[:0]
 	var (
 		depth int
 		again []string
@@ -105,11 +105,11 @@ func (l *lines) readLogical(first string) (string, error) {
 			return "", l.reread(again, err)
 		}
 		if depth == 0 {
-			return string(l.joined), nil
+			return string(l.logical), nil
 		}
-		l.joined = append(l.joined, ' ')
+		l.logical = append(l.logical, ' ')
 		next, ok := l.readPhysical()
-		if !ok || len(l.joined) > maxLine {
+		if !ok || len(l.logical) > maxLine {
 			if ok {
 				again = append(again, next)
 			}
@@ -138,7 +138,7 @@ func (l *lines) stripComment(text string, depth int) (int, error) {
 		c := text[i]
 		switch {
 		case c == '\\':
-			l.joined = append(l.joined, c)
+			l.logical = append(l.logical, c)
 			if i++; i == len(text) {
 				return depth, errors.New("a backslash ends the line; write \\\\ for a backslash")
 			}
@@ -158,7 +158,7 @@ func (l *lines) stripComment(text string, depth int) (int, error) {
 			depth--
 			c = ' '
 		}
-		l.joined = append(l.joined, c)
+		l.logical = append(l.logical, c)
 	}
 	if quoted {
 		return depth, errors.New("a quoted string is not closed on its line; close it, and write \\010 for a newline in it")

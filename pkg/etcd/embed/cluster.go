@@ -127,7 +127,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	defaults := etcd.NewConfig()
 	to.SnapshotCatchUpEntries = catchUpEntries
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
-	if stored(to.Dir) {
+	if hasLog(to.Dir) {
 		return nil // the stored configuration counts (E6)
 	}
 	formed, err := c.findCluster(members, log)
@@ -137,7 +137,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	return c.joinFormed(to, dir, members, formed)
 }
 
-func stored(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
+func hasLog(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
@@ -195,7 +195,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 
 // checkMember rejects another member's directory. name is "" for a sole member.
 func (d *Dir) checkMember(name string) error {
-	if !stored(filepath.Join(d.path, etcdDir)) {
+	if !hasLog(filepath.Join(d.path, etcdDir)) {
 		return nil
 	}
 	switch have, err := d.readMember(); {

@@ -100,7 +100,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if cfg.Cluster != nil {
 		err = cfg.Cluster.joinCluster(config, cfg.Dir, m.newLogger(cfg))
 	}
-	if err == nil && !stored(dir) {
+	if err == nil && !hasLog(dir) {
 		err = cfg.Dir.SetMember(cfg.memberName())
 	}
 	if err != nil {
@@ -195,7 +195,7 @@ func (m *Member) relayFailure() {
 }
 
 // RunningEndpoint is of another process's etcd in a data directory; ok is false without a socket.
-func Running(path string) (endpoint string, ok bool) {
+func RunningEndpoint(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", false
@@ -213,7 +213,7 @@ func Reach(ctx context.Context, path string, log func(line string)) (endpoints [
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
 	if errors.As(err, &inUse) {
-		if endpoint, running := Running(path); running {
+		if endpoint, running := RunningEndpoint(path); running {
 			return []string{endpoint}, func() {}, nil
 		}
 	}

@@ -23,7 +23,7 @@ import (
 //
 // The new member is a learner until all data have arrived, and so blocks no write.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
-	endpoint, running := Running(dataDir)
+	endpoint, running := RunningEndpoint(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
@@ -53,7 +53,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	}
 	var id uint64
 	for {
-		id, err = replacePlace(ctx, client, member, urls)
+		id, err = replaceMember(ctx, client, member, urls)
 		if err == nil {
 			break
 		}
@@ -63,10 +63,10 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		}
 	}
 	report(fmt.Sprintf("member %s (%x) may start now, on an empty directory; waiting until it has everything", member, id))
-	return giveVote(ctx, client, member, id)
+	return promoteLearner(ctx, client, member, id)
 }
 
-func giveVote(ctx context.Context, client *clientv3.Client, member string, id uint64) error {
+func promoteLearner(ctx context.Context, client *clientv3.Client, member string, id uint64) error {
 	for {
 		_, err := client.MemberPromote(ctx, id)
 		switch {
@@ -92,7 +92,7 @@ func pause(ctx context.Context) bool {
 	}
 }
 
-func replacePlace(ctx context.Context, client *clientv3.Client, member string, urls []string) (uint64, error) {
+func replaceMember(ctx context.Context, client *clientv3.Client, member string, urls []string) (uint64, error) {
 	list, err := client.MemberList(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("asking for the members: %w", err)

@@ -13,11 +13,11 @@ import (
 
 // lastBackupKey has the last backup's time, in RFC 3339, written when all files are complete. So a backup has the time
 // of the previous backup.
-func lastBackup(prefix string) string { return prefix + "/maintenance/last-backup" }
+func lastBackupKey(prefix string) string { return prefix + "/maintenance/last-backup" }
 
 // WriteBackupTime writes the time of a complete backup.
-func NoteBackup(ctx context.Context, client *clientv3.Client, prefix string, at time.Time) error {
-	_, err := client.Put(ctx, lastBackup(prefix), at.UTC().Format(time.RFC3339))
+func WriteBackupTime(ctx context.Context, client *clientv3.Client, prefix string, at time.Time) error {
+	_, err := client.Put(ctx, lastBackupKey(prefix), at.UTC().Format(time.RFC3339))
 	return err
 }
 
@@ -48,5 +48,5 @@ func (k *Keeper) setBackup(at time.Time) {
 	k.metrics.backup.Set(seconds)
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	k.state.Backup = at
+	k.state.LastBackup = at
 }

@@ -21,12 +21,12 @@ import (
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
 // txnTimeout is within the five seconds of M5.
-const unanswered = 4 * time.Second
+const txnTimeout = 4 * time.Second
 
-var errUnanswered = errors.New("no answer within " + unanswered.String())
+var errUnanswered = errors.New("no answer within " + txnTimeout.String())
 
 // isUnanswered reports an error after which the write may have been carried out.
-func lost(err error) bool {
+func isUnanswered(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
 		rpctypes.ErrTimeoutWaitAppliedIndex,
@@ -41,26 +41,26 @@ func lost(err error) bool {
 
 // newStatusError has no Retry-After: Kubernetes clients would repeat the write up to ten times before they show an
 // error.
-func failure(code int32, reason metav1.StatusReason, message string) error {
+func newStatusError(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
 
-func noSpace(err error) error {
+func explainNoSpace(err error) error {
 	if !errors.Is(err, rpctypes.ErrNoSpace) {
 		return err
 	}
-	return failure(http.StatusInsufficientStorage, ReasonInsufficientStorage,
+	return newStatusError(http.StatusInsufficientStorage, ReasonInsufficientStorage,
 		"etcd is full (NOSPACE) and takes no writes; nothing was written, and reading goes on. "+
 			"The server is compacting and defragmenting it: "+
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
 // explainUnknown returns a 504 if the outcome is unknown, otherwise err.
-func unknown(ctx context.Context, err error) error {
-	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
+func explainUnknown(ctx context.Context, err error) error {
+	if !isUnanswered(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err
 	}
-	return failure(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
+	return newStatusError(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
 		"etcd did not answer ("+err.Error()+"): whether this was carried out is not known. Read the object before you repeat the write; "+
 			"administrators check etcd with kubectl kubizone doctor")
 }
@@ -72,12 +72,12 @@ type explained struct{ clientv3.KV }
 
 func (e explained) Put(ctx context.Context, key, value string, options ...clientv3.OpOption) (*clientv3.PutResponse, error) {
 	response, err := e.KV.Put(ctx, key, value, options...)
-	return response, noSpace(err)
+	return response, explainNoSpace(err)
 }
 
 func (e explained) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	response, err := e.KV.Do(ctx, op)
-	return response, noSpace(err)
+	return response, explainNoSpace(err)
 }
 
 func (e explained) Txn(ctx context.Context) clientv3.Txn { return &explainedTxn{kv: e.KV, parent: ctx} }

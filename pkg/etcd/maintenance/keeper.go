@@ -35,7 +35,7 @@ const (
 	// minReclaim is the least gain in octets: small stores are not interrupted.
 	minReclaim = 64 << 20
 	// Between a member's defragmentations etcd reuses free space.
-	againAfter = 6 * 3600
+	defragmentIntervalSeconds = 6 * 3600
 	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
 	usualQuota = 2 << 30
 	// keepHistory lets interrupted watches resume.
@@ -54,8 +54,8 @@ type Keeper struct {
 	minReclaim             int64
 	keepHistory            time.Duration
 	// recentRevisions are of the last checks, oldest first; leastInUse is in octets since the last compaction.
-	seen      []sight
-	compacted int64
+	recentRevisions []revisionAt
+	leastInUse      int64
 
 	quota atomic.Int64
 
@@ -67,16 +67,16 @@ type Keeper struct {
 // State is the result of a Keeper's last check.
 type State struct {
 	// CheckedAt is zero before the first check.
-	Checked time.Time
-	Members []Member
+	CheckedAt time.Time
+	Members   []Member
 	// LastBackup is zero if unknown.
-	Backup time.Time
+	LastBackup time.Time
 }
 
 // Member is a member of etcd.
 type Member struct {
 	Endpoint, Version  string
-	Leads              bool
+	IsLeader           bool
 	Size, InUse, Quota int64 // octets; Quota is 0 if not reported
 	Err                error // of a member that did not answer
 }
@@ -91,7 +91,7 @@ func (k *Keeper) State() (state State, full, corrupt bool) {
 // NewKeeper returns a Keeper, idle until Run. prefix begins the server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
-		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackup(prefix), metrics: NewMetrics(registry),
+		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackupKey(prefix), metrics: NewMetrics(registry),
 		interval: interval, intervalFull: intervalFull, minReclaim: minReclaim, keepHistory: keepHistory,
 	}
 }
@@ -137,7 +137,7 @@ func (k *Keeper) Quota() int64 { return k.quota.Load() }
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
-		if alarmed(m, etcdserverpb.AlarmType_CORRUPT) {
+		if hasAlarm(m, etcdserverpb.AlarmType_CORRUPT) {
 			damaged = append(damaged, m.endpoint)
 		}
 	}
@@ -155,7 +155,7 @@ func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	k.corrupt = corrupt
 }
 
-func alarmed(m member, kind etcdserverpb.AlarmType) bool {
+func hasAlarm(m member, kind etcdserverpb.AlarmType) bool {
 	return slices.ContainsFunc(m.Errors, func(alarm string) bool { return strings.Contains(alarm, kind.String()) })
 }
 
@@ -179,7 +179,7 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
 // isBelowQuota reports whether a twentieth of the quota is free, so that the alarm does not flap.
-func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
+func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
 // checkMembers updates metrics and health. It compacts history if needed, and defragments a member at most, or frees
 // space if etcd is full.
@@ -212,9 +212,9 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	return false, k.defragmentOne(ctx, members)
 }
 
-type sight struct {
+type revisionAt struct {
 	revision int64
-	at       time.Time
+	time     time.Time
 }
 
 // compactHistory compacts in two cases, as five minutes are too long for a tenant who fills the quota:
@@ -222,25 +222,25 @@ type sight struct {
 //   - after growth by an eighth of the quota since the last compaction: all history but keepHistory
 //   - at 0.7 of the quota and after growth by a 64th: all history but the changes since the last check
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
-	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
-	last := len(k.seen)
-	k.seen = append(k.seen, now)
-	if k.compacted == 0 || m.DbSizeInUse < k.compacted {
-		k.compacted = m.DbSizeInUse
+	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
+	last := len(k.recentRevisions)
+	k.recentRevisions = append(k.recentRevisions, now)
+	if k.leastInUse == 0 || m.DbSizeInUse < k.leastInUse {
+		k.leastInUse = m.DbSizeInUse
 	}
 	old := 0
-	for old < last && now.at.Sub(k.seen[old].at) >= k.keepHistory {
+	for old < last && now.time.Sub(k.recentRevisions[old].time) >= k.keepHistory {
 		old++
 	}
-	written := m.DbSizeInUse - k.compacted
+	written := m.DbSizeInUse - k.leastInUse
 	upTo := int64(0)
 	switch {
 	case m.DbSizeInUse >= quota/10*7 && written >= quota/64 && last > 0:
-		upTo = k.seen[last-1].revision
+		upTo = k.recentRevisions[last-1].revision
 	case written >= quota/8 && old > 0:
-		upTo = k.seen[old-1].revision
+		upTo = k.recentRevisions[old-1].revision
 	}
-	k.seen = k.seen[max(0, old-1):]
+	k.recentRevisions = k.recentRevisions[max(0, old-1):]
 	if upTo == 0 {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if _, err := k.client.Compact(limited, upTo); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	k.compacted = m.DbSizeInUse // less at the next check, if space was freed
+	k.leastInUse = m.DbSizeInUse // less at the next check, if space was freed
 	klog.FromContext(ctx).V(2).Info("Compacted etcd", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
 	return nil
 }
@@ -258,7 +258,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
-	quota, state := int64(0), State{Checked: time.Now()}
+	quota, state := int64(0), State{CheckedAt: time.Now()}
 	for _, endpoint := range k.client.Endpoints() {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		status, err := k.client.Status(asking, endpoint)
@@ -269,7 +269,7 @@ func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 			continue
 		}
 		state.Members = append(state.Members, Member{Endpoint: endpoint, Version: status.Version,
-			Leads: leads(member{endpoint, status}) == 1, Size: status.DbSize, InUse: status.DbSizeInUse, Quota: status.DbSizeQuota})
+			IsLeader: leaderRank(member{endpoint, status}) == 1, Size: status.DbSize, InUse: status.DbSizeInUse, Quota: status.DbSizeQuota})
 		k.metrics.size.WithLabelValues(endpoint).Set(float64(status.DbSize))
 		k.metrics.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
 		k.metrics.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))
@@ -282,17 +282,17 @@ func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 		k.quota.Store(quota)
 	}
 	k.mutex.Lock()
-	state.Backup = k.state.Backup
+	state.LastBackup = k.state.LastBackup
 	k.state = state
 	k.mutex.Unlock()
 	if len(members) == 0 {
 		return nil, errors.Join(wrong...)
 	}
-	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(leads(a), leads(b)) })
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(leaderRank(a), leaderRank(b)) })
 	return members, nil
 }
 
-func leads(m member) int {
+func leaderRank(m member) int {
 	if m.Leader == m.id() {
 		return 1
 	}
@@ -302,7 +302,7 @@ func leads(m member) int {
 // listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log, so a status must report an
 // alarm first.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
-	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
+	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -352,7 +352,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	if err := k.handOver(ctx, members[due]); err != nil {
 		return err
 	}
-	lease, err := k.client.Grant(ctx, againAfter)
+	lease, err := k.client.Grant(ctx, defragmentIntervalSeconds)
 	if err != nil {
 		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
 	}
@@ -367,7 +367,7 @@ func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKe
 
 // handOver moves the leadership away from m: writes wait while a leader stops.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
-	if leads(m) == 0 {
+	if leaderRank(m) == 0 {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
@@ -433,7 +433,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		return err
 	}
 	for _, m := range members {
-		if m.id() != next || m.fits() || m.free() < m.DbSize/20 {
+		if m.id() != next || m.isBelowQuota() || m.free() < m.DbSize/20 {
 			continue
 		}
 		if err := k.defragmentMember(ctx, m); err != nil {
@@ -448,7 +448,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	for _, m := range members {
 		switch {
 		case !slices.Contains(alarms, m.id()):
-		case m.fits():
+		case m.isBelowQuota():
 			_, err := k.client.AlarmDisarm(limited, &clientv3.AlarmMember{MemberID: m.id(), Alarm: etcdserverpb.AlarmType_NOSPACE})
 			if err != nil {
 				wrong = append(wrong, fmt.Errorf("taking back the alarm of etcd %s: %w", m.endpoint, err))

@@ -120,21 +120,21 @@ func TestKeeper_reportsItsState(t *testing.T) {
 	_, endpoint, stop := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
 	k := makeKeeper(client)
-	if state, full, corrupt := k.State(); !state.Checked.IsZero() || full || corrupt {
+	if state, full, corrupt := k.State(); !state.CheckedAt.IsZero() || full || corrupt {
 		t.Errorf("before a check: %+v", state)
 	}
 	must.Get(k.checkMembers(t.Context()))(t)
 	state, full, corrupt := k.State()
-	if len(state.Members) != 1 || !state.Members[0].Leads || state.Members[0].Quota == 0 || state.Members[0].Size == 0 ||
-		time.Since(state.Checked) > time.Minute || full || corrupt || !state.Backup.IsZero() {
+	if len(state.Members) != 1 || !state.Members[0].IsLeader || state.Members[0].Quota == 0 || state.Members[0].Size == 0 ||
+		time.Since(state.CheckedAt) > time.Minute || full || corrupt || !state.LastBackup.IsZero() {
 		t.Errorf("%+v", state)
 	}
 	at := time.Now().UTC().Truncate(time.Second)
-	must.Succeed(t, NoteBackup(t.Context(), client, prefix, at))
+	must.Succeed(t, WriteBackupTime(t.Context(), client, prefix, at))
 	must.Succeed(t, k.measureBackup(t.Context()))
 	must.Get(k.checkMembers(t.Context()))(t)
-	if state, _, _ = k.State(); !state.Backup.Equal(at) {
-		t.Errorf("backup %s, want %s", state.Backup, at)
+	if state, _, _ = k.State(); !state.LastBackup.Equal(at) {
+		t.Errorf("backup %s, want %s", state.LastBackup, at)
 	}
 	stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -142,7 +142,7 @@ func TestKeeper_reportsItsState(t *testing.T) {
 	if _, err := k.checkMembers(ctx); err == nil {
 		t.Error("a stopped member answered")
 	}
-	if state, _, _ = k.State(); len(state.Members) != 1 || state.Members[0].Err == nil || !state.Backup.Equal(at) {
+	if state, _, _ = k.State(); len(state.Members) != 1 || state.Members[0].Err == nil || !state.LastBackup.Equal(at) {
 		t.Errorf("after the member stopped: %+v", state)
 	}
 }
@@ -193,7 +193,7 @@ func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 		for ; refused == nil && n < 10_000; n++ {
 			_, refused = client.Put(t.Context(), fmt.Sprintf("alive/%d", n), strings.Repeat("v", 32<<10))
 		}
-		mustBeNoSpace(t, noSpace(refused))
+		mustBeNoSpace(t, explainNoSpace(refused))
 		if _, err = k.checkMembers(t.Context()); made == 10 {
 			t.Fatal("room was made ten times")
 		}

@@ -46,16 +46,16 @@ func (t *explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; ret
 func (t *explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = ops; return t }
 
 func (t *explainedTxn) Commit() (*clientv3.TxnResponse, error) {
-	ctx, done := context.WithTimeoutCause(t.parent, unanswered, errUnanswered)
+	ctx, done := context.WithTimeoutCause(t.parent, txnTimeout, errUnanswered)
 	defer done()
 	var response *clientv3.TxnResponse
 	var err error
-	if writes(t.then) || writes(t.orelse) {
+	if hasWrites(t.then) || hasWrites(t.orelse) {
 		response, err = t.sendWrite(ctx)
 	} else {
 		response, err = t.sendRead(ctx, t.cmps, t.then, t.orelse)
 	}
-	return response, unknown(ctx, noSpace(err))
+	return response, explainUnknown(ctx, explainNoSpace(err))
 }
 
 func (t *explainedTxn) sendOnce(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) (*clientv3.TxnResponse,
@@ -67,7 +67,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	error) {
 	for {
 		response, err := t.sendOnce(ctx, cmps, then, orelse)
-		if !lost(err) || !pauses(ctx) {
+		if !isUnanswered(err) || !waitToResend(ctx) {
 			return response, err
 		}
 	}
@@ -75,7 +75,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 
 // sendWrite returns the first answer, or after the rejection of a second copy the outcome of the first.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
-	again := t.mayBeSentAgain()
+	again := t.isResendable()
 	var doubt error
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
@@ -90,8 +90,8 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 			return response, nil
 		case err == nil:
 			return t.findOutcome(ctx, response, doubt)
-		case dropped(err): // certainly not carried out
-		case again && (late || lost(err)):
+		case isProposalDropped(err): // certainly not carried out
+		case again && (late || isUnanswered(err)):
 			if late {
 				err, timeout = errSlow, 2*timeout
 			}
@@ -103,7 +103,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 		default:
 			return nil, err
 		}
-		if !late && !pauses(ctx) {
+		if !late && !waitToResend(ctx) {
 			return nil, cmp.Or(doubt, err)
 		}
 	}
@@ -119,8 +119,8 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 }
 
 // isResendable reports whether the transaction writes only single keys, among them a key whose revision it compares.
-func (t *explainedTxn) mayBeSentAgain() bool {
-	if writes(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
+func (t *explainedTxn) isResendable() bool {
+	if hasWrites(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
 	}) {
 		return false
@@ -148,7 +148,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		absent    bool  // a key to put is absent
 		at        int64 // revision of a key put by this transaction; 0 if unknown
 	)
-	found, err := t.readWritten(ctx)
+	found, err := t.readWrittenKeys(ctx)
 	if err != nil {
 		return nil, doubt
 	}
@@ -169,7 +169,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	}
 	switch {
 	case at > 0 && !unchanged && !taken:
-		return t.answerAt(at, refusal), nil
+		return t.makeResponse(at, refusal), nil
 	case at == 0 && moved && (unchanged || taken || absent):
 		return refusal, nil
 	}
@@ -177,7 +177,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 }
 
 // readWrittenKeys returns the written keys in the order of operations, at one revision; nil for an absent key.
-func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
+func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
 	revision := int64(0)
 	for part := range slices.Chunk(t.then, maxProbes) {
 		gets := make([]clientv3.Op, len(part))
@@ -200,7 +200,7 @@ func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue,
 	return all, nil
 }
 
-func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
+func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
 	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
 		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}
 	for _, op := range t.then {
@@ -217,21 +217,21 @@ func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *
 }
 
 // isProposalDropped reports a write rejected by a leader during a handover, without effect.
-func dropped(err error) bool {
+func isProposalDropped(err error) bool {
 	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
 }
 
-func writes(ops []clientv3.Op) bool {
+func hasWrites(ops []clientv3.Op) bool {
 	return slices.ContainsFunc(ops, func(op clientv3.Op) bool {
 		if op.IsTxn() {
 			_, then, orelse := op.Txn()
-			return writes(then) || writes(orelse)
+			return hasWrites(then) || hasWrites(orelse)
 		}
 		return !op.IsGet()
 	})
 }
 
-func pauses(ctx context.Context) bool {
+func waitToResend(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false

@@ -63,7 +63,7 @@ func (t *lineTxn) Commit() (*clientv3.TxnResponse, error) {
 	commit := func() (*clientv3.TxnResponse, error) {
 		return t.sendOnce(context.WithoutCancel(t.parent), t.cmps, t.then, t.orelse)
 	}
-	if !writes(t.then) {
+	if !hasWrites(t.then) {
 		return commit()
 	}
 	t.line.mu.Lock()

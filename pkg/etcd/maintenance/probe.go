@@ -45,19 +45,19 @@ const (
 
 // BeganKey has the distance of etcd's revision from its log at a server's first start. Package backup deletes it in a
 // restored store, and the next server writes it again.
-func Began(prefix string) string { return prefix + "/maintenance/began" }
+func BeganKey(prefix string) string { return prefix + "/maintenance/began" }
 
 // refuseRestored implements M6. Each revision has a log entry, so a grown store has no more revisions than entries; a
 // restored store has a new log. A copied data directory, with its log, is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
-	r, err := client.Get(ctx, Began(prefix))
+	r, err := client.Get(ctx, BeganKey(prefix))
 	if err != nil {
 		return fmt.Errorf("etcd %v: %w", client.Endpoints(), err)
 	}
 	began := int64(0)
 	if len(r.Kvs) > 0 {
 		if began, err = strconv.ParseInt(string(r.Kvs[0].Value), 10, 64); err != nil {
-			return fmt.Errorf("%s does not parse: %w", Began(prefix), err)
+			return fmt.Errorf("%s does not parse: %w", BeganKey(prefix), err)
 		}
 	}
 	for until := time.Now().Add(catchUp); ; {
@@ -68,10 +68,10 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 			return nil
 		case len(r.Kvs) == 0:
 			// A single server writes the key. If etcd is full, a later start does.
-			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(Began(prefix)), "=", 0)).
-				Then(clientv3.OpPut(Began(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
+			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(BeganKey(prefix)), "=", 0)).
+				Then(clientv3.OpPut(BeganKey(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
 			if err != nil {
-				klog.FromContext(ctx).Error(err, "Writing where etcd's log begins", "key", Began(prefix))
+				klog.FromContext(ctx).Error(err, "Writing where etcd's log begins", "key", BeganKey(prefix))
 			}
 			return nil
 		case least <= began:

@@ -15,58 +15,58 @@ import (
 // Bar closes Name, with all below, to a tenant's patterns with "*", unless their tail (the labels behind the last "*")
 // is at or below Name (S4.9, S4.20).
 type Bar struct {
-	At name.Rel
+	Name name.Rel
 	// MinTail is the least length of a tail that passes, in labels; 0 means no bar.
-	Least int
-	Own   bool
+	MinTail   int
+	ByOwnName bool
 	// Undecided is true while Delegations may come to reserve the name (S4.22).
-	Unread bool
+	Undecided bool
 }
 
 // FindReservedBar returns the bar at the deepest name at or above base reserved for others alone (S4.20).
-func (c *Claimant) FindNamed(base name.Rel) Bar {
+func (c *Claimant) FindReservedBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
 	}
-	return c.findNamed(base, c.findRules(base))
+	return c.findReservedBar(base, c.findReserved(base))
 }
 
-func (c *Claimant) findNamed(base name.Rel, found []rules.NamedAbove) Bar {
+func (c *Claimant) findReservedBar(base name.Rel, found []rules.ReservedAbove) Bar {
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
-		if named, mine := c.isNamed(up, found); named && !mine {
-			return Bar{At: up, Least: up.NumLabels()}
+		if named, mine := c.isReserved(up, found); named && !mine {
+			return Bar{Name: up, MinTail: up.NumLabels()}
 		}
 	}
 	return Bar{}
 }
 
-func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
+func (c *Claimant) findReserved(base name.Rel) []rules.ReservedAbove {
 	if c.Holding.Delegations > 0 {
 		var ks []law.Key
 		for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
 			ks = append(ks, law.OwnerKey(c.Zone.UID, up))
 		}
-		c.AskAll(ks)
+		c.RequireAll(ks)
 	}
-	return c.Zone.RuleSet().FindNamed(base, c.Namespace)
+	return c.Zone.RuleSet().FindReserved(base, c.Namespace)
 }
 
-func (c *Claimant) isNamed(n name.Rel, found []rules.NamedAbove) (named, mine bool) {
-	if i := slices.IndexFunc(found, func(x rules.NamedAbove) bool { return x.Labels == n.NumLabels() }); i >= 0 {
+func (c *Claimant) isReserved(n name.Rel, found []rules.ReservedAbove) (named, mine bool) {
+	if i := slices.IndexFunc(found, func(x rules.ReservedAbove) bool { return x.Labels == n.NumLabels() }); i >= 0 {
 		named, mine = true, found[i].Mine
 	}
 	if c.Holding.Delegations == 0 {
 		return named, mine
 	}
 	o := c.OwnerAt(n)
-	return named || o != nil && len(o.Named) > 0, mine || o.IsNamedFor(c.Namespace)
+	return named || o != nil && len(o.Named) > 0, mine || o.IsReservedFor(c.Namespace)
 }
 
 // FindReservedName returns the deepest name at or above base reserved for the namespace.
-func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
-	found := c.findRules(base)
+func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
+	found := c.findReserved(base)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
-		if _, mine := c.isNamed(up, found); mine {
+		if _, mine := c.isReserved(up, found); mine {
 			return up, true
 		}
 	}
@@ -79,21 +79,21 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
 	}
-	if c.Holding.TakesIn() {
-		return Bar{At: base, Least: math.MaxInt, Unread: true}
+	if c.Holding.HasPendingDelegations() {
+		return Bar{Name: base, MinTail: math.MaxInt, Undecided: true}
 	}
-	found := c.findRules(base)
-	bar := c.findNamed(base, found)
-	if up, ok := c.findOwn(base, found); ok && up.NumLabels() > bar.Least {
-		return Bar{At: up, Least: up.NumLabels(), Own: true}
+	found := c.findReserved(base)
+	bar := c.findReservedBar(base, found)
+	if up, ok := c.findOwnAbove(base, found); ok && up.NumLabels() > bar.MinTail {
+		return Bar{Name: up, MinTail: up.NumLabels(), ByOwnName: true}
 	}
 	return bar
 }
 
-func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel, ok bool) {
+func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
-		_, given := c.isNamed(up, found)
+		_, given := c.isReserved(up, found)
 		if mine, _ := c.claimsAt(up); mine != nil || given {
 			return name.Rel{}, false
 		}
@@ -104,11 +104,11 @@ func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel
 	return name.Rel{}, false
 }
 
-// isOwnName reports whether n, without a claim of the tenant, is an own name (S4.10).
+// isOwnForRequest reports whether n, without a claim of the tenant, is an own name (S4.10).
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
-	return slices.Contains(z.MadeNames, n) || o.IsOwn(z) || z.RuleSet().ListsShared(n) || c.isService(n) ||
-		slices.Contains(hosts, n) && !o.HasTenant(z)
+	return slices.Contains(z.NSHosts, n) || o.HasOwnClaim(z) || z.RuleSet().HasSharedLiteral(n) || c.isService(n) ||
+		slices.Contains(hosts, n) && !o.HasTenantClaim(z)
 }
 
 // services are names by which clients configure themselves (S4.10).
@@ -119,7 +119,7 @@ func (c *Claimant) isService(n name.Rel) bool {
 	if !slices.Contains(services, n) {
 		return false
 	}
-	_, given := c.isNamed(n, c.findRules(n))
+	_, given := c.isReserved(n, c.findReserved(n))
 	return !given
 }
 
@@ -133,26 +133,26 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	}
 	tenant := *c
 	tenant.Namespace = ""
-	if tenant.isOwnName(base) {
+	if tenant.isOwnForRequest(base) {
 		return false
 	}
 	bar := tenant.FindBar(base)
-	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
+	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
 // Refuse returns the bar's refusal of base, with the condition's reason. needs describes a rule that would allow base.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
-	if b.Unread {
+	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
 			"try again in a moment)", c.Zone.FQDN())
 	}
-	if b.Own {
+	if b.ByOwnName {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, a name of the namespace of zone %s, and a pattern with * reaches "+
 			"there only if it ends in that name (S4.9; choose another name, or ask that namespace for %s)", c.NameOf(base),
-			c.NameOf(b.At), c.Zone.FQDN(), needs)
+			c.NameOf(b.Name), c.Zone.FQDN(), needs)
 	}
 	return law.NewForbidden(reason, "%s of zone %s is reserved: a rule gives %s to another namespace by name, with all below it (S4.20; "+
-		"choose another name, or ask the zone's owner for %s)", c.NameOf(base), c.Zone.FQDN(), c.NameOf(b.At), needs)
+		"choose another name, or ask the zone's owner for %s)", c.NameOf(base), c.Zone.FQDN(), c.NameOf(b.Name), needs)
 }
 
 const maxYielding = 16
@@ -183,7 +183,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 		k := law.OwnersBelowKey(c.Zone.UID, base)
 		if has := law.Get[law.OwnersBelow](c.Reading, k); has != nil {
 			lower := *has
-			lower.Claims = slices.DeleteFunc(slices.Clone(has.Claims), func(x law.Claim) bool { return !x.Names() })
+			lower.Claims = slices.DeleteFunc(slices.Clone(has.Claims), func(x law.Claim) bool { return !x.Holds() })
 			for _, x := range lower.Claims {
 				if x.Namespace != c.Namespace && x.Namespace != c.Zone.Namespace && c.mayAllowBelow(at, x.Namespace) {
 					return nil
@@ -210,7 +210,7 @@ func (c *Claimant) mayAllowBelow(base name.Rel, namespace string) bool {
 
 func (c *Claimant) reachingFor(namespace string, base name.Rel) *rules.Set {
 	other := *c
-	other.Namespace, other.Zone = namespace, c.RuledFor(c.Zone.WithoutGiven(), namespace)
-	bar := other.FindNamed(base)
-	return other.Zone.RuleSet().Reaching(bar.Least)
+	other.Namespace, other.Zone = namespace, c.WithRulesFor(c.Zone.WithoutDelegated(), namespace)
+	bar := other.FindReservedBar(base)
+	return other.Zone.RuleSet().WithMinTail(bar.MinTail)
 }

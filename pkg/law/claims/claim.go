@@ -38,7 +38,7 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 
 // mayShare reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules
 // alone if Rule gives the name to x's namespace, too (S4.13).
-func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
+func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
 	}
@@ -52,11 +52,11 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	}
 	for i, x := range o.Claims {
 		switch {
-		case !c.isTenant(x) || !x.Names():
+		case !c.isTenant(x) || !x.Holds():
 		case x.Namespace == c.Namespace:
 			mine = &o.Claims[i]
 		default:
-			others = others || !c.joins(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) })
+			others = others || !c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) })
 		}
 	}
 	return mine, others
@@ -68,23 +68,23 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	at := c.NameOf(base)
 	switch {
 	case mine == nil:
-	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.Widens(base),
+	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.WidensClaim(base),
 		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
 		return nil
 	case mine.Shared > 0 && c.Admission == rules.AdmittedShared,
 		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
-		return c.refuseBelow(base, c.othersBelow)
+		return c.refuseBelow(base, c.describeOthersBelow)
 	}
 	if refusal := c.RefuseGlue(owner); refusal != nil {
 		return refusal
 	}
-	if slices.Contains(c.Zone.MadeNames, base) {
+	if slices.Contains(c.Zone.NSHosts, base) {
 		return c.forbid("%s is a name server of zone %s, so only the zone's own namespace may write there (S4.16; choose another name)", at,
 			c.Zone.FQDN())
 	}
-	if c.isOwnName(base) {
+	if c.isOwnForRequest(base) {
 		needs := "a rule with pattern"
-		if base.IsApex() || c.OwnerAt(base).IsOwn(c.Zone) {
+		if base.IsApex() || c.OwnerAt(base).HasOwnClaim(c.Zone) {
 			needs = "a rule with shared: true that names"
 		}
 		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for %s %q)", at,
@@ -96,23 +96,23 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() {
 		return nil
 	}
-	if up, ok := c.FindAbove(base); ok {
+	if up, ok := c.FindClaimAbove(base); ok {
 		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
 			"the zone's owner for a rule with pattern %q)", at, c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base))
 	}
-	if refusal := c.refuseBelow(base, c.othersBelow); refusal != nil {
+	if refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil {
 		return refusal
 	}
-	return c.refuseBelow(base, c.ownBelow)
+	return c.refuseBelow(base, c.describeOwnBelow)
 }
 
 // WidensClaim reports whether the request may extend a shared claim at base to all names below.
-func (c *Claimant) Widens(base name.Rel) bool {
-	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
+func (c *Claimant) WidensClaim(base name.Rel) bool {
+	return !c.Literal && c.Zone.RuleSet().HasSharedLiteralFor(base, c.Namespace)
 }
 
 // RefuseOwnData refuses an owner at or below an underscore name with own data (S4.14).
-func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
+func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
 			continue
@@ -164,12 +164,12 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		if !o.HasType(rdata.NS) {
 			continue
 		}
-		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x law.Claim) bool { return !x.Names() })
+		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x law.Claim) bool { return !x.Holds() })
 		if len(claims) > 0 && !slices.ContainsFunc(claims, func(x law.Claim) bool { return !slices.Contains(c.Yielding, x.Namespace) }) {
 			continue
 		}
 		if len(claims) == 0 || slices.ContainsFunc(claims, func(x law.Claim) bool {
-			return !c.joins(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
+			return !c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
 		}) {
 			return c.forbid("%s lies at or below the NS records at %s, which do not belong to namespace %q alone (S4.11; the namespace "+
 				"of the NS records can write it)", c.NameOf(owner), c.NameOf(up), c.Namespace)
@@ -178,38 +178,38 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnForRequest is isOwnName, but literal and shared rules (Admission) except some own names (S4.10, S4.12, S4.13,
+// isOwnForRequest is isOwnForRequest, but literal and shared rules (Admission) except some own names (S4.10, S4.12, S4.13,
 // S4.16).
-func (c *Claimant) isOwnName(n name.Rel) bool {
+func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	z := c.Zone
-	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
+	server, records := slices.Contains(z.NSHosts, n), n.IsApex() || c.OwnerAt(n).HasOwnClaim(z)
 	switch c.Admission {
 	case rules.AdmittedLiteral:
 		return server || records
 	case rules.AdmittedShared:
-		if !server && c.Rule.NamesShared(n, z.FQDN()) {
+		if !server && c.Rule.HasSharedLiteral(n, z.FQDN()) {
 			return false
 		}
 	}
 	return records || c.isOwn(n, c.Holding.HostsNamedByApex(z))
 }
 
-func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
+func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	hosts := slices.DeleteFunc(c.Holding.HostsNamedByApex(c.Zone), func(n name.Rel) bool { return !of(n) })
 	var ks []law.Key
 	for _, host := range hosts {
 		ks = append(ks, law.OwnerKey(c.Zone.UID, host))
 	}
-	c.AskAll(ks)
+	c.RequireAll(ks)
 	for _, host := range hosts {
-		own = !c.OwnerAt(host).HasTenant(c.Zone) || own
+		own = !c.OwnerAt(host).HasTenantClaim(c.Zone) || own
 	}
 	return own
 }
 
 // FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where
 // the Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
-func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
+func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -221,7 +221,7 @@ func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 			others = slices.ContainsFunc(o.Claims, func(x law.Claim) bool { return c.isOthersByStar(up, x) })
 		}
 		if others || mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(up), c.Namespace)) ||
-			c.Rule != nil && c.Rule.NamesShared(up, c.Zone.FQDN()) {
+			c.Rule != nil && c.Rule.HasSharedLiteral(up, c.Zone.FQDN()) {
 			return up, others
 		}
 		shared = true
@@ -230,50 +230,50 @@ func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 }
 
 func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
-	if !c.isTenant(x) || c.joins(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
+	if !c.isTenant(x) || c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
 		return false
 	}
-	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().NamesSharedFor(n, x.Namespace)
+	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().HasSharedLiteralFor(n, x.Namespace)
 }
 
 // describeOthersBelow describes names or zones of others strictly below n, except claims by literal rules (S4.12); ""
 // for none.
-func (c *Claimant) othersBelow(n name.Rel) string {
+func (c *Claimant) describeOthersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
-	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
+	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
 	if below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, n)); below != nil {
 		if slices.ContainsFunc(below.Claims, func(x law.Claim) bool {
 			return c.isTenant(x) && x.Plain+x.Shared > 0 &&
-				!c.joins(x, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
+				!c.mayShare(x, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
 		}) {
 			return "names of another namespace"
 		}
 	}
-	if c.zonesBelow(at, func(b *law.ZoneBelow) bool { return b.FQDN != at }) {
+	if c.hasOthersZone(at, func(b *law.ZoneBelow) bool { return b.FQDN != at }) {
 		return "a zone of another namespace"
 	}
 	return ""
 }
 
-func (c *Claimant) ownBelow(n name.Rel) string {
+func (c *Claimant) describeOwnBelow(n name.Rel) string {
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, n))
-	own := below != nil && slices.ContainsFunc(below.Claims, func(x law.Claim) bool { return x.Namespace == c.Zone.Namespace && x.Names() })
-	if own || c.ownNamesIn(func(host name.Rel) bool { return host != n && rules.Encloses(n, host) }) {
+	own := below != nil && slices.ContainsFunc(below.Claims, func(x law.Claim) bool { return x.Namespace == c.Zone.Namespace && x.Holds() })
+	if own || c.hasOwnName(func(host name.Rel) bool { return host != n && rules.Encloses(n, host) }) {
 		return "names of the zone's own namespace"
 	}
 	return ""
 }
 
-func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
-	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedNames(), func(n name.Rel) bool {
-		return c.Admission == rules.AdmittedShared && c.Rule.NamesShared(n, c.Zone.FQDN())
+func (c *Claimant) hasOwnName(of func(name.Rel) bool) bool {
+	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedLiterals(), func(n name.Rel) bool {
+		return c.Admission == rules.AdmittedShared && c.Rule.HasSharedLiteral(n, c.Zone.FQDN())
 	})
-	return slices.ContainsFunc(c.Zone.MadeNames, of) || slices.ContainsFunc(listed, of) || c.namesOwnHost(of) ||
+	return slices.ContainsFunc(c.Zone.NSHosts, of) || slices.ContainsFunc(listed, of) || c.hasOwnHost(of) ||
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
 // hasOthersZone reports whether "which" selects another namespace's zone at or below a name, with no zone between.
-func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
+func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
 	if below == nil {
 		return false
@@ -298,7 +298,7 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 // A claim at the base of an underscore name counts only with data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
-	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
+	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
 	foreign := func(x law.Claim) bool { return x.Namespace != c.Namespace && !slices.Contains(c.Yielding, x.Namespace) }
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, owner))
 	has := c.OwnerAt(owner)
@@ -309,15 +309,15 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 		return true
 	}
 	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) &&
-		(rules.Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.Names > 0) {
+		(rules.Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.RecordNames > 0) {
 		return true
 	}
-	return c.zonesBelow(at, func(*law.ZoneBelow) bool { return true }) ||
-		c.ownNamesIn(func(n name.Rel) bool { return rules.Encloses(owner, n) })
+	return c.hasOthersZone(at, func(*law.ZoneBelow) bool { return true }) ||
+		c.hasOwnName(func(n name.Rel) bool { return rules.Encloses(owner, n) })
 }
 
 func (c *Claimant) isNamedBelow(owner name.Rel, has *law.Owner, below *law.OwnersBelow) bool {
-	if has != nil && len(has.Named) > 0 && !has.IsNamedFor(c.Namespace) || below.NamesOthers(c.Namespace) {
+	if has != nil && len(has.Named) > 0 && !has.IsReservedFor(c.Namespace) || below.ReservesForOthers(c.Namespace) {
 		return true
 	}
 	return slices.ContainsFunc(c.Zone.RuleSet().ListNamed(), func(x rules.Named) bool {

@@ -16,25 +16,25 @@ import (
 // wildcards (RFC 4592 §2.2.2).
 
 // WildcardAnswer describes the wildcard that answers for a name without data.
-type Answer struct {
+type WildcardAnswer struct {
 	Wildcard name.Rel
 	// Top is the name or its ancestor right below the wildcard's parent.
 	Top name.Rel
 }
 
 // FindWildcard returns the wildcard that answers for n while Top and all names below have no records (RFC 4592 §3.3.1).
-func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
+func (c *Claimant) FindWildcard(n name.Rel) (a WildcardAnswer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
 		at, _ = at.Parent()
 		keys = append(keys, law.OwnerKey(c.Zone.UID, rules.WildcardAt(at)))
 	}
-	c.AskAll(keys)
+	c.RequireAll(keys)
 	top := n
 	for _, k := range keys {
 		if len(c.OwnerAt(k.Owner).Types()) > 0 {
-			made := slices.ContainsFunc(c.Zone.MadeNames, func(m name.Rel) bool { return rules.Encloses(top, m) })
-			return Answer{Wildcard: k.Owner, Top: top}, !made
+			made := slices.ContainsFunc(c.Zone.NSHosts, func(m name.Rel) bool { return rules.Encloses(top, m) })
+			return WildcardAnswer{Wildcard: k.Owner, Top: top}, !made
 		}
 		top, _ = top.Parent()
 	}
@@ -43,31 +43,31 @@ func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 
 func (c *Claimant) hasData(n name.Rel) bool {
 	o := c.OwnerAt(n)
-	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.MadeNames, n)
+	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.NSHosts, n)
 }
 
 // FindHidden returns the wildcard that answers for n while no name below n exists.
-func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
+func (c *Claimant) FindHidden(n name.Rel) (a WildcardAnswer, ok bool) {
 	if a, ok = c.FindWildcard(n); !ok {
 		return a, false
 	}
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, a.Top))
-	return a, below == nil || below.Names+below.Cuts == 0
+	return a, below == nil || below.RecordNames+below.CutNames == 0
 }
 
 // FindHolder reports whether the nearest claimed, own or reserved name at or above n belongs to the namespace (mine) or
 // to another. The apex holds no name below.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
-	found := c.findRules(n)
+	found := c.findReserved(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
-		named, given := c.isNamed(up, found)
+		named, given := c.isReserved(up, found)
 		if o := c.OwnerAt(up); o != nil {
 			for _, x := range o.Claims {
-				claims := x.Names() && !slices.Contains(c.Yielding, x.Namespace)
+				claims := x.Holds() && !slices.Contains(c.Yielding, x.Namespace)
 				given, named = given || claims && x.Namespace == c.Namespace, named || claims
 			}
 		}
-		if given || named || c.isOwnName(up) {
+		if given || named || c.isOwnForRequest(up) {
 			return given, !given
 		}
 	}

@@ -86,10 +86,10 @@ func Parse(text string) (Pattern, error) {
 			return fail(`label %.70q: %q is in no owner name; labels are letters, digits, "-", "_", "/" and, here, "*"`, text, text[at])
 		}
 		if strings.Contains(text, "*") {
-			p.star = true
+			p.hasStar = true
 		}
 		if i == 0 && text == "*" {
-			p.many = true
+			p.leadingStar = true
 			continue
 		}
 		label := label(strings.Split(text, "*"))

@@ -23,9 +23,9 @@ type Pattern struct {
 	// absolute is true if labels count from the root.
 	absolute bool
 	// leadingStar is true if a leading "*" matches a label or more.
-	many bool
+	leadingStar bool
 	// hasStar is true with "*": the pattern never matches the apex (S4.6).
-	star bool
+	hasStar bool
 	// labels are from left to right, without the leading "*".
 	labels []label
 }
@@ -78,26 +78,26 @@ func (p Pattern) Match(n, zone name.Name) bool {
 // "_acme-challenge.*" does for _acme-challenge.www, but not "*._tcp.www" for _443._tcp.www.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	underscore, ok := p.matchName(n, zone)
-	return ok && underscore == named
+	return ok && underscore == literalUnderscores
 }
 
 // SpeaksForMany reports whether p begins with a literal underscore label and has a "*" after it.
 func (p Pattern) SpeaksForMany() bool {
-	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
+	return p.hasStar && !p.leadingStar && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
 
-func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
+func (p Pattern) IsLiteralFor(n, zone name.Name) bool { return !p.hasStar && p.Match(n, zone) }
 
 // LiteralName returns the single name that a pattern without "*" matches.
-func (p Pattern) Only(zone name.Name) (name.Name, bool) {
-	if p.star || p.IsZero() || zone.IsZero() {
+func (p Pattern) LiteralName(zone name.Name) (name.Name, bool) {
+	if p.hasStar || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false
 	}
 	n, err := name.ParseIn(p.text, zone)
 	return n, err == nil && p.Match(n, zone)
 }
 
-func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
+func (p Pattern) IsLiteral() bool { return !p.hasStar && !p.IsZero() }
 
 // Tail returns the number of labels after the last label with "*" (S4.20), 1 for "*.apps", or of all labels without
 // "*". The zone's labels do not count.
@@ -142,7 +142,7 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	for i, text := range slices.Backward(of) {
 		at := len(labels) - len(of) + i
 		if at < 0 {
-			return p.many
+			return p.leadingStar
 		}
 		if l := labels[at]; !l.literal() {
 			return true
@@ -155,7 +155,7 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)
-	return p.many && err == nil && p.Match(child, zone)
+	return p.leadingStar && err == nil && p.Match(child, zone)
 }
 
 // NamesAbove returns the names below the zone and above every match: for "*.a.b" the names b and a.b.
@@ -165,7 +165,7 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 		labels = labels[:max(len(labels)-zone.NumLabels(), 0)]
 	}
 	at := zone
-	for i := len(labels) - 1; i >= 0 && labels[i].literal() && (i > 0 || p.many); i-- {
+	for i := len(labels) - 1; i >= 0 && labels[i].literal() && (i > 0 || p.leadingStar); i-- {
 		below, err := name.ParseIn(labels[i][0], at)
 		if err != nil {
 			break
@@ -178,26 +178,26 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 type underscores int
 
 const (
-	none    underscores = iota
-	named               // all compared with literal labels
-	unnamed             // a "*" matches some
+	noUnderscore       underscores = iota
+	literalUnderscores             // all compared with literal labels
+	starUnderscore                 // a "*" matches some
 )
 
 func (u underscores) and(label string, literal bool) underscores {
 	switch {
 	case !strings.HasPrefix(label, "_"):
 		return u
-	case !literal || u == unnamed:
-		return unnamed
+	case !literal || u == starUnderscore:
+		return starUnderscore
 	default:
-		return named
+		return literalUnderscores
 	}
 }
 
 func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	below, ok := n.Rel(zone)
-	if !ok || p.IsZero() || p.star && below.IsApex() {
-		return none, false
+	if !ok || p.IsZero() || p.hasStar && below.IsApex() {
+		return noUnderscore, false
 	}
 	// The last label meets the label right below the zone or, if absolute, the root. "_" in the zone's own labels does
 	// not count.
@@ -206,26 +206,26 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if !p.absolute {
 		rest, toCompare = below.String(), free
 	}
-	found := none
+	found := noUnderscore
 	for i := len(p.labels) - 1; i >= 0; i-- {
 		if toCompare == 0 {
-			return none, false
+			return noUnderscore, false
 		}
 		var text string
 		rest, text = cutLast(rest)
 		if !p.labels[i].matchText(text) {
-			return none, false
+			return noUnderscore, false
 		}
 		if toCompare <= free {
 			found = found.and(text, p.labels[i].literal())
 		}
 		toCompare--
 	}
-	if !p.many {
+	if !p.leadingStar {
 		return found, toCompare == 0
 	}
 	if toCompare == 0 {
-		return none, false
+		return noUnderscore, false
 	}
 	for ; toCompare > 0; toCompare-- {
 		var text string
@@ -254,7 +254,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		least += 1 + label.minLen()
 	}
 	if !p.absolute {
-		if p.many {
+		if p.leadingStar {
 			least += 2
 		}
 		return least+zone.WireLen()-1 <= maxWire
@@ -270,14 +270,14 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		labels, zoneLabels = labels[:len(labels)-1], zoneLabels[:len(zoneLabels)-1]
 	}
 	switch {
-	case p.many:
+	case p.leadingStar:
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}
 		least += 2
 	case len(zoneLabels) > 0:
 		return false // only names above the zone
-	case len(labels) == 0 && p.star:
+	case len(labels) == 0 && p.hasStar:
 		return false // only the apex
 	}
 	return least <= maxWire

@@ -470,11 +470,11 @@ func TestOnly_S4_12(t *testing.T) {
 		"_dmarc.b": "_dmarc.b.example.org.", "*.b": "", "a*": "", "a.*": "", "www.other.org.": "",
 	} {
 		p := must.Get(Parse(text))(t)
-		n, ok := p.Only(zone)
+		n, ok := p.LiteralName(zone)
 		if ok != (want != "") || ok && n.String() != want {
 			t.Errorf("%q matches only %v, %v; not %q", text, n, ok, want)
 		}
-		if ok && !p.Names(n, zone) {
+		if ok && !p.IsLiteralFor(n, zone) {
 			t.Errorf("%q does not name %s", text, n)
 		}
 	}

@@ -25,10 +25,10 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	// Rules and claims, of which some give way (S2.13).
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
-		x.yielding, x.yieldsAt = x.findYielding(false, x.added.Type == rdata.DNAME)
+		x.yielding, x.yieldedName = x.findYielding(false, x.added.Type == rdata.DNAME)
 	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
 		for _, below := range []bool{false, true} {
-			if x.yielding, x.yieldsAt = x.findYielding(true, below); len(x.yielding) == 0 {
+			if x.yielding, x.yieldedName = x.findYielding(true, below); len(x.yielding) == 0 {
 				continue
 			}
 			if with, held := x.findAdmission(); held == nil {
@@ -50,7 +50,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	x.admission, x.rule = by.Admission, by.Text
+	x.admission, x.rule = by.Admission, by.Pattern
 
 	if refusal := x.checkOwner(); refusal != nil {
 		return refusal
@@ -59,14 +59,14 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	evicts := len(x.yielding) > 0
 	if !evicts || ns == z.Namespace {
 		refusal := x.checkCoexistence(plan)
-		if x.conflicts = refusal != nil; x.conflicts && (!evicts || x.ownerAt(rules.Base(x.added.Owner)).IsOwn(z)) {
+		if x.conflicts = refusal != nil; x.conflicts && (!evicts || x.ownerAt(rules.Base(x.added.Owner)).HasOwnClaim(z)) {
 			return refusal
 		}
 	}
 	if refusal := x.refuseOverLimit(); refusal != nil {
 		return refusal
 	}
-	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits { // the decision follows when the name is free
+	if x.awaitsEviction = evicts && (x.conflicts || ns != z.Namespace); x.awaitsEviction { // the decision follows when the name is free
 		return nil
 	}
 	x.warnOfHiding(plan)
@@ -76,23 +76,23 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 
 // findAdmission returns the admitting rule's kind and pattern. A record in the zone keeps its kind (S4.17), and its
 // name unless reserved for others (S4.20).
-func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
+func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
 	if grants := set.FindGrants(n, added.Type, ns); len(grants) == 0 {
-		return rules.Admitted{}, notDelegated(z, n, added.Owner, added.Type, ns)
+		return rules.AdmittingRule{}, notDelegated(z, n, added.Owner, added.Type, ns)
 	} else if ns == z.Namespace {
 		return rules.AdmitOwn(added.Owner, &grants[0]), nil
 	}
 	base := rules.Base(added.Owner)
 	bar := x.findBar(base)
-	by, refusal := x.findKind(set.Reaching(bar.Least), base)
+	by, refusal := x.findKind(set.WithMinTail(bar.MinTail), base)
 	switch {
 	case by.Admission != "":
 		return by, nil
 	case refusal != nil:
 		return by, x.noteClaim(base, refusal)
-	case bar.Least > 0 && slices.ContainsFunc(set.FindGrants(n, added.Type, ns), func(g rules.Grant) bool {
+	case bar.MinTail > 0 && slices.ContainsFunc(set.FindGrants(n, added.Type, ns), func(g rules.Grant) bool {
 		return set.KindOf(&g, added.Owner, ns) != ""
 	}):
 		return by, bar.Refuse(x.claimant(rules.AdmittedPlain, nil), base, law.ReasonDelegationWithdrawn,
@@ -103,7 +103,7 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 
 // findKind returns the first admitting kind, else the refusal by an underscore rule or by the last applicable kind;
 // neither if no kind applies.
-func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
+func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
 	var asGuest *law.Refusal
@@ -126,10 +126,10 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 				why = c.RefuseOthers(base)
 			}
 			if why == nil && kind != rules.AdmittedUnderscore && !x.hasPlace() {
-				why = c.RefuseData(added.Owner)
+				why = c.RefuseOwnData(added.Owner)
 			}
 			if why == nil {
-				return rules.Admitted{Admission: kind, Text: g.Text}, nil
+				return rules.AdmittingRule{Admission: kind, Pattern: g.Text}, nil
 			}
 			refusal = why // the widest kind has the most helpful refusal
 		}
@@ -141,7 +141,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
-		return c.FindNamed(base)
+		return c.FindReservedBar(base)
 	}
 	return c.FindBar(base)
 }
@@ -157,13 +157,13 @@ func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claiman
 
 func (x *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
 	return x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission == c.Admission &&
-		(c.Rule == nil || x.keepsName() && x.removed.Type == x.added.Type || !c.Widens(base))
+		(c.Rule == nil || x.keepsName() && x.removed.Type == x.added.Type || !c.WidensClaim(base))
 }
 
 func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 	if o := x.ownerAt(base); o != nil {
 		for _, c := range o.Claims {
-			if c.Namespace != x.ask.Namespace && c.Names() && (x.claimedBy == "" || x.claimedBy == x.zone.Namespace) {
+			if c.Namespace != x.ask.Namespace && c.Holds() && (x.claimedBy == "" || x.claimedBy == x.zone.Namespace) {
 				x.claimedBy = c.Namespace
 			}
 		}
@@ -174,39 +174,39 @@ func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	z, added := x.zone, x.added
 	base := rules.Base(added.Owner)
-	if base.IsApex() || slices.Contains(z.MadeNames, base) {
+	if base.IsApex() || slices.Contains(z.NSHosts, base) {
 		return
 	}
 	own := x.ask.Namespace == z.Namespace
 	switch o := x.ownerAt(base); {
-	case own && o.HasTenant(z):
+	case own && o.HasTenantClaim(z):
 		plan.Warn("S4.18", "%s of zone %s is claimed by another namespace: now both that namespace and the zone's own have records "+
 			"there", base,
 			z.FQDN())
 		return
 	case own:
 		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-			if x.ownerAt(up).HasTenant(z) {
+			if x.ownerAt(up).HasTenantClaim(z) {
 				plan.Warn("S4.18", "%s of zone %s lies below %s, which another namespace claims with all below it", base, z.FQDN(), up)
 				return
 			}
 		}
-	case a != rules.AdmittedUnderscore && o.IsOwn(z):
+	case a != rules.AdmittedUnderscore && o.HasOwnClaim(z):
 		plan.Warn("S4.18", "the zone's own namespace has records at %s of zone %s, too", base, z.FQDN())
 		return
 	}
-	if x.others.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().ListsShared(added.Owner)) {
+	if x.otherData.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().HasSharedLiteral(added.Owner)) {
 		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true): a resolver gets all of them", added.Type, x.place.fqdn)
 	}
 }
 
 func (x *delta) refuseOverLimit() *law.Refusal {
 	z, ns, most := x.zone, x.ask.Namespace, x.zone.RecordsPerNamespace
-	if most <= 0 || ns == z.Namespace || !x.isNew() || x.records < most {
+	if most <= 0 || ns == z.Namespace || !x.isNew() || x.newCount < most {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d "+
-		"(S5.9; delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
+		"(S5.9; delete some, or ask the zone's owner for more)", ns, x.newCount, z.FQDN(), most)
 }
 
 // refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: own

@@ -36,8 +36,8 @@ func (x *delta) checkOwner() *law.Refusal {
 }
 
 func (x *delta) presentTypes() []rdata.Type {
-	present := x.others.Types()
-	for _, s := range x.zone.MadeAt(x.added.Owner) {
+	present := x.otherData.Types()
+	for _, s := range x.zone.NSSetsAt(x.added.Owner) {
 		if !slices.Contains(present, s.Type) {
 			present = append(present, s.Type)
 		}
@@ -69,7 +69,7 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 }
 
 func (x *delta) mergeOwner() *law.Owner {
-	out := x.others.Clone()
+	out := x.otherData.Clone()
 	out.AddContribution(x.added, make([]int, len(x.added.Values)), 0)
 	return out
 }
@@ -90,8 +90,8 @@ func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 func (x *delta) checkBelow() *law.Refusal {
 	z, owner, fqdn := x.zone, x.added.Owner, x.place.fqdn
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
-	blocked := below != nil && below.Names > 0 ||
-		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
+	blocked := below != nil && below.RecordNames > 0 ||
+		slices.ContainsFunc(z.NSHosts, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
 	// A rule may list the zone later and so add NS below the DNAME, which no server loads (S5.11).
 	if blocked || x.hasZonesBelow() {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
@@ -112,7 +112,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
-	if below != nil && below.Names > 0 && below.Names > x.countGlue() || zones || beside {
+	if below != nil && below.RecordNames > 0 && below.RecordNames > x.countGlue() || zones || beside {
 		plan.WarnOf("S5.6", law.WarningOccludes, "NS at %s delegates the name: data at or below it is occluded, except DS and "+
 			"glue addresses", fqdn)
 	}
@@ -126,7 +126,7 @@ func (x *delta) countGlue() (n int) {
 		if ok && host != x.added.Owner && rules.Encloses(x.added.Owner, host) && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
-		if len(hosts) == law.MaxPointed {
+		if len(hosts) == law.MaxPointerHosts {
 			break
 		}
 	}
@@ -141,7 +141,7 @@ func (x *delta) countGlue() (n int) {
 
 func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
-	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.HasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
+	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.otherData.HasType(rdata.NS) && !isGlue(x.otherData, t, fqdn, owner)
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
@@ -149,7 +149,7 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 			"zone %s name it", t, fqdn, x.zone.FQDN())
 	case below || beside:
 		plan.WarnOf("S5.6", law.WarningCut, "%s at %s is occluded by NS records at or above it", t, fqdn)
-	case t == rdata.DS && !x.others.HasType(rdata.NS) && !x.others.HasCut():
+	case t == rdata.DS && !x.otherData.HasType(rdata.NS) && !x.otherData.HasCut():
 		plan.WarnOf("S5.14", law.WarningCut, "DS at %s has no NS beside it, so no resolver asks for it; write the NS, or create the "+
 			"child zone", fqdn)
 	}
@@ -172,14 +172,14 @@ func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 }
 
 func (x *delta) warnOfValues(plan *law.Plan) {
-	t, fqdn, added, others := x.added.Type, x.place.fqdn, x.added, x.others
+	t, fqdn, added, others := x.added.Type, x.place.fqdn, x.added, x.otherData
 	if ttl := others.RRsetTTL(t); ttl != nil {
 		mine := added.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
 			plan.Warn("S5.2", "%s at %s has values with different TTLs: the smallest applies to all", t, fqdn)
 		}
 	}
-	for _, v := range x.ask.After.Repeated {
+	for _, v := range x.ask.After.RepeatedValues {
 		plan.Warn("S5.2", "%s %s is given twice, and published once", t, v.Text)
 	}
 	for _, v := range added.Values {
@@ -194,7 +194,7 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 }
 
 func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
-	others, fqdn := x.others, x.place.fqdn
+	others, fqdn := x.otherData, x.place.fqdn
 	null := law.DigestOf("0 .")
 	switch {
 	case v.Type == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)):
@@ -220,7 +220,7 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 // otherSpelling returns a value of otherData that differs from v only in a name, absolute or relative.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	spellings, _ := v.Spellings(x.zone.FQDN())
-	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })
+	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.otherData.HasValue(v.Type, law.DigestOf(text)) })
 	if i < 0 {
 		return "", false
 	}
@@ -239,7 +239,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 		wasTypes, wasAll = z.TypesAt(added.Owner, before.Types()), len(before.Values)
 	}
 	types := z.TypesAt(added.Owner, after.Types())
-	for _, s := range z.MadeAt(added.Owner) {
+	for _, s := range z.NSSetsAt(added.Owner) {
 		if s.Type == t {
 			values, was = values+len(s.Data), was+len(s.Data)
 			octets, wasOctets = octets+16*len(s.Data), wasOctets+16*len(s.Data)

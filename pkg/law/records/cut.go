@@ -14,7 +14,7 @@ import (
 )
 
 // CutInput is the input of DecideCut. Own marks an act of the parent's own namespace.
-type CutAsk struct {
+type CutInput struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
 	// Holding, Cut and DS are the child's; nil if not delegated.
@@ -25,23 +25,23 @@ type CutAsk struct {
 	By      string
 	// MarkID is the cascade, caused by namespace CausedBy, that moves records to the child and so unsettles the parent
 	// (S7.2).
-	Work, WorkBy string
-	Own          bool
+	MarkID, CausedBy string
+	Own              bool
 }
 
 // DecideCut plans the parent's step for the cut. Plan.Zone is nil if nothing changes.
-func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
+func DecideCut(seen *law.Facts, ask CutInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }
 
-func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
+func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	p := ask.Parent
 	holding := d.HoldingOf(p)
 	key := law.CutKey(p.UID, ask.Pending.Child.UID)
 	before := law.Get[law.CountedCut](d, key)
 	var counts *law.CountedCut
 	if ask.Holding != nil {
-		counts = ask.Holding.Counts(ask.Cut, ask.DS)
+		counts = ask.Holding.CutWithDS(ask.Cut, ask.DS)
 	}
 	plan := &law.Plan{}
 	df, writes, owners := cutDiff(d, p, before, counts)
@@ -49,17 +49,17 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 		return plan, nil
 	}
 	plan.Writes = append(writes, law.Write{Key: key, Value: cutFact(counts)})
-	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, ask.Now.Unix())
+	marked := holding.WithWork(ask.MarkID, p.Namespace, ask.CausedBy, ask.Now.Unix())
 	change := &law.ZoneChange{Zone: p, Holding: marked}
 	if before == nil && ask.Pending.Child.Namespace != p.Namespace {
-		change.Notices = findTaken(d, p, ask.Pending.FQDN)
+		change.Notices = findTakenHosts(d, p, ask.Pending.FQDN)
 	}
 	if !df.empty() {
 		if r := AdvanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
 	}
-	change.CountDeletions(plan, p, p, law.Taken{Own: ask.Own}, ask.Now.Unix())
+	change.CountDeletions(plan, p, p, law.CountedStep{Own: ask.Own}, ask.Now.Unix())
 	c := JudgeServable(d, change.Zone, change.Holding, owners)
 	change.Servable = c
 	plan.Zone = change
@@ -69,17 +69,17 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
+func findTakenHosts(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
 	at, _ := child.Rel(p.FQDN())
-	d.AskAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
+	d.RequireAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
 	var hosts []name.Rel
 	if o := law.Get[law.Owner](d, law.OwnerKey(p.UID, at)); o != nil && o.Pointers > 0 {
 		hosts = append(hosts, at)
 	}
 	if below := law.Get[law.OwnersBelow](d, law.OwnersBelowKey(p.UID, at)); below != nil {
-		hosts = append(hosts, below.Pointed...)
+		hosts = append(hosts, below.PointerHosts...)
 	}
-	return noticesOfTaken(p, hosts)
+	return takenHostNotices(p, hosts)
 }
 
 // An untyped nil deletes the key.
@@ -110,7 +110,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 				sets = append(sets, k)
 			}
 			data[k] = append(data[k], s.Data...)
-			o := owners.after(s.Owner)
+			o := owners.findAfter(s.Owner)
 			if o == nil {
 				stored := law.Get[law.Owner](d, law.OwnerKey(p.UID, s.Owner))
 				o = stored.Clone()
@@ -127,12 +127,12 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 			}
 		}
 	}
-	d.AskAll(ks)
+	d.RequireAll(ks)
 	count(before, -1)
 	count(after, 1)
 	df := &Diff{}
 	for _, k := range sets {
-		o := &owners[slices.IndexFunc(owners, func(o ownerChange) bool { return o.at == k.owner })]
+		o := &owners[slices.IndexFunc(owners, func(o ownerChange) bool { return o.owner == k.owner })]
 		slices.Sort(data[k])
 		df.compareSet(o, k.t, slices.Compact(data[k]))
 	}
@@ -142,7 +142,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 	var writes []law.Write
 	for _, o := range owners {
 		if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {
-			writes = append(writes, law.Write{Key: law.OwnerKey(p.UID, o.at), Value: o.after.Fact()})
+			writes = append(writes, law.Write{Key: law.OwnerKey(p.UID, o.owner), Value: o.after.Fact()})
 		}
 	}
 	return df, writes, owners

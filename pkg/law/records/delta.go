@@ -21,20 +21,20 @@ type delta struct {
 	place          *place
 	removed, added *law.Contribution
 	// owners are the changed owners, each once: first the dataOwners, of removed and added, then base names and hosts.
-	owners ownerChanges
-	named  int
+	owners     ownerChanges
+	dataOwners int
 	// Of the namespace's records.
-	count     *law.Count
-	records   int64
-	admission rules.Admission
-	rule      string
+	storedCount *law.Count
+	newCount    int64
+	admission   rules.Admission
+	rule        string
 	// otherData is the data at added's name, until admitAdded adds the record's.
-	others *law.Owner
+	otherData *law.Owner
 	// yielding are tenants that give way at and below yieldedName (S2.13). If awaitsEviction, added waits for this.
-	yielding []string
-	yieldsAt name.Rel
-	awaits   bool
-	notices  []law.Notice
+	yielding       []string
+	yieldedName    name.Rel
+	awaitsEviction bool
+	notices        []law.Notice
 
 	// conflicts is true if other data excludes added (S5.6).
 	conflicts bool
@@ -46,14 +46,14 @@ type delta struct {
 }
 
 func (x *delta) readFacts() {
-	x.AskAll(x.firstKeys(make([]law.Key, 0, 8)))
+	x.RequireAll(x.firstKeys(make([]law.Key, 0, 8)))
 	for i := range x.owners {
 		o := &x.owners[i]
-		o.before = x.storedOwner(o.at)
+		o.before = x.storedOwner(o.owner)
 		o.after = o.before.Clone()
 	}
-	if x.count = law.Get[law.Count](x.Reading, law.CountKey(x.zone.UID, x.ask.Namespace)); x.count != nil {
-		x.records = x.count.Records
+	if x.storedCount = law.Get[law.Count](x.Reading, law.CountKey(x.zone.UID, x.ask.Namespace)); x.storedCount != nil {
+		x.newCount = x.storedCount.Records
 	}
 }
 
@@ -61,7 +61,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	z := x.zone
 	addsCut := x.added != nil && x.added.Type == rdata.NS && !x.added.Owner.IsApex()
 	for _, o := range x.owners {
-		owner := o.at
+		owner := o.owner
 		ks = append(ks, law.OwnerKey(z.UID, owner))
 		if addsCut && x.added.Owner == owner { // names occluded by a cut
 			ks = append(ks, law.ZonesBelowKey(z.View, x.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
@@ -71,7 +71,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 		}
 	}
 	for _, c := range []*law.Contribution{x.removed, x.added} {
-		for _, n := range x.listPointed(c) {
+		for _, n := range x.listPointerHosts(c) {
 			ks = append(ks, law.OwnerKey(z.UID, n))
 		}
 	}
@@ -79,22 +79,22 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 
-func (x *delta) listPointed(c *law.Contribution) []name.Rel {
+func (x *delta) listPointerHosts(c *law.Contribution) []name.Rel {
 	if x.ask.Namespace != x.zone.Namespace {
 		return nil
 	}
-	return c.ListPointed(x.zone.FQDN())
+	return c.ListPointerHosts(x.zone.FQDN())
 }
 
-func (x *delta) countRemoved() {
+func (x *delta) uncountRemoved() {
 	if x.removed == nil {
 		return
 	}
 	by := x.ask.Before.Admission
-	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
+	if !x.owners.findAfter(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
 		x.Reread() // the status says all is counted, so the facts are of two revisions
 	}
-	x.records--
+	x.newCount--
 }
 
 // countClaim adds n to the claim at the base name and, for own records at underscore names, to Own. It returns false if
@@ -112,11 +112,11 @@ func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 func (x *delta) writeKeys() {
 	uid := x.zone.UID
 	for _, o := range x.owners {
-		x.keys.put(law.OwnerKey(uid, o.at), o.after.Fact())
+		x.keys.put(law.OwnerKey(uid, o.owner), o.after.Fact())
 	}
 	var count any
-	if x.records > 0 {
-		count = &law.Count{Records: x.records}
+	if x.newCount > 0 {
+		count = &law.Count{Records: x.newCount}
 	}
 	x.keys.put(law.CountKey(uid, x.ask.Namespace), count)
 	if x.keepsOwner() {
@@ -143,14 +143,14 @@ func (x *delta) storedOwner(owner name.Rel) *law.Owner {
 }
 
 func (x *delta) ownerAt(n name.Rel) *law.Owner {
-	if o := x.owners.after(n); o != nil {
+	if o := x.owners.findAfter(n); o != nil {
 		return o
 	}
 	return x.storedOwner(n)
 }
 
 func (x *delta) ownerForUpdate(owner name.Rel) *law.Owner {
-	if o := x.owners.after(owner); o != nil {
+	if o := x.owners.findAfter(owner); o != nil {
 		return o
 	}
 	before := x.storedOwner(owner)
@@ -170,25 +170,25 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 //     lock is (S2.14)
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
-	own := x.holding.IsLockedBy(x.ask.Work)
-	if x.ask.Cascade && (!x.isNew() || x.ask.Existed && (own || x.ask.Before == nil) || x.ask.Came && own) {
+	own := x.holding.HasLockOf(x.ask.MarkID)
+	if x.ask.Cascade && (!x.isNew() || x.ask.HadZone && (own || x.ask.Before == nil) || x.ask.HasFormerName && own) {
 		return nil
 	}
-	holding := x.holding.WithoutReplacement(x.ask.Work)
+	holding := x.holding.WithoutReplacement(x.ask.MarkID)
 	base := rules.Base(x.added.Owner)
 	at, err := base.In(z.FQDN())
-	above := err == nil && holding.HasLockedBelow(at)
-	if !above && !holding.HasLockedAt(p.fqdn) {
+	above := err == nil && holding.HasLockBelow(at)
+	if !above && !holding.HasLockAt(p.fqdn) {
 		return nil
 	}
 	grants := z.RuleSet().FindGrants(p.fqdn, x.added.Type, x.ask.Namespace)
-	if len(grants) == 0 || !holding.HasLockedAt(p.fqdn) && !x.speaksAbove(base, grants) {
+	if len(grants) == 0 || !holding.HasLockAt(p.fqdn) && !x.affectsBelow(base, grants) {
 		return nil
 	}
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
-func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
+func (x *delta) affectsBelow(base name.Rel, grants []rules.Grant) bool {
 	own := x.ask.Namespace == x.zone.Namespace
 	switch t := x.added.Type; {
 	case t == rdata.DNAME, t == rdata.NS && !own:
@@ -227,10 +227,10 @@ func (k *keys) put(key law.Key, v any) {
 	*k = append(*k, law.Write{Key: key, Value: v})
 }
 
-func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
+func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 	if t.Own = x.isOwnStep(); t.Own {
-		t.NameServers = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
-		t.BackNameServers = x.added != nil && x.added.Owner.IsApex() && x.added.Type == rdata.NS
+		t.RemovesLastNS = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
+		t.AddsNS = x.added != nil && x.added.Owner.IsApex() && x.added.Type == rdata.NS
 	}
 	return t
 }
@@ -245,10 +245,10 @@ func (x *delta) isOwnStep() bool {
 		return false
 	case !ask.Cascade:
 		return ask.Namespace == z.Namespace
-	case ask.WorkBy != z.Namespace:
+	case ask.CausedBy != z.Namespace:
 		return false
 	case x.removed == nil:
-		return !ask.Existed && (ask.Namespace == z.Namespace || ask.ByRules)
+		return !ask.HadZone && (ask.Namespace == z.Namespace || ask.RulesChanged)
 	case ask.After == nil || x.added != nil:
 		return true
 	}

@@ -39,15 +39,15 @@ func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 }
 
 type ownerChange struct {
-	at            name.Rel
+	owner         name.Rel
 	before, after *law.Owner
 }
 
 type ownerChanges []ownerChange
 
-func (l ownerChanges) after(at name.Rel) *law.Owner {
+func (l ownerChanges) findAfter(at name.Rel) *law.Owner {
 	for i := range l {
-		if l[i].at == at {
+		if l[i].owner == at {
 			return l[i].after
 		}
 	}
@@ -61,7 +61,7 @@ type Diff struct {
 
 func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	for _, text := range texts {
-		row, dg := content.Row{Owner: o.at, Type: t, Data: text}, law.DigestOf(text)
+		row, dg := content.Row{Owner: o.owner, Type: t, Data: text}, law.DigestOf(text)
 		switch was, is := o.before.DefinesValue(t, dg), o.after.DefinesValue(t, dg); {
 		case was && !is:
 			d.removed = append(d.removed, row)
@@ -70,7 +70,7 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 		}
 	}
 	if was, is := o.before.DefinedTTL(t), o.after.DefinedTTL(t); !content.EqualTTLs(was, is) {
-		d.ttls = append(d.ttls, content.TTLChange{Owner: o.at, Type: t, Before: was, After: is})
+		d.ttls = append(d.ttls, content.TTLChange{Owner: o.owner, Type: t, Before: was, After: is})
 	}
 }
 
@@ -78,7 +78,7 @@ func (d *Diff) compareOwner(o *ownerChange, removed, added *law.Contribution) {
 	var types []rdata.Type
 	texts := map[rdata.Type][]string{}
 	for _, c := range []*law.Contribution{removed, added} {
-		if c == nil || c.Owner != o.at {
+		if c == nil || c.Owner != o.owner {
 			continue
 		}
 		if !slices.Contains(types, c.Type) {

@@ -14,7 +14,7 @@ import (
 )
 
 // maxHostLabels bounds the labels of a Record's hosts: each takes two facts.
-const maxHostLabels = 2 * law.MaxPointed
+const maxHostLabels = 2 * law.MaxPointerHosts
 
 func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	labels, end := written.Labels(), origin.Labels()
@@ -46,7 +46,7 @@ func (x *delta) listTargets() (all []target) {
 		if !ok || host.IsApex() || host == x.added.Owner {
 			continue
 		}
-		if labels += host.NumLabels(); labels > maxHostLabels || len(all) == law.MaxPointed {
+		if labels += host.NumLabels(); labels > maxHostLabels || len(all) == law.MaxPointerHosts {
 			break
 		}
 		all = append(all, target{v, fqdn, host})
@@ -116,9 +116,9 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 			return child != nil && child.Namespace == ns, child != nil && isAnother(child.Namespace)
 		}
 		c := o.ClaimOf(ns)
-		mine = c != nil && c.Names() || at == rules.Base(x.added.Owner)
+		mine = c != nil && c.Holds() || at == rules.Base(x.added.Owner)
 		another = o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return isAnother(c.Namespace) })
-		if mine || another || o.IsOwn(z) {
+		if mine || another || o.HasOwnClaim(z) {
 			return mine, another
 		}
 	}
@@ -129,8 +129,8 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
-	if !x.warnsOfHolder(t) || glue || slices.Contains(z.MadeNames, t.host) || len(x.ownerAt(t.host).Types()) > 0 ||
-		x.ownerAt(rules.Base(t.host)).IsOwn(z) {
+	if !x.warnsOfHolder(t) || glue || slices.Contains(z.NSHosts, t.host) || len(x.ownerAt(t.host).Types()) > 0 ||
+		x.ownerAt(rules.Base(t.host)).HasOwnClaim(z) {
 		return false
 	}
 	if x.ask.Namespace != z.Namespace {
@@ -169,7 +169,7 @@ func lastLabel(r name.Rel) string {
 // answersFor reports whether the zone answers for a target. A name server below its own NS needs an address.
 func (x *delta) answersFor(t target) bool {
 	z := x.zone
-	if slices.Contains(z.MadeNames, t.host) {
+	if slices.Contains(z.NSHosts, t.host) {
 		return true
 	}
 	o := x.ownerAt(t.host)

@@ -74,14 +74,14 @@ func (x *delta) warnOfHiding(plan *law.Plan) {
 	}
 }
 
-func (x *delta) noteHidden(plan *law.Plan) {
-	for i := range x.named {
+func (x *delta) noticeHiddenNames(plan *law.Plan) {
+	for i := range x.dataOwners {
 		o := &x.owners[i]
 		switch had := o.before != nil && len(o.before.Values) > 0; {
-		case !had && len(o.after.Values) > 0 && o.at.IsWildcard():
-			x.noteBelowWildcard(o.at, plan)
-		case had && len(o.after.Values)+len(o.after.Cut) == 0 && !o.at.IsWildcard() && !rules.HasUnderscore(o.at):
-			x.noteLeftName(o.at, plan)
+		case !had && len(o.after.Values) > 0 && o.owner.IsWildcard():
+			x.noteBelowWildcard(o.owner, plan)
+		case had && len(o.after.Values)+len(o.after.Cut) == 0 && !o.owner.IsWildcard() && !rules.HasUnderscore(o.owner):
+			x.noteLeftName(o.owner, plan)
 		}
 	}
 }
@@ -93,12 +93,12 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 		return
 	}
 	var names []name.Name
-	for _, n := range below.First {
-		if !slices.ContainsFunc(x.zone.MadeNames, func(made name.Rel) bool { return rules.Encloses(n, made) }) {
+	for _, n := range below.FirstChildren {
+		if !slices.ContainsFunc(x.zone.NSHosts, func(made name.Rel) bool { return rules.Encloses(n, made) }) {
 			names = append(names, x.nameOf(n))
 		}
 	}
-	x.announceHidden(plan, names, below.Children-len(below.First), wildcard)
+	x.announceHidden(plan, names, below.Children-len(below.FirstChildren), wildcard)
 }
 
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
@@ -110,11 +110,11 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	if below == nil {
 		return
 	}
-	names := below.Names
+	names := below.RecordNames
 	if n != a.Top {
 		names--
 	}
-	if below.Guests == 0 || below.Guests < names || below.Cuts > 0 {
+	if below.GuestNames == 0 || below.GuestNames < names || below.CutNames > 0 {
 		return
 	}
 	hidden := []name.Name{x.nameOf(a.Top)}

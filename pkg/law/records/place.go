@@ -11,40 +11,40 @@ import (
 )
 
 // RecordInput is the input of DecideRecord. By is the user.
-type RecordAsk struct {
+type RecordInput struct {
 	Namespace, Name, UID string
 	// Before is nil if the record is in no zone.
-	Before *law.Adopted
-	Waits  *law.Waiting
+	Before        *law.Adoption
+	WaitingBefore *law.Waiting
 	// After is nil for a deletion.
 	After *law.Record
 	// Cascade is true without a client. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
 	// HadZone is true for a record between zones (S2.9), and in a cascade for any record in a zone.
-	Existed bool
+	HadZone bool
 	// HasFormerName is true, in a cascade, for a record that waits under its name in a removed zone.
-	Came   bool
-	Now    time.Time
-	By     string
-	WorkID string
+	HasFormerName bool
+	Now           time.Time
+	By            string
+	WorkID        string
 	// MarkID is the cascade's ID; "" for a client or a cascade without marks (Work.Unmarked).
-	Work string
+	MarkID string
 	// CausedBy is the namespace that caused the cascade, Cause is Work.Cause, Yields and RulesChanged are of the Work.
-	WorkBy, Cause string
-	Yields        name.Rel
+	CausedBy, Cause string
+	Yields          name.Rel
 	// Uncounted is true if the step never counts as mass deletion (S7.7): after a period, in a deleted namespace, or in
 	// an upgrade.
-	Uncounted bool
-	ByRules   bool
+	Uncounted    bool
+	RulesChanged bool
 	// SamePlace is true if an update keeps domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
 	// BeforeSet is the zone before the change set (S10.1); nil without a set.
-	Set *law.Zone
+	BeforeSet *law.Zone
 }
 
 type recordDecision struct {
 	*law.Reading
-	ask         RecordAsk
+	ask         RecordInput
 	currentZone *law.Zone
 	// absent is the message if zoneRef names a zone without rule for the namespace.
 	absent string
@@ -60,10 +60,10 @@ type place struct {
 	reason, rule, message string
 }
 
-func (a *RecordAsk) waitingAt(p *place) *law.Waiting {
+func (a *RecordInput) waitingAt(p *place) *law.Waiting {
 	w := &law.Waiting{View: p.view, FQDN: p.fqdn, Zone: a.After.ZoneRef}
-	if a.Cascade && a.Waits != nil {
-		w.KeptOut = a.Waits.KeptOut
+	if a.Cascade && a.WaitingBefore != nil {
+		w.KeptOut = a.WaitingBefore.KeptOut
 	}
 	return w
 }
@@ -78,7 +78,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 		return nil, nil
 	}
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
-	knows := z != nil && !z.Pending && d.ZoneKnownTo(z, r.Namespace)
+	knows := z != nil && !z.Pending && d.ZoneVisibleTo(z, r.Namespace)
 	switch {
 	case !knows && d.currentZone != nil && z != nil && d.currentZone.UID == z.UID:
 		d.absent = law.AbsentMessage(r.ZoneRef, r.Namespace)

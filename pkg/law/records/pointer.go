@@ -13,7 +13,7 @@ import (
 )
 
 func (x *delta) countPointers() {
-	removed, added := x.listPointed(x.removed), x.listPointed(x.added)
+	removed, added := x.listPointerHosts(x.removed), x.listPointerHosts(x.added)
 	for _, n := range removed {
 		if slices.Contains(added, n) {
 			continue
@@ -32,32 +32,32 @@ func (x *delta) countPointers() {
 
 // noticeTakenHosts adds a Notice for each host of own records with a tenant's claim (S4.26): by this write, or before
 // if a cascade adds the own record.
-func (x *delta) noteTaken() {
+func (x *delta) noticeTakenHosts() {
 	z, added := x.zone, x.added
 	if added == nil {
 		return
 	}
 	if x.ask.Namespace == z.Namespace {
 		if x.ask.Cascade && x.isNew() {
-			hosts := slices.DeleteFunc(x.listPointed(added), func(n name.Rel) bool { return !x.ownerAt(n).HasTenant(z) })
-			x.notices = append(x.notices, noticesOfTaken(z, hosts)...)
+			hosts := slices.DeleteFunc(x.listPointerHosts(added), func(n name.Rel) bool { return !x.ownerAt(n).HasTenantClaim(z) })
+			x.notices = append(x.notices, takenHostNotices(z, hosts)...)
 		}
 		return
 	}
-	i := slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == rules.Base(added.Owner) })
-	if i >= 0 && x.owners[i].after.Pointers > 0 && !x.owners[i].before.HasTenant(z) && x.owners[i].after.HasTenant(z) {
-		x.notices = append(x.notices, noticesOfTaken(z, []name.Rel{x.owners[i].at})...)
+	i := slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.owner == rules.Base(added.Owner) })
+	if i >= 0 && x.owners[i].after.Pointers > 0 && !x.owners[i].before.HasTenantClaim(z) && x.owners[i].after.HasTenantClaim(z) {
+		x.notices = append(x.notices, takenHostNotices(z, []name.Rel{x.owners[i].owner})...)
 	}
 	before := x.storedOwner(added.Owner)
 	cuts := !added.Owner.IsApex() && (added.Type == rdata.NS || added.Type == rdata.DNAME) && !before.HasType(added.Type)
 	if cuts || added.Owner.IsWildcard() && len(before.Types()) == 0 {
 		if below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, rules.Unstarred(added.Owner))); below != nil {
-			x.notices = append(x.notices, noticesOfTaken(z, below.Pointed)...)
+			x.notices = append(x.notices, takenHostNotices(z, below.PointerHosts)...)
 		}
 	}
 }
 
-func noticesOfTaken(z *law.Zone, hosts []name.Rel) (notices []law.Notice) {
+func takenHostNotices(z *law.Zone, hosts []name.Rel) (notices []law.Notice) {
 	for _, n := range hosts {
 		at, _ := n.In(z.FQDN())
 		notices = append(notices, law.Notice{Reason: law.NoticeHostTaken, Name: at})

@@ -18,11 +18,11 @@ import (
 )
 
 // DecideRecord checks and plans the write of a Record (S1–S5).
-func DecideRecord(seen *law.Seen, ask RecordAsk) law.Outcome {
+func DecideRecord(seen *law.Facts, ask RecordInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan, refusal := (&recordDecision{Reading: r, ask: ask}).decideRecord()
 		if plan != nil && plan.Zone != nil {
-			plan.Zone.Zone = plan.Zone.Zone.WithoutGiven()
+			plan.Zone.Zone = plan.Zone.Zone.WithoutDelegated()
 		}
 		return plan, refusal
 	})
@@ -30,13 +30,13 @@ func DecideRecord(seen *law.Seen, ask RecordAsk) law.Outcome {
 
 func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	ask := &d.ask
-	plan := &law.Plan{OrphanBefore: ask.Waits}
+	plan := &law.Plan{WaitingBefore: ask.WaitingBefore}
 	current, currentHolding := d.findZone()
 	d.currentZone = current
 	if ask.After == nil {
 		return d.leaveZone(plan, current, currentHolding)
 	}
-	if !ask.Cascade && !ask.SamePlace && current == nil && (ask.Existed || ask.Before != nil) {
+	if !ask.Cascade && !ask.SamePlace && current == nil && (ask.HadZone || ask.Before != nil) {
 		return nil, law.NewLater(law.ReasonMoving, "the record is moving to another zone, and keeps its name (S1.7; try again after the "+
 			"move, or delete and recreate it)")
 	}
@@ -48,7 +48,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		if !ask.Cascade {
 			return nil, refusal
 		}
-		return d.leaveUnadopted(plan, current, currentHolding, p, refusal, "")
+		return d.waitForAdoption(plan, current, currentHolding, p, refusal, "")
 	}
 	if p.zone != nil && ask.After.Terminating && (current == nil || current.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
@@ -59,7 +59,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return nil, d.refuseMove(current, p)
 	}
 	if p.zone == nil {
-		plan.Orphan = ask.waitingAt(p)
+		plan.Waiting = ask.waitingAt(p)
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: law.Cite(p.rule, p.message)}
 		if !ask.Cascade {
 			plan.WarnOf(cmp.Or(p.rule, "S2.3"), p.reason, "%s", p.message)
@@ -67,12 +67,12 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.leaveZone(plan, current, currentHolding)
 	}
 	if current != nil && current.UID != p.zone.UID {
-		if p.holding.HasLocked(p.fqdn) && !p.holding.IsLockedBy(ask.Work) {
+		if p.holding.HasLock(p.fqdn) && !p.holding.HasLockOf(ask.MarkID) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
 		// A transaction changes one zone (I1); the next adds the record to the other zone.
-		plan.Orphan = ask.waitingAt(p)
-		plan.Orphan.Moves = true
+		plan.Waiting = ask.waitingAt(p)
+		plan.Waiting.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
 			p.zone.FQDN())}
 		return d.leaveZone(plan, current, currentHolding)
@@ -104,7 +104,7 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 
 // waitForAdoption plans that the record leaves current, if any, and waits. p is nil for an unknown place, awaited the
 // namespace of the data in the way (S2.14).
-func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
+func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
 	r := d.ask.After
@@ -119,9 +119,9 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, curre
 			}
 		}
 	}
-	plan.Orphan = d.ask.waitingAt(p)
+	plan.Waiting = d.ask.waitingAt(p)
 	if awaited != "" {
-		plan.Orphan.KeptOut = awaited
+		plan.Waiting.KeptOut = awaited
 	}
 	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
 	return d.leaveZone(plan, current, currentHolding)
@@ -133,18 +133,18 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
 	if b := d.ask.Before; b != nil && (p == nil || current != nil) {
 		x.removed = &b.Contribution
-		x.owners = append(x.owners, ownerChange{at: x.removed.Owner})
+		x.owners = append(x.owners, ownerChange{owner: x.removed.Owner})
 	}
 	if p != nil {
 		added := d.ask.After.ContributionAt(p.owner)
 		x.added = &added
 		if x.removed == nil || x.removed.Owner != x.added.Owner {
-			x.owners = append(x.owners, ownerChange{at: x.added.Owner})
+			x.owners = append(x.owners, ownerChange{owner: x.added.Owner})
 		}
 	}
-	x.named = len(x.owners)
+	x.dataOwners = len(x.owners)
 	x.readFacts()
-	x.countRemoved()
+	x.uncountRemoved()
 	// Admit added, or let the record wait or stay.
 	if x.added != nil {
 		if locked := x.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
@@ -170,9 +170,9 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			if !d.ask.Cascade {
 				plan.Warnings = append(plan.Warnings, waits)
 			}
-			return d.leaveUnadopted(plan, current, holding, p, refusal, awaited)
+			return d.waitForAdoption(plan, current, holding, p, refusal, awaited)
 		}
-		if x.awaits {
+		if x.awaitsEviction {
 			return x.awaitEviction(plan), nil
 		}
 	}
@@ -181,13 +181,13 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		x.countClaim(x.added, x.admission, 1)
 	}
 	x.countPointers()
-	x.noteTaken()
-	x.noteHidden(plan)
-	for i := range x.named {
+	x.noticeTakenHosts()
+	x.noticeHiddenNames(plan)
+	for i := range x.dataOwners {
 		x.diff.compareOwner(&x.owners[i], x.removed, x.added)
 	}
 	x.writeKeys()
-	after := apexNames(holding, x.removed, x.added, x.owners.after(name.Apex), d.ask.Namespace == z.Namespace)
+	after := apexNames(holding, x.removed, x.added, x.owners.findAfter(name.Apex), d.ask.Namespace == z.Namespace)
 	if x.changesNothing() {
 		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
 		plan.Record.Stays = true
@@ -201,10 +201,10 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	if refusal := checkType(added); refusal != nil {
 		return refusal
 	}
-	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == added.Owner })]
-	x.others = o.after
+	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.owner == added.Owner })]
+	x.otherData = o.after
 	refusal := x.admitRecord(plan)
-	if refusal != nil || x.awaits {
+	if refusal != nil || x.awaitsEviction {
 		return refusal
 	}
 	sizes, refusal := packValues(x.zone.FQDN(), added)
@@ -213,12 +213,12 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	}
 	o.after.AddContribution(added, sizes, x.countGuest(x.admission))
 	if refusal = x.checkLimits(o.after, o.before); refusal != nil {
-		if x.awaits = len(x.yielding) > 0; x.awaits {
+		if x.awaitsEviction = len(x.yielding) > 0; x.awaitsEviction {
 			return nil
 		}
 		return refusal
 	}
-	x.records++
+	x.newCount++
 	return nil
 }
 
@@ -228,22 +228,22 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	plan.Rule = x.rule
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()
-	} else if holding = x.lockReplaced(plan, holding); holding == nil {
+	} else if holding = x.lockForReplacement(plan, holding); holding == nil {
 		return nil, law.NewLater("", "other Records wait at %d names of zone %s that namespace %q has left, and are adopted first "+
 			"(S2.14; try again in a moment)", law.MaxRemovals, z.FQDN(), ask.Namespace)
 	}
-	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), Notices: x.notices}
+	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.MarkID, z.Namespace, ask.CausedBy, ask.Now.Unix()), Notices: x.notices}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID,
 			Was: ask.Before != nil && ask.Before.Zone.UID == z.UID, Left: x.place == nil}
-		if r := AdvanceZone(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {
+		if r := AdvanceZone(change, z, ask.BeforeSet, &x.diff, ask.Now, record, ask.By); r != nil {
 			return nil, r
 		}
 	}
 	t := x.ownStep(change.Holding)
 	last := z
-	if ask.Set != nil {
-		last = ask.Set // content between writes of a step is never delivered
+	if ask.BeforeSet != nil {
+		last = ask.BeforeSet // content between writes of a step is never delivered
 	}
 	change.CountDeletions(plan, z, last, t, ask.Now.Unix())
 	x.updateNameServers(plan, change)
@@ -270,8 +270,8 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil
 	if base := rules.Base(ask.Before.Owner); ask.Yields.IsZero() || !ask.Yields.Encloses(base) {
-		w, release := NoteWithdrawal(d.Reading, plan, Withdrawing{Zone: z, Namespace: ask.Namespace, Newly: ask.Before.EndsAt == 0,
-			Taken: ask.Before.EndsAt == 0 && ask.WorkBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
+		w, release := UpdateWithdrawal(d.Reading, plan, Withdrawn{Zone: z, Namespace: ask.Namespace, Begins: ask.Before.EndsAt == 0,
+			ByOwner: ask.Before.EndsAt == 0 && ask.CausedBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
 		if !release {
 			plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
 				Admission: ask.Before.Admission, Reason: law.ReasonDelegationWithdrawn,
@@ -289,7 +289,7 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 			p.fqdn, _ = name.Parse(ask.After.DomainName)
 		}
 	}
-	return d.leaveUnadopted(plan, z, holding, p, refusal, "")
+	return d.waitForAdoption(plan, z, holding, p, refusal, "")
 }
 
 func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
@@ -343,7 +343,7 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 			"or refer to the longer zone)", p.fqdn, at, target.FQDN())
 	}
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
-	given := d.RuledFor(z, r.Namespace)
+	given := d.WithRulesFor(z, r.Namespace)
 	p.zone, p.holding = given, holding
 	return p, nil
 }

@@ -27,16 +27,16 @@ func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisit
 
 // DecideRequirements checks the prerequisites of a change set for the zone "in". A prerequisite on a name that the
 // namespace may not write is Forbidden, the first unmet is Unmet.
-func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
+func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))
 		if z == nil || z.UID != in.UID || z.Pending {
 			return nil, law.NewForbidden(law.ReasonZoneNotFound, "the zone of the prerequisites is gone (S10.5; try again)")
 		}
-		if !r.ZoneKnownTo(z, namespace) {
+		if !r.ZoneVisibleTo(z, namespace) {
 			return nil, law.NewForbidden(law.ReasonZoneNotFound, "%s", law.AbsentMessage(&in, namespace))
 		}
-		ruled := r.RuledFor(z, namespace)
+		ruled := r.WithRulesFor(z, namespace)
 		var keys, above []law.Key
 		for i := range all {
 			owner, inside := all[i].Name.Rel(z.FQDN())
@@ -45,7 +45,7 @@ func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requ
 				above = append(above, law.OwnerKey(z.UID, up))
 			}
 		}
-		r.AskAll(above)
+		r.RequireAll(above)
 		for i := range all {
 			if _, inside := all[i].Name.Rel(z.FQDN()); !inside || !mayWrite(r, ruled, keys[i].Owner, all[i].Name, namespace) {
 				return nil, law.NewForbidden(law.ReasonNotDelegated, "%s: %s is no name of zone %s that namespace %q may write, and a "+
@@ -75,7 +75,7 @@ func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, names
 	c := claims.Claimant{Reading: r, Zone: z, Holding: r.HoldingOf(z), Namespace: namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(z.UID, n)) }}
 	bar := c.FindBar(base)
-	set = set.Reaching(bar.Least)
+	set = set.WithMinTail(bar.MinTail)
 	for _, g := range set.FindGrants(fqdn, 0, namespace) {
 		c.Admission, c.Rule, c.Literal = set.KindOf(&g, owner, namespace), nil, g.Literal
 		switch c.Admission {
@@ -106,7 +106,7 @@ func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {
 			note(v.Type, v.Digest)
 		}
 	}
-	for _, set := range z.MadeAt(owner) {
+	for _, set := range z.NSSetsAt(owner) {
 		for _, data := range set.Data {
 			note(set.Type, law.DigestOf(data))
 		}

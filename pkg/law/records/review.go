@@ -19,22 +19,22 @@ type Review struct {
 	Allowed bool
 	// Rule is the allowing pattern, Reason the sentence of the refusal.
 	Rule, Reason string
-	Claimed      Claimed
+	Claimed      ClaimState
 	Warnings     []law.Warning
 }
 
 // ClaimState is the claim on a name: the namespace's, another's, or none; "" if the namespace must not know.
-type Claimed string
+type ClaimState string
 
 const (
-	ClaimedMine    Claimed = "Mine"
-	ClaimedAnother Claimed = "Another"
-	Unclaimed      Claimed = "Unclaimed"
+	ClaimedMine    ClaimState = "Mine"
+	ClaimedAnother ClaimState = "Another"
+	Unclaimed      ClaimState = "Unclaimed"
 )
 
 // ReviewName answers like the creation of a record without data (S14.1) or, without a rule for the namespace, as
 // without a zone (S14.2).
-func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
+func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
 		p, refusal := d.locateRecord(ask.After)
@@ -64,7 +64,7 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 
 // findClaim returns "" without a rule for the base name, since an underscore rule must not reveal its claim (S4.14).
 // The namespace's claim above is Mine (S4.8).
-func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
+func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) ClaimState {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())
 	if err != nil || namespace != z.Namespace && !z.RuleSet().AllowsName(at, namespace) {
@@ -73,15 +73,15 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 	claimed := Unclaimed
 	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, n)) }}
-	if c.FindNamed(base).Least > 0 {
+	if c.FindReservedBar(base).MinTail > 0 {
 		claimed = ClaimedAnother
 	}
 	for up, ok := base, true; ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))
-		if mine := o.ClaimOf(namespace); mine != nil && mine.Names() && (up == base || namespace != z.Namespace) {
+		if mine := o.ClaimOf(namespace); mine != nil && mine.Holds() && (up == base || namespace != z.Namespace) {
 			return ClaimedMine
 		}
-		if up == base && o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Names() }) {
+		if up == base && o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Holds() }) {
 			claimed = ClaimedAnother
 		}
 	}

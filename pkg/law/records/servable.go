@@ -59,7 +59,7 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 }
 
 func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
-	hosts := slices.Clone(z.MadeNames)
+	hosts := slices.Clone(z.NSHosts)
 	for _, text := range h.ApexNS {
 		v := rdata.Value{Type: rdata.NS, Text: text}
 		n, ok := v.Target(z.FQDN())
@@ -97,14 +97,14 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 	var ks []law.Key
 	for _, host := range hosts {
 		for at, ok := host, true; ok && (at == host || !at.IsApex()); at, ok = at.Parent() {
-			if owners.after(at) == nil {
+			if owners.findAfter(at) == nil {
 				ks = append(ks, law.OwnerKey(z.UID, at))
 			}
 		}
 	}
-	r.AskAll(ks)
+	r.RequireAll(ks)
 	ownerAt := func(at name.Rel) *law.Owner {
-		o := owners.after(at)
+		o := owners.findAfter(at)
 		if o == nil {
 			o = law.Get[law.Owner](r, law.OwnerKey(z.UID, at))
 		}
@@ -126,7 +126,7 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 			return &law.Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a "+
 				"CNAME (RFC 2181 §10.3): give it addresses instead", host)}
 		}
-		made := slices.ContainsFunc(z.MadeAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
+		made := slices.ContainsFunc(z.NSSetsAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
 		if !made && !o.HasType(rdata.A) && !o.HasType(rdata.AAAA) {
 			missing = append(missing, host.String())
 		}

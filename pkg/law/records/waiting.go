@@ -20,7 +20,7 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	switch c := x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns); {
 	case why.Reason == law.ReasonNameHeld:
 		return x.claimedBy
-	case x.conflicts && (c != nil && c.Names() || ns == z.Namespace):
+	case x.conflicts && (c != nil && c.Holds() || ns == z.Namespace):
 		return ns
 	}
 	return ""
@@ -29,13 +29,13 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 // lockForReplacement locks the name of a removed Record until a cascade has decided the Records of its namespace and
 // own that wait there (S2.14): otherwise a tenant's next write could take the name. It returns nil for too many such
 // locks.
-func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
+func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
-	if x.ask.Cascade || x.ask.Set != nil || x.removed == nil || x.removed.Owner.IsApex() ||
+	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||
 		x.added != nil && x.added.Owner == x.removed.Owner {
 		return h // a set may write at this name
 	}
-	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Names() {
+	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Holds() {
 		return h
 	}
 	at, first := x.nameOf(x.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
@@ -43,7 +43,7 @@ func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	for _, namespace := range first {
 		ks = append(ks, law.RecordsAwaitKey(z.View, at, namespace))
 	}
-	x.AskAll(ks)
+	x.RequireAll(ks)
 	if !slices.ContainsFunc(ks, func(k law.Key) bool { w := law.Get[law.Awaited](x.Reading, k); return w != nil && w.Any }) {
 		return h
 	}
@@ -82,10 +82,10 @@ func (x *delta) describeHeld() string {
 // refuseReplacement refuses a free name while its former holder may be replacing a Record (S2.15).
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
-	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {
+	if !x.ask.Cascade || x.ask.WaitingBefore == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {
 		return nil
 	}
-	other := x.ask.Waits.KeptOut
+	other := x.ask.WaitingBefore.KeptOut
 	literal := func(g rules.Grant) bool { return g.Literal }
 	if other == "" || other == ns || slices.ContainsFunc(z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, ns), literal) {
 		return nil

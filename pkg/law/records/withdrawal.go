@@ -17,26 +17,26 @@ import (
 const DefaultGrace = 24 * 60 * 60
 
 // Withdrawn is a record or child zone that the rules no longer allow Namespace.
-type Withdrawing struct {
+type Withdrawn struct {
 	Zone      *law.Zone
 	Namespace string
 	// Child is true for a zone, Begins if allowed until now, ByOwner after a write by the zone's own namespace. Grace
 	// is in seconds.
-	Child, Newly, Taken bool
-	Grace               int64
-	Cause               string
-	Now                 time.Time
+	Child, Begins, ByOwner bool
+	Grace                  int64
+	Cause                  string
+	Now                    time.Time
 }
 
 // UpdateWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is
 // true if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came
 // back for everything.
-func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
-	if x.Newly && x.Grace == 0 {
+func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withdrawal, release bool) {
+	if x.Begins && x.Grace == 0 {
 		return nil, true
 	}
 	key := law.WithdrawalKey(x.Zone.UID, x.Namespace)
-	was, z := law.Get[law.Withdrawal](r, key), r.RuledFor(x.Zone, x.Namespace)
+	was, z := law.Get[law.Withdrawal](r, key), r.WithRulesFor(x.Zone, x.Namespace)
 	switch {
 	case was == nil:
 		was = &law.Withdrawal{}
@@ -44,7 +44,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 		return was, true
 	}
 	next := *was
-	if was.Since == 0 || x.Taken && was.Cause != x.Cause || x.Newly && was.IsCancelled(z, x.Namespace) {
+	if was.Since == 0 || x.ByOwner && was.Cause != x.Cause || x.Begins && was.IsCancelled(z, x.Namespace) {
 		// At least the rest of the earlier period (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
@@ -56,7 +56,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	if next != *was {
 		plan.Writes = append(plan.Writes, law.Write{Key: key, Value: &next})
 	}
-	return &next, next.Over()
+	return &next, next.IsOver()
 }
 
 // ReleaseWork returns the cascade by which z releases data of namespaces, each step delivered at once (S7.2).
@@ -76,7 +76,7 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 	}
 	for _, ns := range added {
 		key := law.WithdrawalKey(z.UID, ns)
-		w, given := law.Get[law.Withdrawal](r, key), r.RuledFor(z, ns)
+		w, given := law.Get[law.Withdrawal](r, key), r.WithRulesFor(z, ns)
 		if plan.Work == nil && (w == nil || w.IsCancelled(given, ns)) {
 			plan.Warn("S3.6", "kubi.zone/release-now has no effect for namespace %q: the rules of zone %s allow all that it has "+
 				"there", ns, z.FQDN())
@@ -98,14 +98,14 @@ const MaxReleases = 16
 // below if claims below do, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
-	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
+	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {
 		return nil, at
 	}
-	if o := x.ownerAt(base); !refused && !below && !o.HasTenant(z) {
+	if o := x.ownerAt(base); !refused && !below && !o.HasTenantClaim(z) {
 		return nil, at
 	}
 	c := x.claimant(rules.AdmittedPlain, nil)
-	at, named := c.FindMine(base)
+	at, named := c.FindReservedName(base)
 	if !named {
 		at = base
 		grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, x.ask.Namespace)
@@ -148,7 +148,7 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 // awaitEviction lets added wait for the yielding records' release: a transaction changes one record (I1).
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
-	plan.Orphan = ask.waitingAt(p)
+	plan.Waiting = ask.waitingAt(p)
 	const rule = "S2.13"
 	text := fmt.Sprintf("%s of zone %s is being released by a namespace that the rules no longer allow; the record is adopted in a "+
 		"moment", rules.Base(x.added.Owner), x.zone.FQDN())
@@ -162,5 +162,5 @@ func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 }
 
 func (x *delta) yieldWork() *law.Work {
-	return YieldWork(x.Reading, x.zone, x.yieldsAt, x.yielding, x.ask.Now)
+	return YieldWork(x.Reading, x.zone, x.yieldedName, x.yielding, x.ask.Now)
 }

@@ -18,11 +18,11 @@ import (
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 // hasMinTail reports whether a tenant's pattern reaches a name of this many labels, reserved for others.
-func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
+func hasMinTail(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
 
-func (r *Rule) eachNaming(do func(pattern.Pattern)) {
+func (r *Rule) eachReserving(do func(pattern.Pattern)) {
 	if len(r.Namespaces) == 0 {
 		return
 	}
@@ -42,8 +42,8 @@ func (r *Rule) eachNaming(do func(pattern.Pattern)) {
 
 // ListNamed returns the names reserved by the rule, sorted without repetition.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
-	r.eachNaming(func(p pattern.Pattern) {
-		n, ok := p.Only(zone)
+	r.eachReserving(func(p pattern.Pattern) {
+		n, ok := p.LiteralName(zone)
 		if rel, below := n.Rel(zone); ok && below {
 			if _, named := p.IsAbove(rel, zone); named {
 				names = append(names, rel)
@@ -78,25 +78,25 @@ type Named struct {
 }
 
 // ReservedAbove is a reserved name, given by its number of labels. Mine is true for a name of the namespace.
-type NamedAbove struct {
+type ReservedAbove struct {
 	Labels int
 	Mine   bool
 }
 
 // FindReserved returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
-func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
+func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
 			r := &list[i]
 			mine := slices.Contains(r.Namespaces, namespace)
-			r.eachNaming(func(p pattern.Pattern) {
+			r.eachReserving(func(p pattern.Pattern) {
 				labels, ok := p.IsAbove(n, s.Zone)
 				if !ok {
 					return
 				}
-				at := slices.IndexFunc(out, func(x NamedAbove) bool { return x.Labels == labels })
+				at := slices.IndexFunc(out, func(x ReservedAbove) bool { return x.Labels == labels })
 				if at < 0 {
-					at, out = len(out), append(out, NamedAbove{Labels: labels})
+					at, out = len(out), append(out, ReservedAbove{Labels: labels})
 				}
 				out[at].Mine = out[at].Mine || mine
 			})
@@ -106,11 +106,11 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 }
 
 // MinTailFor returns how many labels the tail of a tenant's pattern needs to reach n; 0 for none.
-func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
-	if namespace == s.Own {
+func (s *Set) MinTailFor(n name.Rel, namespace string) (least int) {
+	if namespace == s.OwnNamespace {
 		return 0
 	}
-	for _, x := range s.FindNamed(Base(n), namespace) {
+	for _, x := range s.FindReserved(Base(n), namespace) {
 		if !x.Mine {
 			least = max(least, x.Labels)
 		}
@@ -119,14 +119,14 @@ func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 }
 
 // WithMinTail returns the set without tenants' patterns with "*" and a tail of fewer than least labels (S4.20).
-func (s *Set) Reaching(least int) *Set {
+func (s *Set) WithMinTail(least int) *Set {
 	out := *s
-	out.least = least
+	out.minTail = least
 	return &out
 }
 
 func (s *Set) reaches(p pattern.Pattern, namespace string) bool {
-	return s.least == 0 || namespace == s.Own || reaches(p, s.least, s.Zone)
+	return s.minTail == 0 || namespace == s.OwnNamespace || hasMinTail(p, s.minTail, s.Zone)
 }
 
 func (s *Set) MayAllowBelow(n name.Rel, namespace string) bool {

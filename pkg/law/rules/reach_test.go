@@ -39,7 +39,7 @@ func TestReaches_onlyByATailAtOrBelowTheName_S4_20(t *testing.T) {
 		p := must.Get(pattern.Parse(row.pattern))(t)
 		for list, want := range map[string]bool{row.reaches: true, row.not: false} {
 			for _, named := range strings.Fields(list) {
-				if got := reaches(p, name.MustRel(named).NumLabels(), example); got != want {
+				if got := hasMinTail(p, name.MustRel(named).NumLabels(), example); got != want {
 					t.Errorf("%q reaches what %s names: %v, want %v", row.pattern, named, got, want)
 				}
 			}
@@ -76,7 +76,7 @@ func FuzzReaches(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: the tail %q is no name: %v", p, tail, err)
 		}
-		if got, want := reaches(p, up.NumLabels(), z), above.Encloses(at); got != want {
+		if got, want := hasMinTail(p, up.NumLabels(), z), above.Encloses(at); got != want {
 			t.Fatalf("%q in %s, whose tail is %s, reaches what %s names: %v", p, z, at, above, got)
 		}
 	})
@@ -125,7 +125,7 @@ func TestRule_namesWhatItGivesLiterally_S4_21(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q names %q, want %q", text, got, want)
 		}
-		set := &Set{Zone: example, Own: "own", Lists: [2][]Rule{{r}}}
+		set := &Set{Zone: example, OwnNamespace: "own", Lists: [2][]Rule{{r}}}
 		for _, n := range []string{"pay", "x.pay", "a", "c.b", "d", "other", "notpay"} {
 			owner := name.MustRel(n)
 			deepest := 0
@@ -135,7 +135,7 @@ func TestRule_namesWhatItGivesLiterally_S4_21(t *testing.T) {
 				}
 			}
 			for ns, want := range map[string]int{"a": deepest, "b": 0, "own": 0} {
-				if got := set.LeastLabels(owner, ns); got != want {
+				if got := set.MinTailFor(owner, ns); got != want {
 					t.Errorf("%q: a pattern of %s needs a tail of %d labels at %s, want %d", text, ns, got, n, want)
 				}
 			}

@@ -61,9 +61,9 @@ func MustName(t rdata.Type, own bool) bool {
 }
 
 // HasSharedLiteral reports whether a shared pattern without "*" names owner.
-func (r *Rule) NamesShared(owner name.Rel, zone name.Name) bool {
+func (r *Rule) HasSharedLiteral(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
-	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, zone) })
+	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.IsLiteralFor(at, zone) })
 }
 
 func (r *Rule) SharesName(owner name.Rel, zone name.Name) bool {
@@ -85,7 +85,7 @@ func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool)
 // IsElsewhere reports whether a records pattern has no effect, as every match is at or below another zone below, where
 // the upper zone keeps only DS. own is true for an own rule.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
-	only, literal := rr.Pattern.Only(zone)
+	only, literal := rr.Pattern.LiteralName(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 

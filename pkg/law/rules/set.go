@@ -25,11 +25,11 @@ const (
 
 // Set has the rules of a zone for a namespace.
 type Set struct {
-	Zone name.Name
-	Own  string
+	Zone         name.Name
+	OwnNamespace string
 	// Lists are the rules of the Zone, and of the namespace's Delegations.
-	Lists [2][]Rule
-	least int
+	Lists   [2][]Rule
+	minTail int
 }
 
 // Grant is a pattern, as Text, that allows a record.
@@ -44,7 +44,7 @@ type Grant struct {
 // FindGrants returns the patterns that allow the namespace a record of type t (0: any) at n (S4.1–S4.6).
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
-	own := namespace == s.Own
+	own := namespace == s.OwnNamespace
 	for _, rules := range s.Lists {
 		for i := range rules {
 			r := &rules[i]
@@ -61,7 +61,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 					continue
 				}
 				out = append(out, Grant{Text: rr.Text, Rule: r, Shared: rr.Shared, underscore: underscore,
-					Literal: rr.Pattern.Names(n, s.Zone)})
+					Literal: rr.Pattern.IsLiteralFor(n, s.Zone)})
 			}
 		}
 	}
@@ -73,10 +73,10 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {
-		s = s.Reaching(s.LeastLabels(owner, namespace))
+		s = s.WithMinTail(s.MinTailFor(owner, namespace))
 	}
 	grants := s.FindGrants(n, t, namespace)
-	if !ok || len(grants) == 0 || namespace == s.Own {
+	if !ok || len(grants) == 0 || namespace == s.OwnNamespace {
 		return ok && len(grants) > 0
 	}
 	at, err := Base(owner).In(s.Zone)
@@ -84,12 +84,12 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 }
 
 // HasSharedLiteral reports whether a shared rule without "*" makes owner an own name (S4.10).
-func (s *Set) ListsShared(owner name.Rel) bool {
-	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
+func (s *Set) HasSharedLiteral(owner name.Rel) bool {
+	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.HasSharedLiteral(owner, s.Zone) })
 }
 
 // ListSharedLiterals returns the names that a shared rule without "*" makes own (S4.10).
-func (s *Set) ListSharedNames() []name.Rel {
+func (s *Set) ListSharedLiterals() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
 		for j := range s.Lists[0][i].Records {
@@ -97,7 +97,7 @@ func (s *Set) ListSharedNames() []name.Rel {
 			if !rr.Shared {
 				continue
 			}
-			if n, ok := rr.Pattern.Only(s.Zone); ok {
+			if n, ok := rr.Pattern.LiteralName(s.Zone); ok {
 				if rel, ok := n.Rel(s.Zone); ok {
 					out = append(out, rel)
 				}
@@ -107,15 +107,15 @@ func (s *Set) ListSharedNames() []name.Rel {
 	return out
 }
 
-func (s *Set) NamesSharedFor(owner name.Rel, namespace string) bool {
-	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.CoversNamespace(namespace) && r.NamesShared(owner, s.Zone) })
+func (s *Set) HasSharedLiteralFor(owner name.Rel, namespace string) bool {
+	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.CoversNamespace(namespace) && r.HasSharedLiteral(owner, s.Zone) })
 }
 
 // DelegatesZone reports whether a rule allows a zone n (S3.1); for a tenant at an underscore name, a rule that names
 // the label literally (S4.19).
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
-	if ok && namespace != s.Own && Base(owner) != owner {
+	if ok && namespace != s.OwnNamespace && Base(owner) != owner {
 		return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, s.Zone) })
 	}
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
@@ -124,7 +124,7 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 // AllowsZone is DelegatesZone, but false if no allowing pattern reaches a reserved name at or above n (S4.20).
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
-	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
+	return ok && s.WithMinTail(s.MinTailFor(owner, namespace)).DelegatesZone(n, namespace)
 }
 
 // DelegatesDS reports whether a rule delegates the zone n with its DS (S6.16).
@@ -141,7 +141,7 @@ func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 }
 
 func (s *Set) NamesZone(n name.Name, namespace string) bool {
-	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, s.Zone) })
+	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.IsLiteralFor(n, s.Zone) })
 }
 
 func (s *Set) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
@@ -168,7 +168,7 @@ func (s *Set) AllowsName(n name.Name, namespace string) bool {
 func (s *Set) GivesTenants(n name.Name) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool {
 		gives := func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, "") }
-		return !slices.Equal(r.Namespaces, []string{s.Own}) && (slices.ContainsFunc(r.Zones, gives) ||
+		return !slices.Equal(r.Namespaces, []string{s.OwnNamespace}) && (slices.ContainsFunc(r.Zones, gives) ||
 			slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return gives(rr.Pattern) }))
 	})
 }
@@ -179,7 +179,7 @@ func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
 			return r.CoversNamespace(namespace) &&
-				slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Names(n, s.Zone) })
+				slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.IsLiteralFor(n, s.Zone) })
 		}) {
 			return true
 		}
@@ -187,9 +187,9 @@ func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	return false
 }
 
-type Admitted struct {
+type AdmittingRule struct {
 	Admission Admission
-	Text      string
+	Pattern   string
 }
 
 // Kinds are the kinds of rules, in the order of trial for a tenant's record (S4.17).
@@ -222,11 +222,11 @@ func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
 }
 
 // AdmitOwn returns the admission of an own record, which no claim refuses (S4.9).
-func AdmitOwn(owner name.Rel, g *Grant) Admitted {
+func AdmitOwn(owner name.Rel, g *Grant) AdmittingRule {
 	for _, label := range owner.Labels() {
 		if IsUnderscore(label) {
-			return Admitted{AdmittedUnderscore, g.Text}
+			return AdmittingRule{AdmittedUnderscore, g.Text}
 		}
 	}
-	return Admitted{AdmittedPlain, g.Text}
+	return AdmittingRule{AdmittedPlain, g.Text}
 }

@@ -61,7 +61,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 }
 
 // LeadsTo reports whether Update would return "to".
-func (s State) Leads(removed, added []Element, to State) (bool, error) {
+func (s State) LeadsTo(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)
 		return err == nil && sum.IsEqual(known), err

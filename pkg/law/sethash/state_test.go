@@ -274,14 +274,14 @@ func TestLeads_saysWhatUpdateComesTo(t *testing.T) {
 					sums.young, sums.old = nil, nil
 					sums.mu.Unlock()
 				}
-				leads, err := start.Leads(removed, added, claimed)
+				leads, err := start.LeadsTo(removed, added, claimed)
 				if err != nil || leads != (claimed == to) {
 					t.Fatalf("leads to %s: %t, %v; it leads to %s (remembered: %t)", claimed, leads, err, to, remembered)
 				}
 			}
 		}
 	})
-	if leads, err := (State{1}).Leads(nil, []Element{NewElement("a")}, State{}); leads || err == nil {
+	if leads, err := (State{1}).LeadsTo(nil, []Element{NewElement("a")}, State{}); leads || err == nil {
 		t.Error("from what encodes nothing something leads somewhere")
 	}
 }

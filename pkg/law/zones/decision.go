@@ -30,18 +30,18 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 }
 
 // ZoneInput is the input of DecideZone. By is the user.
-type ZoneAsk struct {
+type ZoneInput struct {
 	// Before is nil for a creation.
-	Before *law.Zone
-	Waits  *law.Waiting
-	After  *ZoneSpec
+	Before        *law.Zone
+	WaitingBefore *law.Waiting
+	After         *ZoneSpec
 	// Renames is the path of a changed field with the name, as "spec.domainName".
 	Renames string
 	// MayEstablish is the result of the review for zones/establish (S3.3).
 	MayEstablish bool
 	// Annotated is true if kubi.zone/delete has the zone's uid (S8.1).
 	Annotated bool
-	Behind    *Behind
+	Ahead     *Ahead
 	// Cascade is true without a client (RecordInput.Cascade).
 	Cascade bool
 	Now     time.Time
@@ -51,16 +51,16 @@ type ZoneAsk struct {
 
 type zoneDecision struct {
 	*law.Reading
-	ask ZoneAsk
+	ask ZoneInput
 	// causedBy is the namespace behind the decision; "" for the zone's own.
-	by string
+	causedBy string
 }
 
 // keepPending plans a Zone with neither name nor content.
-func (d *zoneDecision) stayPending(plan *law.Plan, reason, message string) *law.Plan {
+func (d *zoneDecision) keepPending(plan *law.Plan, reason, message string) *law.Plan {
 	spec := d.ask.After
-	plan.Orphan = spec.Waiting()
-	z := &law.Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Wanted: plan.Orphan.FQDN, Header: spec.Header,
+	plan.Waiting = spec.Waiting()
+	z := &law.Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, WantedName: plan.Waiting.FQDN, Header: spec.Header,
 		ZoneSettings: spec.ZoneSettings}
 	z.DS = nil // without a name there are no keys
 	z.Ending = d.ask.Before != nil && d.ask.Before.Ending
@@ -77,9 +77,9 @@ type zonePlace struct {
 	owner         name.Rel // relative to parent
 	// yielding are tenants with a CNAME or NS at the name that no rule allows any more. Their records at and below
 	// yieldedName go first (S2.13).
-	yielding []string
-	yieldsAt name.Rel
+	yielding    []string
+	yieldedName name.Rel
 	// takenNames counts the parent's names with records at or below the zone's name.
-	taken int
-	zones bool
+	takenNames    int
+	hasZonesBelow bool
 }

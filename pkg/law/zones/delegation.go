@@ -35,13 +35,13 @@ type DelegationSpec struct {
 	ReleaseNow []string
 }
 
-type DelegationAsk struct {
+type DelegationInput struct {
 	law.Ref
 	// Before is nil for a new Delegation. InZone is the uid of the zone where its rules are in force.
-	Before *DelegationSpec
-	In     string
-	Waits  *law.Waiting
-	After  *DelegationSpec
+	Before        *DelegationSpec
+	InZone        string
+	WaitingBefore *law.Waiting
+	After         *DelegationSpec
 	// Terminating is true if the namespace is being deleted: records stay until the zone is removed (S8.2).
 	Terminating bool
 	// Cascade is true without a client. Covered is true if the cascade decides all affected records again.
@@ -51,7 +51,7 @@ type DelegationAsk struct {
 }
 
 // DecideDelegation decides a write of a Delegation (S4.3).
-func DecideDelegation(seen *law.Seen, ask DelegationAsk) law.Outcome {
+func DecideDelegation(seen *law.Facts, ask DelegationInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&delegationDecision{r, ask}).decideDelegation()
 	})
@@ -59,12 +59,12 @@ func DecideDelegation(seen *law.Seen, ask DelegationAsk) law.Outcome {
 
 type delegationDecision struct {
 	*law.Reading
-	ask DelegationAsk
+	ask DelegationInput
 }
 
 func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	ask := &d.ask
-	plan := &law.Plan{OrphanBefore: ask.Waits}
+	plan := &law.Plan{WaitingBefore: ask.WaitingBefore}
 	spec := ask.After
 	if spec == nil {
 		spec = ask.Before
@@ -82,7 +82,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	}
 	holding := d.HoldingOf(z)
 	var before, after *rules.Rule
-	if ask.Before != nil && ask.In == z.UID {
+	if ask.Before != nil && ask.InZone == z.UID {
 		before = &ask.Before.Rule
 	}
 	if ask.After != nil {
@@ -117,7 +117,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 			if before != nil {
 				had = []rules.Rule{*before}
 			}
-			warnOfHeld(d.Reading, plan, z, ask.Name, had, []rules.Rule{*after})
+			warnOfIneffectiveRules(d.Reading, plan, z, ask.Name, had, []rules.Rule{*after})
 		}
 	}
 	if len(changed) == 0 {
@@ -144,7 +144,7 @@ func (d *delegationDecision) releaseNow(plan *law.Plan, z *law.Zone) {
 }
 
 func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string) {
-	plan.Orphan = &law.Waiting{Zone: &law.Ref{Namespace: d.ask.Namespace, Name: d.ask.After.Zone}}
+	plan.Waiting = &law.Waiting{Zone: &law.Ref{Namespace: d.ask.Namespace, Name: d.ask.After.Zone}}
 	plan.Delegation = &law.DelegationPlacement{Reason: reason, Message: message}
 	if !d.ask.Cascade {
 		plan.WarnOf("S4.3", reason, "%s", message)
@@ -165,7 +165,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	for _, ns := range namespaces {
 		ks = append(ks, law.RulesKey(z.UID, ns))
 	}
-	d.AskAll(ks)
+	d.RequireAll(ks)
 	for i, ns := range namespaces {
 		var had []law.DelegatedRule
 		if stored := law.Get[law.NamespaceRules](d.Reading, ks[i]); stored != nil {
@@ -226,7 +226,7 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 	for _, n := range names {
 		ks = append(ks, law.OwnerKey(z.UID, n))
 	}
-	d.AskAll(ks)
+	d.RequireAll(ks)
 	for i, n := range names {
 		o := law.Get[law.Owner](d.Reading, ks[i]).Clone()
 		was := len(o.Named)

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
+func (d *zoneDecision) warnOfUndottedServers(plan *law.Plan, z, before *law.Zone) {
 	if d.ask.Cascade {
 		return
 	}
@@ -38,7 +38,7 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	}
 }
 
-func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
+func (d *zoneDecision) warnOfUndottedName(plan *law.Plan, fqdn name.Name) {
 	text := d.ask.After.DomainName
 	if d.ask.Cascade || name.IsAbsolute(text) {
 		return
@@ -59,7 +59,7 @@ func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	}
 }
 
-func hostsNamed(z *law.Zone) *law.Refusal {
+func checkHostNames(z *law.Zone) *law.Refusal {
 	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil &&
 		!name.IsHost(text) {
 		return law.NewInvalid("spec.primaryNameServer", z.Header.PrimaryNameServer, law.ReasonInvalid,
@@ -88,18 +88,18 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 
 // checkNameServers refuses a new host in spec.nameServers with a tenant's claim or a CNAME, or below a DNAME (S6.2,
 // S5.6, S5.7).
-func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
-	for _, host := range z.MadeNames {
-		if before != nil && slices.Contains(before.MadeNames, host) {
+func (d *zoneDecision) checkNameServers(z, before *law.Zone, h *law.Holding) *law.Refusal {
+	for _, host := range z.NSHosts {
+		if before != nil && slices.Contains(before.NSHosts, host) {
 			continue
 		}
 		ks := []law.Key{law.OwnerKey(z.UID, host)}
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
-		d.AskAll(ks)
+		d.RequireAll(ks)
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, host))
-		if o.HasTenant(z) {
+		if o.HasTenantClaim(z) {
 			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonNameHeld, "another namespace claims %s, so it cannot be "+
 				"a name server of the zone (S6.2; have its records removed, or use another host name)", host)
 		}
@@ -113,22 +113,22 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 			}
 		}
 	}
-	return d.nameServersFit(z, before, h)
+	return d.checkNameServerLimits(z, before, h)
 }
 
 // checkNameServerLimits applies S5.8 to spec.nameServers. An RRset above a limit may shrink.
-func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
+func (d *zoneDecision) checkNameServerLimits(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
-		if r := hostsNamed(z); r != nil {
+		if r := checkHostNames(z); r != nil {
 			return r
 		}
 	}
-	for _, s := range z.Made {
+	for _, s := range z.NSSets {
 		was := 0
 		var o *law.Owner
 		if before != nil {
-			if i := slices.IndexFunc(before.Made, func(t content.RRset) bool { return s.Compare(t) == 0 }); i >= 0 {
-				was = len(before.Made[i].Data)
+			if i := slices.IndexFunc(before.NSSets, func(t content.RRset) bool { return s.Compare(t) == 0 }); i >= 0 {
+				was = len(before.NSSets[i].Data)
 			}
 			if len(s.Data) <= was {
 				continue
@@ -171,16 +171,16 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 const maxNames = 8
 
 // literalGrant is a name by a pattern without "*".
-type givenName struct {
+type literalGrant struct {
 	pattern string
-	at      name.Rel
-	of      []string
+	owner   name.Rel
+	ns      []string
 	// reserves is true if others' patterns with "*" do not reach the name (S4.20).
 	reserves bool
 }
 
 // listNewGrants returns the first maxNames names of new literal rules for others, except shared and underscore names.
-func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
+func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGrant) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
 			continue
@@ -190,12 +190,12 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 				return slices.Equal(r.Namespaces, rule.Namespaces) && slices.ContainsFunc(r.Records,
 					func(other rules.RecordRule) bool { return other.Text == rr.Text })
 			}
-			fqdn, literal := rr.Pattern.Only(z.FQDN())
+			fqdn, literal := rr.Pattern.LiteralName(z.FQDN())
 			if !literal || rr.Shared || slices.ContainsFunc(before, had) {
 				continue
 			}
 			if at, ok := fqdn.Rel(z.FQDN()); ok && !at.IsApex() && rules.Base(at) == at {
-				names = append(names, givenName{rr.Text, at, rule.Namespaces, slices.Contains(rule.ListNamed(z.FQDN()), at)})
+				names = append(names, literalGrant{rr.Text, at, rule.Namespaces, slices.Contains(rule.ListNamed(z.FQDN()), at)})
 			}
 			if len(names) == maxNames {
 				return names
@@ -207,28 +207,28 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 
 // warnOfIneffectiveRules warns of new rules whose name others have or cut off (S4.8, S4.10, S4.11, S5.7). delegation is
 // "" for the Zone's rules.
-func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
-	names := newNames(z, before, after)
+func warnOfIneffectiveRules(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
+	names := listNewGrants(z, before, after)
 	var ks []law.Key
 	for _, n := range names {
-		for up, ok := n.at, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		for up, ok := n.owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
-	r.AskAll(ks)
+	r.RequireAll(ks)
 	for _, n := range names {
-		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, n.at))
+		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, n.owner))
 		at, t, cut := n.findCut(r, z)
 		switch {
-		case o.IsOwn(z) || slices.Contains(z.MadeNames, n.at):
+		case o.HasOwnClaim(z) || slices.Contains(z.NSHosts, n.owner):
 			plan.Warn("S4.10", "pattern %q gives nothing: the zone's own namespace has %s; remove its records there first, or give "+
-				"the rule shared: true", n.pattern, n.at)
-		case n.isKept(r, z, delegation, o):
+				"the rule shared: true", n.pattern, n.owner)
+		case n.isKeptByOthers(r, z, delegation, o):
 			plan.Warn("S4.8", "pattern %q gives nothing yet: another namespace has %s, and rules allow it that name; have its records "+
-				"removed, or give both a rule with shared: true", n.pattern, n.at)
+				"removed, or give both a rule with shared: true", n.pattern, n.owner)
 		case cut:
 			plan.Warn("S4.15", "pattern %q gives nothing yet: %s at %s of other namespaces cut %s off; have them removed",
-				n.pattern, t, at, n.at)
+				n.pattern, t, at, n.owner)
 		}
 	}
 }
@@ -237,30 +237,30 @@ const maxKeeping = 8
 
 // isKeptByOthers reports whether a namespace outside the rule keeps the name by rules; otherwise the records give way
 // (S2.13).
-func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
-	fqdn, err := n.at.In(z.FQDN())
+func (n *literalGrant) isKeptByOthers(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
+	fqdn, err := n.owner.In(z.FQDN())
 	if o == nil || err != nil {
 		return false
 	}
 	return slices.ContainsFunc(o.Claims[:min(len(o.Claims), maxKeeping)], func(c law.Claim) bool {
-		if !c.Names() || slices.Contains(n.of, c.Namespace) {
+		if !c.Holds() || slices.Contains(n.ns, c.Namespace) {
 			return false
 		}
-		set := r.RuledWithout(z, c.Namespace, delegation).RuleSet()
-		least := set.LeastLabels(n.at, c.Namespace)
-		if !slices.ContainsFunc(set.FindNamed(n.at, c.Namespace), func(x rules.NamedAbove) bool {
-			return x.Labels == n.at.NumLabels() && x.Mine
+		set := r.WithRulesExcept(z, c.Namespace, delegation).RuleSet()
+		least := set.MinTailFor(n.owner, c.Namespace)
+		if !slices.ContainsFunc(set.FindReserved(n.owner, c.Namespace), func(x rules.ReservedAbove) bool {
+			return x.Labels == n.owner.NumLabels() && x.Mine
 		}) && n.reserves {
-			least = n.at.NumLabels()
+			least = n.owner.NumLabels()
 		}
-		return set.Reaching(least).AllowsName(fqdn, c.Namespace)
+		return set.WithMinTail(least).AllowsName(fqdn, c.Namespace)
 	})
 }
 
-func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
-	for up, ok := n.at.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+func (n *literalGrant) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
+	for up, ok := n.owner.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))
-		if o == nil || !slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Names() && !slices.Contains(n.of, c.Namespace) }) {
+		if o == nil || !slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Holds() && !slices.Contains(n.ns, c.Namespace) }) {
 			continue
 		}
 		for _, t := range []rdata.Type{rdata.NS, rdata.DNAME} {

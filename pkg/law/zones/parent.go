@@ -15,7 +15,7 @@ import (
 )
 
 // ParentInput is the input of DecideParent, for a zone with a name.
-type ParentAsk struct {
+type ParentInput struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
 	// Message is from the present condition Delegated.
@@ -27,14 +27,14 @@ type ParentAsk struct {
 
 // DecideParent decides the parent of a zone after a change above (S3.4–S3.11). Plan.Zone is nil if nothing changes. The
 // only refusal is Later, if too many other zones end.
-func DecideParent(seen *law.Seen, ask ParentAsk) law.Outcome {
+func DecideParent(seen *law.Facts, ask ParentInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
-		d := &zoneDecision{Reading: r, ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
+		d := &zoneDecision{Reading: r, ask: ZoneInput{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
 		return d.decideParent(&ask)
 	})
 }
 
-func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
+func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) {
 	z, work, plan := ask.Zone, ask.Work, &law.Plan{}
 	holding := law.Get[law.Holding](d.Reading, law.HoldingKey(z.View, z.FQDN()))
 	if holding == nil || holding.UID != z.UID {
@@ -56,9 +56,9 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 		// If this parent delegated the zone until now, the parent's namespace withdrew the zone, whichever cascade is
 		// first.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
-		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
-			Child: true, Newly: newly,
-			Taken: taken, Grace: grace, Cause: work.Cause(), Now: ask.Now})
+		w, release := records.UpdateWithdrawal(d.Reading, plan, records.Withdrawn{Zone: x.parent, Namespace: z.Namespace,
+			Child: true, Begins: newly,
+			ByOwner: taken, Grace: grace, Cause: work.Cause(), Now: ask.Now})
 		if release || work.Ends {
 			return d.endZone(&law.Plan{}, holding, x.parent, !work.Ends && !slices.Contains(work.Releases, z.Namespace) && !w.Uncounted())
 		}
@@ -117,10 +117,10 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 		return standalone
 	}
 	p := r.ZoneOf(above)
-	given := r.RuledFor(p, ns)
+	given := r.WithRulesFor(p, ns)
 	owner, _ := fqdn.Rel(p.FQDN())
 	set := given.RuleSet()
-	set = set.Reaching(parentClaimant(r, given, above, ns).FindNamed(rules.Base(owner)).Least)
+	set = set.WithMinTail(parentClaimant(r, given, above, ns).FindReservedBar(rules.Base(owner)).MinTail)
 	x := &parentage{parent: p, delegates: set.DelegatesZone(fqdn, ns), ds: set.DelegatesDS(fqdn, ns), enclosed: p.UID}
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
 	if !x.delegates && has.Established {
@@ -145,14 +145,14 @@ func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Z
 		return
 	}
 	target := law.Get[law.Zone](r, law.ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
-	if target == nil || target.Pending || !r.ZoneKnownTo(target, z.Namespace) {
+	if target == nil || target.Pending || !r.ZoneVisibleTo(target, z.Namespace) {
 		return
 	}
 	would, err := name.ParseIn(spec.DomainName, target.FQDN())
 	if err != nil || would == z.FQDN() && target.View == z.View {
 		return
 	}
-	given := r.RuledFor(target, z.Namespace)
+	given := r.WithRulesFor(target, z.Namespace)
 	var first string
 	if rel, ok := would.Rel(target.FQDN()); ok && !given.RuleSet().DelegatesZone(would, z.Namespace) {
 		first = fmt.Sprintf("the owner of zone %s adds a delegation with zones: [%q]; then ", target.FQDN(), rel)

@@ -52,7 +52,7 @@ func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 		return nil, nil
 	}
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
-	if z == nil || z.Pending || !d.ZoneKnownTo(z, spec.Namespace) {
+	if z == nil || z.Pending || !d.ZoneVisibleTo(z, spec.Namespace) {
 		s.pending = true
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, law.OwnerKey(s.parent.UID, up))
 	}
-	d.AskAll(ks)
+	d.RequireAll(ks)
 	p, refusal := d.checkRules(s)
 	if refusal != nil {
 		return refusal
@@ -116,16 +116,16 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 		return refusal
 	}
 	if below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(p.UID, s.owner)); below != nil {
-		s.taken = below.Names
+		s.takenNames = below.RecordNames
 	}
 	if o != nil && len(o.Values) > 0 {
-		s.taken++
+		s.takenNames++
 	}
 	below := law.Get[law.ZonesBelow](d.Reading, law.ZonesBelowKey(s.view, s.fqdn))
-	s.zones = below != nil && len(below.Zones) > 0
-	if s.taken > 0 && !d.ask.Cascade {
+	s.hasZonesBelow = below != nil && len(below.Zones) > 0
+	if s.takenNames > 0 && !d.ask.Cascade {
 		plan.WarnOf("S3.10", law.WarningTakesAway, "the zone takes over the records of %d names at or below %s as far as its "+
-			"delegations allow them; the others are released", s.taken, s.fqdn)
+			"delegations allow them; the others are released", s.takenNames, s.fqdn)
 	}
 	if !d.ask.Cascade {
 		s.warnOfElsewhere(plan, p, d.ask.After.Namespace)
@@ -168,11 +168,11 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	if p.Terminating {
 		return nil, law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
 	}
-	p = d.RuledFor(p, ns)
+	p = d.WithRulesFor(p, ns)
 	c := parentClaimant(d.Reading, p, s.parentHolding, ns)
 	bar := c.FindBar(rules.Base(s.owner))
 	switch delegates := p.RuleSet().DelegatesZone(s.fqdn, ns); {
-	case delegates && !p.RuleSet().Reaching(bar.Least).DelegatesZone(s.fqdn, ns):
+	case delegates && !p.RuleSet().WithMinTail(bar.MinTail).DelegatesZone(s.fqdn, ns):
 		refusal := bar.Refuse(c, rules.Base(s.owner), law.ReasonNotDelegated, fmt.Sprintf("a delegation with zones: [%q]", s.owner))
 		return nil, p.NameContact(refusal, ns)
 	case !delegates:
@@ -195,7 +195,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 		return nil
 	}
 	c := parentClaimant(d.Reading, p, s.parentHolding, ns)
-	if at, mine := c.FindMine(s.owner); mine {
+	if at, mine := c.FindReservedName(s.owner); mine {
 		c.Yielding = c.FindYielding(s.owner, at, true)
 	}
 	others := c.CutsOff(s.owner, p.RuleSet().NamesZone(s.fqdn, ns))
@@ -203,7 +203,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 		return law.NewForbidden(law.ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone "+
 			"would take over (S4.15; choose a name of your own)", s.fqdn, p.FQDN())
 	}
-	if up, ok := c.FindAbove(s.owner); ok && !p.RuleSet().NamesZone(s.fqdn, ns) {
+	if up, ok := c.FindClaimAbove(s.owner); ok && !p.RuleSet().NamesZone(s.fqdn, ns) {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone "+
 			"%s (S4.19; choose a "+
 			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.NameOf(up), p.FQDN(), s.owner)
@@ -234,8 +234,8 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
 			c := parentClaimant(d.Reading, p, s.parentHolding, d.ask.After.Namespace)
-			if at, mine := c.FindMine(s.owner); mine && !o.IsOwn(p) {
-				s.yielding, s.yieldsAt = c.FindYielding(s.owner, at, false), at
+			if at, mine := c.FindReservedName(s.owner); mine && !o.HasOwnClaim(p) {
+				s.yielding, s.yieldedName = c.FindYielding(s.owner, at, false), at
 			}
 			if len(s.yielding) > 0 {
 				return nil
@@ -256,8 +256,8 @@ func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	if !d.ask.Cascade {
 		plan.Warn(rule, "%s", text)
 	}
-	plan = d.stayPending(plan, law.ReasonNameHeld, law.Cite(rule, text))
-	plan.Work = records.YieldWork(d.Reading, s.parent, s.yieldsAt, s.yielding, d.ask.Now)
+	plan = d.keepPending(plan, law.ReasonNameHeld, law.Cite(rule, text))
+	plan.Work = records.YieldWork(d.Reading, s.parent, s.yieldedName, s.yielding, d.ask.Now)
 	if ref := d.ask.After.ZoneRef; ref != nil {
 		plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanPending, Target: ref})
 	}
@@ -280,11 +280,11 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 // namespace, or of the last zone's, joins the move (joinMove): rules of another namespace would apply to Records of
 // others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
-	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
+	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
 		return nil
 	}
 	joins := namespace == s.parent.Namespace || last != nil && last.By == namespace
-	if joins && !s.parentHolding.HasLockedBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
+	if joins && !s.parentHolding.HasLockBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
 		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
 	}) {
 		return nil

@@ -20,7 +20,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		return nil
 	}
 	keys := []law.Key{law.ForeignRecordsKey(z), law.ForeignZonesKey(z)}
-	d.AskAll(keys)
+	d.RequireAll(keys)
 	records, zones := law.Get[law.Foreign](d.Reading, keys[0]), law.Get[law.Foreign](d.Reading, keys[1])
 	var has []string
 	if records != nil && records.Count > 0 {
@@ -48,7 +48,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	holding := d.HoldingOf(z)
-	plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Gone: true}
+	plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Removed: true}
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
@@ -56,11 +56,11 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 // namespace.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
-	by := cmp.Or(d.by, z.Namespace)
-	last := Remember(z)
+	by := cmp.Or(d.causedBy, z.Namespace)
+	last := LastSerialOf(z)
 	from := append([]law.Origin{{Zone: z.UID, Name: z.FQDN()}}, holding.Origins()...)
 	var locks name.Name
-	if z.Rows > 0 || holding.HasLocked(z.FQDN()) { // records may still be coming from another zone
+	if z.Rows > 0 || holding.HasLock(z.FQDN()) { // records may still be coming from another zone
 		last.From, locks = from, z.FQDN()
 	}
 	plan.Writes = append(plan.Writes,
@@ -79,7 +79,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
-	if gaining != nil && gaining.CountGained(by) >= most {
+	if gaining != nil && gaining.CountIncomingZones(by) >= most {
 		return nil, law.NewLater("", "the records of %d zones, deleted before in namespace %q, are still moving to zone %s; delete this "+
 			"zone after the move", most, by, at)
 	}

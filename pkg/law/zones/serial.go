@@ -18,18 +18,18 @@ const repairInterval = 24 * time.Hour
 
 // Ahead is a listed secondary that, by two signed answers, is ahead of a zone or has other data at the zone's serial
 // (S6.11).
-type Behind struct {
+type Ahead struct {
 	// Serial is the secondary's; if Differs, the zone's next.
 	Serial  serial.Serial
 	Differs bool
 	// AcceptedSerial is accepted by annotation at any distance; 0: none.
-	Accepted serial.Serial
+	AcceptedSerial serial.Serial
 }
 
 // Repair returns the serial by which a zone overtakes a secondary (S6.11): the serial after the secondary's or, for
 // other data, after last. It returns false if the secondary is not ahead of last, if it is beyond serial.MaxRepair
 // without annotation, or within repairInterval of the last repair (repaired, unix seconds; 0 for never).
-func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
+func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {
 		next = behind.Serial
@@ -39,7 +39,7 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 		return 0, false
 	case last == 0 || behind.Serial == 0 || !behind.Serial.Ahead(last) || !next.Ahead(last):
 		return 0, false
-	case uint32(behind.Serial-last) > serial.MaxRepair && behind.Accepted != behind.Serial:
+	case uint32(behind.Serial-last) > serial.MaxRepair && behind.AcceptedSerial != behind.Serial:
 		return 0, false
 	// Absolute: a time far ahead is of a wrong clock.
 	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval:
@@ -56,7 +56,7 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 }
 
 // LastSerialOf returns a zone's last serial (S6.10), kept for the SOA expire, at most serial.KeptSeconds.
-func Remember(z *law.Zone) *law.LastSerial {
+func LastSerialOf(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
@@ -65,7 +65,7 @@ func Remember(z *law.Zone) *law.LastSerial {
 // at a minimum ahead of the floor.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
-	d.AskAll(keys)
+	d.RequireAll(keys)
 	last, floor := law.Get[law.LastSerial](d.Reading, keys[0]), law.Get[law.LastSerial](d.Reading, keys[1])
 	switch {
 	case last != nil:

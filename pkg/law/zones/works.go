@@ -13,7 +13,7 @@ import (
 )
 
 // DecideUnlock ends a cascade's lock when all moving records have arrived (S2.11). Plan.Zone is nil without lock.
-func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
+func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
 		z, h := r.ZoneAt(place)
@@ -26,7 +26,7 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 }
 
 // DecideDelegationsDone marks the waiting Delegations of a new zone as decided (S4.22). Plan.Zone is nil without mark.
-func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
+func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
 		z, h := r.ZoneAt(place)
@@ -52,7 +52,7 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 
 // DecideElapsed adds the seconds passed to a withdrawal, and plans the release at the end. The plan is empty if another
 // server or a new period has changed the withdrawal since "counted".
-func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
+func DecideElapsed(seen *law.Facts, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -65,7 +65,7 @@ func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Wi
 		next := *w
 		next.Passed = min(next.Grace, next.Passed+passed)
 		plan.Writes = []law.Write{{Key: key, Value: &next}}
-		if next.Over() {
+		if next.IsOver() {
 			plan.Work = records.ReleaseWork(z, []string{namespace}, workID, now)
 		}
 		return plan, nil
@@ -73,16 +73,16 @@ func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Wi
 }
 
 // DecideReleaseDone removes the first MaxReleases withdrawals of a finished release, unless they began again.
-func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
+func DecideReleaseDone(seen *law.Facts, work *law.Work) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
 		var keys []law.Key
 		for _, ns := range work.Releases[:min(len(work.Releases), records.MaxReleases)] {
 			keys = append(keys, law.WithdrawalKey(work.Releasing, ns))
 		}
-		r.AskAll(keys)
+		r.RequireAll(keys)
 		for _, key := range keys {
-			if w := law.Get[law.Withdrawal](r, key); w != nil && w.Over() {
+			if w := law.Get[law.Withdrawal](r, key); w != nil && w.IsOver() {
 				plan.Writes = append(plan.Writes, law.Write{Key: key})
 			}
 		}
@@ -91,7 +91,7 @@ func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 }
 
 // DecideEndingDone clears Ending when an ended zone's data is released. now is unix seconds.
-func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
+func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
 		place := work.Ended
@@ -110,7 +110,7 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 		}
 		scan := law.Scan{Kind: law.ScanPending, Target: z.ZoneRef}
 		if z.ZoneRef == nil {
-			scan = law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.Wanted, Exact: true}
+			scan = law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.WantedName, Exact: true}
 		}
 		plan.Work = &law.Work{ID: work.ID + "-after", Reason: fmt.Sprintf("the records of zone %s are released", place.FQDN),
 			View: place.View, By: work.By,
@@ -120,7 +120,7 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 }
 
 // DecideCascadeDone removes the mark of a finished cascade (S7.2). Plan.Zone is nil without mark.
-func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
+func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
 		z, h := r.ZoneAt(place)
@@ -135,11 +135,11 @@ func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 }
 
 // DecideOverdue sets Overdue if the zone's cascades take too long (S7.2); Plan.Zone is nil if not.
-func DecideOverdue(seen *law.Seen, place law.Place, now int64) law.Outcome {
+func DecideOverdue(seen *law.Facts, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
 		z, h := r.ZoneAt(place)
-		if z == nil || !h.OverdueAt(now) {
+		if z == nil || !h.BecomesOverdue(now) {
 			return plan, nil
 		}
 		after := *h

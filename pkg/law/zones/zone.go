@@ -16,7 +16,7 @@ import (
 )
 
 // DecideZone decides a write of a Zone (S3, S6, S8).
-func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
+func DecideZone(seen *law.Facts, ask ZoneInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&zoneDecision{Reading: r, ask: ask}).decideZone()
 	})
@@ -24,7 +24,7 @@ func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
 
 func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	ask := &d.ask
-	plan := &law.Plan{OrphanBefore: ask.Waits}
+	plan := &law.Plan{WaitingBefore: ask.WaitingBefore}
 	if ask.After == nil {
 		if ask.Before.Pending {
 			return plan, nil
@@ -37,12 +37,12 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	switch before := ask.Before; {
 	case before == nil:
 	case before.Pending && ask.After.Terminating:
-		return d.stayPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2
+		return d.keepPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2
 	case before.Ending:
-		return d.stayPending(plan, law.ReasonDelegationWithdrawn, "the zone has ended: its records are being released, and withdrawn "+
+		return d.keepPending(plan, law.ReasonDelegationWithdrawn, "the zone has ended: its records are being released, and withdrawn "+
 			"from its providers (S3.7); after that it is decided like a new zone"), nil
 	case !before.Pending:
-		return d.decideNamed(plan)
+		return d.decideExisting(plan)
 	}
 	s, refusal := d.locateZone()
 	if refusal != nil {
@@ -53,19 +53,19 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 		if !ask.Cascade {
 			plan.WarnOf("S3.2", law.ReasonZoneNotFound, "%s", message)
 		}
-		return d.stayPending(plan, law.ReasonZoneNotFound, message), nil
+		return d.keepPending(plan, law.ReasonZoneNotFound, message), nil
 	}
 	return d.makeZone(plan, s)
 }
 
 func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	if d.ask.Cascade {
-		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+		return d.keepPending(plan, refusal.Reason, refusal.Message), nil
 	}
 	return nil, refusal
 }
 
-func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
+func (d *zoneDecision) decideExisting(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	if ask.After.Terminating {
 		if refusal := d.checkForeign(plan); refusal != nil {
@@ -91,32 +91,32 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		return d.refuseOrWait(plan, refusal)
 	}
 	touched := law.TouchedKeys(spec.Namespace, spec.Name, s.view, s.fqdn)
-	d.AskAll(append(touched, law.LastSerialKey(s.view, s.fqdn), law.FloorKey)) // one trip
+	d.RequireAll(append(touched, law.LastSerialKey(s.view, s.fqdn), law.FloorKey)) // one trip
 	last, from := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
 	if refusal := s.refuseLocked(spec.Namespace, last); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
 	}
 	z := d.wantedZone(s)
-	if refusal := d.nameServersFit(z, nil, nil); refusal != nil {
+	if refusal := d.checkNameServerLimits(z, nil, nil); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
 	}
 	if len(s.yielding) > 0 {
 		return d.awaitYielding(plan, s), nil
 	}
-	d.undottedZone(plan, s.fqdn)
-	d.undottedServers(plan, z, nil)
+	d.warnOfUndottedName(plan, s.fqdn)
+	d.warnOfUndottedServers(plan, z, nil)
 	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone has the Warning
 		warnOfPatterns(plan, z, z.Rules...)
 	}
 	// Make the zone, and the cascade that fills the zone.
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
-	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.taken > 0 || s.zones}
+	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.takenNames > 0 || s.hasZonesBelow}
 	var losing string
 	var locks name.Name
 	scans := []law.Scan{{Kind: law.ScanReferring, Target: &law.Ref{Namespace: spec.Namespace, Name: spec.Name}, View: s.view, Name: s.fqdn}}
 	if s.parent != nil {
-		if losing = s.parent.UID; s.taken > 0 {
+		if losing = s.parent.UID; s.takenNames > 0 {
 			locks = s.fqdn
 		}
 		scans = append(scans, law.Scan{Kind: law.ScanMembers, Zone: losing, Owner: s.owner})
@@ -145,7 +145,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 }
 
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
-	return s.taken > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
+	return s.takenNames > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
 		return found != nil && found.Any
 	})
@@ -155,7 +155,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *law.Zone {
 	spec := d.ask.After
 	z := &law.Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
 	z.Header.FQDN = s.fqdn
-	z.Complete()
+	z.SetNameServers()
 	return z
 }
 
@@ -166,7 +166,7 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 		h.Parent = nil
 		return &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}
 	}
-	h.DS = d.RuledFor(s.parent, d.ask.After.Namespace).RuleSet().DelegatesDS(s.fqdn, d.ask.After.Namespace)
+	h.DS = d.WithRulesFor(s.parent, d.ask.After.Namespace).RuleSet().DelegatesDS(s.fqdn, d.ask.After.Namespace)
 	h.Enclosed = s.parent.UID
 	h.Parent = &s.parent.Ref
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
@@ -176,7 +176,7 @@ func (d *zoneDecision) enqueueCascade(plan *law.Plan, change *law.ZoneChange, re
 	scans []law.Scan) {
 	ask := &d.ask
 	ns := change.Zone.Namespace
-	by := cmp.Or(d.by, ns)
+	by := cmp.Or(d.causedBy, ns)
 	plan.Work = &law.Work{ID: ask.WorkID, Reason: reason, View: s.view, Scans: scans, By: by, Since: ask.Now.Unix(),
 		Zones: []law.Place{{Ref: change.Zone.Ref, View: s.view, FQDN: s.fqdn}}}
 	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
@@ -207,7 +207,7 @@ func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before
 }
 
 func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.Plan, *law.Refusal) {
-	if !change.Held {
+	if !change.BeginsHold {
 		change.ReleaseHold(plan, d.ask.Now.Unix())
 	}
 	c := records.JudgeServable(d.Reading, change.Zone, change.Holding, nil)
@@ -234,13 +234,13 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	change := &law.ZoneChange{Zone: z, Holding: &h}
 	change.PublishDeletions(plan, before, ask.Now.Unix())
 	z = change.Zone
-	if refusal := d.nameServersFree(z, before, &h); refusal != nil {
+	if refusal := d.checkNameServers(z, before, &h); refusal != nil {
 		return nil, refusal
 	}
-	d.undottedServers(plan, z, before)
+	d.warnOfUndottedServers(plan, z, before)
 	if namespaces, changed := law.ChangedRules(before, z); changed {
 		if !ask.Cascade {
-			warnOfHeld(d.Reading, plan, z, "", before.Rules, z.Rules)
+			warnOfIneffectiveRules(d.Reading, plan, z, "", before.Rules, z.Rules)
 		}
 		scans := []law.Scan{
 			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
@@ -269,15 +269,15 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 			return nil, r
 		}
 		if len(header.NameServers) > 0 && len(z.Header.NameServers)+len(h.ApexNS) == 0 {
-			change.CountDeletions(plan, before, before, law.Taken{Own: true, NameServers: true}, ask.Now.Unix())
+			change.CountDeletions(plan, before, before, law.CountedStep{Own: true, RemovesLastNS: true}, ask.Now.Unix())
 		}
 		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	case raised: // S6.11
 		if r := records.AdvanceZone(change, z, nil, &records.Diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
-	case ask.Behind != nil && h.Held == nil: // a held zone is not delivered
-		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
+	case ask.Ahead != nil && h.Held == nil: // a held zone is not delivered
+		if next, ok := Repair(z.Serial, *ask.Ahead, h.Repaired, ask.Now); ok {
 			d.repairSerial(change, z, next)
 		}
 	}
@@ -304,8 +304,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 	// keep that zone unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
-	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+
+	plan = d.keepPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+
 		"its grace period is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
-	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
+	plan.Zone.EndedZone, plan.Zone.Zone.Ending = z, true
 	return plan, nil
 }

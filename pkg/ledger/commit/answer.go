@@ -43,14 +43,14 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
 	b.answerLocked(r, trip)
-	if com.Committed != nil && len(b.steps.Steps) > 0 && b.object != nil {
-		com.Committed(b.object, b.steps.Steps, b.listStates())
+	if com.OnCommit != nil && len(b.steps.Steps) > 0 && b.object != nil {
+		com.OnCommit(b.object, b.steps.Steps, b.listStates())
 	}
-	if com.Removed != nil && b.removal != nil {
-		com.Removed(b.removed.UID, b.removed.N, b.removal)
+	if com.OnRemoval != nil && b.removal != nil {
+		com.OnRemoval(b.removedZone.UID, b.removedZone.N, b.removal)
 	}
-	if b.change != nil && b.change.Held && com.held != nil {
-		com.held(b.object.DeepCopy())
+	if b.change != nil && b.change.BeginsHold && com.onHold != nil {
+		com.onHold(b.object.DeepCopy())
 	}
 	if notices := b.listNotices(); len(notices) > 0 && com.notify != nil {
 		com.notify(b.object.DeepCopy(), notices)
@@ -73,10 +73,10 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	for _, h := range b.locks {
-		if time.Since(h.met) < contention {
-			h.yield = min(time.Duration(yieldTrips+h.asked)*trip, maxYield)
+		if time.Since(h.lastContention) < contention {
+			h.yieldFor = min(time.Duration(yieldTrips+h.yieldRequests)*trip, maxYield)
 		} else {
-			h.asked = 0
+			h.yieldRequests = 0
 		}
 	}
 	zoneRev := rev
@@ -84,7 +84,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 		zoneRev = etcd.VersionAt(r, b.offset+b.zoneAt)
 	}
 	next := b.offset // responses begin with the objects
-	for _, m := range b.writing {
+	for _, m := range b.writers {
 		if m.Plan, m.out = m.plan, (Outcome{OK: true, Rev: rev}); m.writesObject() {
 			m.out.Rev = etcd.VersionAt(r, next)
 			next++
@@ -92,7 +92,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 	b.rememberResult(rev, zoneRev)
 	for _, g := range b.groups {
-		if w := g.members[0]; g.set == nil && g.proves && !g.preview {
+		if w := g.members[0]; g.set == nil && g.onlyCompares && !g.preview {
 			g.reply(Answer{Err: Status(w.Resource, w.Name, w.refusal)})
 		} else {
 			g.reply(Answer{})
@@ -107,7 +107,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
-			for _, m := range b.writing {
+			for _, m := range b.writers {
 				if !m.out.OK || !m.writesObject() || m.Key != w.Key {
 					continue
 				}
@@ -129,8 +129,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	com := b.com
 	if c := b.change; c != nil {
 		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
-		if b.journal > 0 {
-			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal, b.before)
+		if b.journalOctets > 0 {
+			com.jr.CountWrite(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journalOctets, b.stateOctets)
 		}
 		for i := range b.steps.Steps {
 			if !b.hasOutboxItem() { // names freed by cascades wait for the outbox's next round
@@ -138,30 +138,30 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 			}
 		}
 		if h.Mod <= rev {
-			if c.Gone {
-				com.mem.Absent(h.Head, rev)
+			if c.Removed {
+				com.mem.SetHeadAbsent(h.Head, rev)
 			} else {
 				b.advanceHead(h.Head, c.Zone, zoneRev)
 			}
 		}
-	} else if b.object != nil && b.head.Mod == b.Mod { // movesZone: same content, new revision
+	} else if b.object != nil && b.head.Mod == b.Mod { // rewritesZone: same content, new revision
 		b.object = b.Base.DeepCopy()
 		b.head.Object, b.head.Mod = b.object, zoneRev
 	}
 	for k, v := range b.Facts {
-		delete(b.Read, k)
+		delete(b.CachedFacts, k)
 		if k.Kind == law.KindHolding {
 			h, _ := v.(*law.Holding)
-			com.mem.Remember(k, h, rev)
+			com.mem.UpdateName(k, h, rev)
 		}
 	}
-	for _, t := range b.touched {
-		t.s.Work, t.s.Mod = t.next, rev
+	for _, t := range b.itemUpdates {
+		t.item.Work, t.item.Mod = t.work, rev
 	}
-	for _, m := range b.writing {
+	for _, m := range b.writers {
 		if m.plan != nil && m.plan.Work != nil {
 			com.works[m.plan.Work.ID] = true
-			com.Rouse()
+			com.WakeOutbox()
 		}
 	}
 }
@@ -173,25 +173,25 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
 		facts = nil
 	}
-	b.com.mem.StandAt(h, b.object, zone, rev)
+	b.com.mem.SetHead(h, b.object, zone, rev)
 	h.Facts = facts
 	for _, s := range b.sessions {
-		for _, p := range s.Single { // proven by the transaction
-			if p.Key.Zone == zone.UID && s.Seen.Used(p.Key) {
+		for _, p := range s.Proofs { // proven by the transaction
+			if p.Key.Zone == zone.UID && s.Seen.IsUsed(p.Key) {
 				v, _ := s.Seen.Get(p.Key)
-				h.Note(p.Key, v)
+				h.CacheFact(p.Key, v)
 			}
 		}
 	}
 	for k, v := range b.Facts {
 		if k.Zone == zone.UID && k.Kind != law.KindMember { // no decision reads members
-			h.Note(k, v)
+			h.CacheFact(k, v)
 		}
 	}
 }
 
 // answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, up to maxStrange times, as its zone may have changed. Then, and for a single
+// Otherwise a change set is decided again, up to maxContradictions times, as its zone may have changed. Then, and for a single
 // write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 	if g.preview {
@@ -210,10 +210,10 @@ func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 	switch {
 	case g.hasMoved():
 		g.reply(Answer{})
-	case g.set == nil || g.strange == maxStrange:
+	case g.set == nil || g.contradictions == maxContradictions:
 		g.reply(Answer{Err: damaged})
 	default:
-		g.strange++
+		g.contradictions++
 		return true
 	}
 	return false
@@ -262,7 +262,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	}
 	explained := len(moved) > 0
 	for i, m := range b.comparedMembers() {
-		explained = m.compareStored(etcd.One(r.Responses[len(b.zones)+i]), r.Header.Revision) || explained
+		explained = m.compareStored(etcd.FirstKV(r.Responses[len(b.zones)+i]), r.Header.Revision) || explained
 	}
 	refreshed := map[*Item]error{nil: nil}
 	for _, g := range b.groups {
@@ -274,7 +274,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 		switch {
 		case refreshed[item] != nil:
 			g.reply(Answer{Err: refreshed[item]})
-		case g.isBehind(), g.hasMoved(): // etcd3 runs the caller's update again, or reports AlreadyExists
+		case g.followsFailure(), g.hasMoved(): // etcd3 runs the caller's update again, or reports AlreadyExists
 			g.reply(Answer{})
 		case len(needs) > 0:
 			g.reply(Answer{Locks: needs})
@@ -283,16 +283,16 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 		}
 	}
 	if !explained {
-		com.mem.Suspect(b.sessions...)
+		com.mem.MarkNamesStale(b.sessions...)
 	}
-	klog.FromContext(ctx).V(4).Info("groups decided anew", "groups", len(again), "moved", moved, "try", b.try)
+	klog.FromContext(ctx).V(4).Info("groups decided anew", "groups", len(again), "moved", moved, "try", b.retries)
 	return again
 }
 
 // locksFor returns the zones to lock before a group's next try: those locked now, and the strange zones (changed, not
 // locked) that the group read. nil means none, a preview, or the first two tries of several groups.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
-	if len(b.groups) > 1 && b.try <= 1 || g.preview {
+	if len(b.groups) > 1 && b.retries <= 1 || g.preview {
 		return nil
 	}
 	for _, key := range strange {
@@ -314,7 +314,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
-		kv := etcd.One(r.Responses[i])
+		kv := etcd.FirstKV(r.Responses[i])
 		if kv.GetModRevision() == z.Mod {
 			continue
 		}
@@ -324,8 +324,8 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
 			q := b.locks[i]
 			heads = append(heads, q.Head) // memory may have replaced the head while the write waited
-			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
-				mem.Spawn(func() { b.com.askFor(q.Key) })
+			if q.lastContention, q.yieldRequests = time.Now(), 0; b.retries%2 == 1 {
+				mem.Spawn(func() { b.com.requestYield(q.Key) })
 			}
 		} else {
 			strange = append(strange, z.Key)
@@ -346,12 +346,12 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 	switch {
 	case errors.Is(err, rpctypes.ErrDuplicateKey):
 	case many && len(b.groups) > 1:
-		b.com.mem.Narrow(most)
+		b.com.mem.LowerOps(most)
 		return b.groups
-	case many && b.try == 0 && g.set != nil && g.firstWrite().Guess: // reads need fewer compares than guesses
+	case many && b.retries == 0 && g.set != nil && g.firstWrite().Guess: // reads need fewer compares than guesses
 		b.raced = true
 		return b.groups
-	case many && int64(most) <= b.com.mem.Ops.Load() && b.com.mem.Narrow(most): // a lower limit saves compares
+	case many && int64(most) <= b.com.mem.Ops.Load() && b.com.mem.LowerOps(most): // a lower limit saves compares
 		return b.groups
 	case many:
 		err = g.tooManyOperations(most)
@@ -370,9 +370,9 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {
-		b.com.mem.Drop(b.sessions...)
+		b.com.mem.DropFacts(b.sessions...)
 		if b.head != nil {
-			b.com.mem.Unknown(b.head.Key)
+			b.com.mem.InvalidateHead(b.head.Key)
 		}
 	}
 	for _, g := range groups {

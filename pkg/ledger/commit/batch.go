@@ -21,7 +21,7 @@ import (
 // decideGroups returns the groups that do not fit into the batch. Facts missing in memory are read together for all
 // groups.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
-	err = b.takeZone(ctx)
+	err = b.loadZone(ctx)
 	for pass := 0; err == nil; pass++ {
 		var cold []law.Key
 		done, moved := 0, false // done is the number of leading groups with a final verdict
@@ -30,29 +30,29 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 			how := fromMemory
 			switch {
 			case len(cold) > 0:
-				how = looking
+				how = listMissing
 			case b.isFull(g):
 				break groups
 			case pass >= maxPasses || len(groups) == 1 && len(g.members) == 1: // a single write is left
-				how = byItself
+				how = memoryThenEtcd
 			}
 			verdict, lacks := b.decideGroup(ctx, g, how)
 			switch {
-			case verdict == lacking && pass < maxPasses:
+			case verdict == factsMissing && pass < maxPasses:
 				cold = append(cold, lacks...)
-			case verdict != taken:
-				moved = verdict == overtaken
+			case verdict != groupDone:
+				moved = verdict == zoneChanged
 				break groups
-			case how != looking:
+			case how != listMissing:
 				done = i + 1
 			}
 		}
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
-		// If the zone has changed since takeZone, all groups are decided again.
+		// If the zone has changed since loadZone, all groups are decided again.
 		if !moved {
-			err = b.warmFacts(ctx, facts.Dedupe(cold))
+			err = b.prefetchFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()
 			moved = b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
 			b.com.mem.Mu.Unlock()
@@ -60,20 +60,20 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		if moved && err == nil {
 			groups = append(b.groups, groups...)
 			*b = batch{com: b.com, attempt: b.attempt}
-			err = b.takeZone(ctx)
+			err = b.loadZone(ctx)
 		}
 	}
 	return nil, err
 }
 
-// takeZone takes the zone from memory, or from etcd if memory lacks the zone or another server writes to it.
-func (b *batch) takeZone(ctx context.Context) error {
+// loadZone takes the zone from memory, or from etcd if memory lacks the zone or another server writes to it.
+func (b *batch) loadZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
 	}
-	com, stale := b.com, b.try == 0 && b.com.isContended(b.head)
-	if b.Read = b.head.read; b.try > 0 {
-		clear(b.Read)
+	com, stale := b.com, b.retries == 0 && b.com.isContended(b.head)
+	if b.CachedFacts = b.head.cachedFacts; b.retries > 0 {
+		clear(b.CachedFacts)
 	}
 	com.mem.Mu.Lock()
 	known := b.head.Loaded && !stale
@@ -98,18 +98,18 @@ func (b *batch) isFull(next *group) bool {
 type reading int
 
 const (
-	looking    reading = iota // memory, only to list missing facts; no verdict counts
-	fromMemory                // memory; missing facts are read for all groups
-	byItself                  // memory, then etcd for this group
+	listMissing    reading = iota // memory, only to list missing facts; no verdict counts
+	fromMemory                    // memory; missing facts are read for all groups
+	memoryThenEtcd                // memory, then etcd for this group
 )
 
 type verdict int
 
 const (
-	taken     verdict = iota // in the batch, or answered
-	lacking                  // facts must be read
-	boundary                 // the group begins the next batch
-	overtaken                // the zone has changed since takeZone
+	groupDone       verdict = iota // in the batch, or answered
+	factsMissing                   // facts must be read
+	beginsNextBatch                // the group begins the next batch
+	zoneChanged                    // the zone has changed since loadZone
 )
 
 func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict, []law.Key) {
@@ -120,7 +120,7 @@ func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict
 	before.Puts, b.undo = slices.Clone(b.Puts), b.undo[:0]
 	ctx, span := g.startLaw(ctx)
 	v, cold := b.decideLocked(ctx, g, how, &before)
-	if len(b.groups) == count || g.proves {
+	if len(b.groups) == count || g.onlyCompares {
 		b.restoreDraft(before)
 	}
 	g.endLaw(span, len(cold))
@@ -151,45 +151,45 @@ func (g *group) endLaw(span trace.Span, lacks int) {
 
 func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before *draft) (verdict, []law.Key) {
 	switch first := len(b.groups) == 0; {
-	case g.gone:
-		return taken, nil
-	case g.isBehind():
-		if how != looking {
+	case g.callerGone:
+		return groupDone, nil
+	case g.followsFailure():
+		if how != listMissing {
 			g.reply(Answer{})
 		}
-		return taken, nil
-	case g.goesAlone() && (!first || how == looking):
-		return boundary, nil
+		return groupDone, nil
+	case g.goesAlone() && (!first || how == listMissing):
+		return beginsNextBatch, nil
 	case slices.ContainsFunc(b.members, g.overlaps): // the batch rewrites the object
-		return boundary, nil
+		return beginsNextBatch, nil
 	}
 	d, err := b.decideMembers(ctx, g, how)
 	switch {
-	case errors.Is(err, errBoundary):
-		return boundary, nil
+	case errors.Is(err, errBeginsBatch):
+		return beginsNextBatch, nil
 	case errors.Is(err, facts.ErrOverlayMoved):
-		return overtaken, nil
+		return zoneChanged, nil
 	case errors.Is(err, facts.ErrMoved):
 		if b.answerMoved(ctx, g) {
-			return overtaken, nil
+			return zoneChanged, nil
 		}
 	case err != nil:
 		g.reply(Answer{Err: err})
-	case len(d.cold) > 0:
-		return lacking, d.cold
-	case how == looking:
-	case d.later != nil:
-		g.reply(Answer{Later: d.later})
+	case len(d.missingFacts) > 0:
+		return factsMissing, d.missingFacts
+	case how == listMissing:
+	case d.temporaryRefusal != nil:
+		g.reply(Answer{Later: d.temporaryRefusal})
 	case len(d.locks) > 0: // facts may change until the lock is taken
 		g.reply(Answer{Locks: d.locks})
 	default:
-		if err := b.takeGroup(ctx, g, d, before); errors.Is(err, errBoundary) {
-			return boundary, nil
+		if err := b.admitGroup(ctx, g, d, before); errors.Is(err, errBeginsBatch) {
+			return beginsNextBatch, nil
 		} else if err != nil {
 			g.reply(Answer{Err: err})
 		}
 	}
-	return taken, nil
+	return groupDone, nil
 }
 
 // decideMembers decides refused writes again, as others of the group may make room, until a round admits none.
@@ -197,8 +197,8 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	pending := g.members
 	if t := g.set; t != nil {
 		pending = t.beginDecision(b, g)
-		if t.opening == nil && len(b.groups) > 0 {
-			return d, errBoundary
+		if t.zoneBefore == nil && len(b.groups) > 0 {
+			return d, errBeginsBatch
 		}
 		if err := b.judgeRequirements(ctx, g, how, &d); err != nil {
 			return d, err
@@ -207,8 +207,8 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	for len(pending) > 0 {
 		var refused []*member
 		for _, m := range pending {
-			if len(d.cold) > 0 {
-				how = looking
+			if len(d.missingFacts) > 0 {
+				how = listMissing
 			}
 			if err := b.decideMember(ctx, g, m, how, &d); err != nil {
 				return d, err
@@ -228,18 +228,20 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 // A change set without a zone is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
-	if len(t.Requires) == 0 || t.opening == nil {
+	if len(t.Requirements) == 0 || t.zoneBefore == nil {
 		return nil
 	}
-	namespace, in := t.Writes[0].Namespace(), law.Ref{Namespace: t.opening.Namespace, Name: t.opening.Name, UID: t.opening.UID}
+	namespace, in := t.Writes[0].Namespace(), law.Ref{Namespace: t.zoneBefore.Namespace, Name: t.zoneBefore.Name, UID: t.zoneBefore.UID}
 	t.required = &member{Write: &Write{Object: Object{Namespace: namespace}, Guess: g.firstWrite().Guess,
-		Ask: func(seen *law.Seen) law.Outcome { return records.DecideRequirements(seen, in, namespace, t.Requires) }}}
+		Decide: func(seen *law.Facts) law.Outcome {
+			return records.DecideRequirements(seen, in, namespace, t.Requirements)
+		}}}
 	s, out, cold, err := b.askLaw(ctx, g, t.required, how)
-	if d.cold = append(d.cold, cold...); err != nil || len(cold) > 0 || how == looking {
+	if d.missingFacts = append(d.missingFacts, cold...); err != nil || len(cold) > 0 || how == listMissing {
 		return err
 	}
 	if t.required.session, t.required.cmps = s, s.Guards(); out.Refusal != nil {
-		t.Unmet = Status("records", "", out.Refusal)
+		t.RequirementErr = Status("records", "", out.Refusal)
 	}
 	return nil
 }
@@ -247,7 +249,7 @@ func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d 
 func (b *batch) decideMember(ctx context.Context, g *group, m *member, how reading, d *decisions) error {
 	m.refusal, m.op = nil, clientv3.Op{}
 	s, out, cold, err := b.askLaw(ctx, g, m, how)
-	if d.cold = append(d.cold, cold...); err != nil || len(cold) > 0 || how == looking {
+	if d.missingFacts = append(d.missingFacts, cold...); err != nil || len(cold) > 0 || how == listMissing {
 		return err
 	}
 	s.CheckCovered(ctx)
@@ -259,12 +261,12 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 			return tooManyFacts(m.Write, len(m.cmps), most)
 		}
 		m.Guess, m.flat = false, !s.Guess // for fewer compares: first reads, not guesses; then ranges, not names
-		return b.decideMember(ctx, g, m, byItself, d)
+		return b.decideMember(ctx, g, m, memoryThenEtcd, d)
 	}
 	switch r := out.Refusal; {
-	case r != nil && r.Kind == law.Later && !g.insists:
-		b.com.mem.Suspect(s)
-		d.later, m.refusal = r, r
+	case r != nil && r.Kind == law.Later && !g.finalRefusal:
+		b.com.mem.MarkNamesStale(s)
+		d.temporaryRefusal, m.refusal = r, r
 		return nil
 	case r != nil:
 		m.refusal = r
@@ -282,12 +284,12 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		d.locks = append(d.locks, missing...)
 		return nil
 	}
-	b.moveOn(m)
+	b.applyPlan(m)
 	if c := m.plan.Zone; c != nil && c.Step != nil {
 		c.Step.Origin = m.Origin
 		d.steps = append(d.steps, *c.Step)
 	}
-	d.held = d.held || m.plan.Zone != nil && m.plan.Zone.Held
+	d.held = d.held || m.plan.Zone != nil && m.plan.Zone.BeginsHold
 	return nil
 }
 
@@ -314,20 +316,20 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 // askLaw returns the decision about a write, or as cold the facts to read for all groups.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
-	s = b.com.mem.Session(m.Guess && b.try == 0)
-	s.FirstTry = b.try == 0 && g.isSmall()
+	s = b.com.mem.Session(m.Guess && b.retries == 0)
+	s.FirstTry = b.retries == 0 && g.isSmall()
 	if m.flat {
 		s.Depth = facts.FlatName
 	}
-	first, ofNoZone := len(b.groups) == 0, g.set != nil && g.set.opening == nil
-	if !ofNoZone && (!first || how != byItself) {
+	first, ofNoZone := len(b.groups) == 0, g.set != nil && g.set.zoneBefore == nil
+	if !ofNoZone && (!first || how != memoryThenEtcd) {
 		var known bool
-		s.Over = &b.Overlay
-		if out, cold, known = b.askMemory(s, m.Ask); known || how == looking {
+		s.Overlay = &b.Overlay
+		if out, cold, known = b.askMemory(s, m.Decide); known || how == listMissing {
 			return s, out, cold, nil
 		}
 		if !first && (b.Zone == nil || b.reads == maxReads) {
-			return nil, out, nil, errBoundary
+			return nil, out, nil, errBeginsBatch
 		}
 		if !first {
 			b.reads++
@@ -335,22 +337,22 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 		s.Reset()
 	}
 	if first && g.set == nil { // no write before: decided on the stored zone, not on the draft
-		s.Over = nil
+		s.Overlay = nil
 	} else if !ofNoZone {
-		s.Over = &b.Overlay
+		s.Overlay = &b.Overlay
 	}
-	out, err = s.Decide(m.paidIn(ctx), m.Ask)
+	out, err = s.Decide(m.withPayer(ctx), m.Decide)
 	switch {
 	case !first && (errors.Is(err, facts.ErrOverlayMoved) || errors.Is(err, facts.ErrMoved)):
-		err = errBoundary
+		err = errBeginsBatch
 	case err == nil && first && g.set == nil && b.head != nil:
-		b.takeRead(s)
+		b.useReadZone(s)
 	}
 	return s, out, nil, err
 }
 
 // askMemory decides on memory and the draft. cold are missing facts that memory can keep; known is false for others.
-func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
+func (b *batch) askMemory(s *facts.Session, ask func(*law.Facts) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
 			return out, nil, false
@@ -368,7 +370,7 @@ func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (ou
 	return out, nil, true
 }
 
-func (b *batch) takeRead(s *facts.Session) {
+func (b *batch) useReadZone(s *facts.Session) {
 	z := s.Zone(b.head.Key)
 	if z == nil {
 		return
@@ -383,27 +385,27 @@ func (b *batch) takeRead(s *facts.Session) {
 	}
 }
 
-func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
-	if b.Empty == nil {
-		b.Empty = map[law.Key]facts.Emptiness{}
+func (b *batch) prefetchFacts(ctx context.Context, keys []law.Key) error {
+	if b.EmptyRanges == nil {
+		b.EmptyRanges = map[law.Key]facts.Emptiness{}
 	}
 	s := b.com.mem.Session(false)
-	s.Empty = b.Empty
+	s.EmptyRanges = b.EmptyRanges
 	b.com.mem.Mu.Lock()
 	if b.Zone != nil {
-		s.SawZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
+		s.NoteZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
 	}
 	b.com.mem.Mu.Unlock()
 	for chunk := range slices.Chunk(keys, 100) {
-		if err := s.Read(ctx, chunk); err != nil {
+		if err := s.ReadFacts(ctx, chunk); err != nil {
 			return err
 		}
 		for _, k := range chunk {
-			if r, ok := s.ReadOf(k); ok && k.Kind == law.KindWithdrawal && b.Read != nil {
-				if len(b.Read) >= maxRead {
-					clear(b.Read)
+			if r, ok := s.ProvenFactOf(k); ok && k.Kind == law.KindWithdrawal && b.CachedFacts != nil {
+				if len(b.CachedFacts) >= maxRead {
+					clear(b.CachedFacts)
 				}
-				b.Read[k] = r
+				b.CachedFacts[k] = r
 			}
 		}
 	}

@@ -22,14 +22,14 @@ import (
 
 // Commit decides and commits a write. Outcome.OK is false if the object has another revision.
 func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
-	if !w.Keep {
+	if !w.KeepLocks {
 		defer com.releaseAll(w)
 	}
 	a, _ := com.commitGroup(ctx, newGroup(w))
 	if a.sent {
 		return Outcome{}, unknownOutcome(fmt.Sprintf("%s %q", w.Resource, w.Name), a.Err)
 	}
-	return a.Out, com.Late(w, a.Err)
+	return a.Out, com.TimeoutError(w, a.Err)
 }
 
 // Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved is true, writes of
@@ -53,12 +53,12 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
 	g.commit = span
-	com.packStates(g.firstWrite().Hint, g)
+	com.packStates(g.firstWrite().LikelyZone, g)
 	var locks []string
 	for postponed := time.Duration(0); ; g = g.renew() {
 		w := g.firstWrite()
-		if g.goesAlone() && w.Hint != "" && len(w.Locks)+len(locks) == 0 {
-			locks = []string{w.Hint}
+		if g.goesAlone() && w.LikelyZone != "" && len(w.Locks)+len(locks) == 0 {
+			locks = []string{w.LikelyZone}
 		}
 		if len(locks) > 0 {
 			if err := com.Acquire(ctx, w, locks...); err != nil {
@@ -74,7 +74,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 			com.releaseAll(w)
 			etcd.Pause(ctx, laterPause)
 			postponed += laterPause
-			g.insists = postponed >= maxPostponed
+			g.finalRefusal = postponed >= maxPostponed
 		default:
 			return a, g
 		}
@@ -89,11 +89,11 @@ const (
 
 func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	w := g.firstWrite()
-	if len(w.Locks) > 0 || w.Hint == "" {
+	if len(w.Locks) > 0 || w.LikelyZone == "" {
 		com.commitAll(ctx, w.Locks, []*group{g})
 		return <-g.answer
 	}
-	return com.queueGroups(ctx, w.Hint, g)[0]
+	return com.queueGroups(ctx, w.LikelyZone, g)[0]
 }
 
 // SubmitInOrder commits writes through a zone's queue, or without if zone is "", each only after all earlier ones.
@@ -119,14 +119,14 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*group) {
 	at := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
-		at.head = headOf(locks, groups[0].firstWrite().Hint)
+		at.head = headOf(locks, groups[0].firstWrite().LikelyZone)
 		b := &batch{com: com, attempt: at}
 		again, rest := b.commitGroups(ctx, groups)
 		switch {
 		case len(again) == 0:
-			at.try = 0
+			at.retries = 0
 		case b.raced:
-			at.try++
+			at.retries++
 		}
 		at.bound = b.bound
 		if groups = append(again, rest...); ctx.Err() != nil {
@@ -184,13 +184,13 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		again = b.groups
 	case o.err == nil: // a fact or an object has changed
 		b.raced = true
-		b.keepApart()
+		b.suspendSharing()
 		again = b.resolveConflicts(ctx, o.r)
 	case o.refused:
 		again = b.shrinkNext(o.err)
 	default: // nothing is sent twice, and memory forgets what may be written
 		if b.sent {
-			b.com.mem.Drop(b.sessions...)
+			b.com.mem.DropFacts(b.sessions...)
 		}
 		replyAll(b.groups, Answer{Err: o.err, sent: b.sent})
 	}
@@ -214,16 +214,16 @@ func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	if b.span == traces.None {
 		return traces.Within(ctx, b.span), b.span
 	}
-	b.span.SetAttributes(attribute.Int("kubizone.groups", len(b.groups)), attribute.Int("kubizone.try", b.try))
+	b.span.SetAttributes(attribute.Int("kubizone.groups", len(b.groups)), attribute.Int("kubizone.try", b.retries))
 	if b.Zone != nil {
 		b.span.SetAttributes(attribute.String("kubizone.zone", b.Zone.FQDN().String()))
 	}
 	return ctx, b.span
 }
 
-// Plain writes an object with unchanged content, or deletes it if data is nil. Only the object's revision is compared,
+// WriteObjectOnly writes an object with unchanged content, or deletes it if data is nil. Only the object's revision is compared,
 // without a lock.
-func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
+func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
 		op = etcd.OpPut(key, data)
@@ -233,15 +233,15 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 		return Outcome{}, unknownOutcome("the write", err)
 	}
 	if !r.Succeeded {
-		return Outcome{Rev: r.Header.Revision, KV: etcd.One(r.Responses[0])}, nil
+		return Outcome{Rev: r.Header.Revision, KV: etcd.FirstKV(r.Responses[0])}, nil
 	}
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
 // Preview proves a decision by a transaction without puts. The object, just read by the caller, is not compared.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
-	g := newGroup(&Write{Object: w.Object, Ask: w.Ask})
-	g.preview, g.insists = true, true
+	g := newGroup(&Write{Object: w.Object, Decide: w.Decide})
+	g.preview, g.finalRefusal = true, true
 	ctx, g.commit = traces.Start(ctx, "Preview")
 	defer g.commit.End()
 	com.commitAll(ctx, nil, []*group{g})
@@ -250,7 +250,7 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error
 	case errors.Is(a.Err, facts.ErrMoved):
 		return law.Outcome{}, TooBusy(w.Resource, w.Name, a.Err)
 	case a.Err != nil:
-		return law.Outcome{}, com.Late(w, a.Err)
+		return law.Outcome{}, com.TimeoutError(w, a.Err)
 	}
 	refusal, _ := m.refusal.(*law.Refusal)
 	return law.Outcome{Plan: m.plan, Refusal: refusal}, nil

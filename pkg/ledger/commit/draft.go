@@ -18,33 +18,33 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// errBoundary means that the write must begin a batch: it depends on this batch's puts, or the batch has read enough.
-var errBoundary = errors.New("the write begins a batch")
+// errBeginsBatch means that the write must begin a batch: it depends on this batch's puts, or the batch has read enough.
+var errBeginsBatch = errors.New("the write begins a batch")
 
-// takeGroup returns errBoundary if the group begins the next batch.
-func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) error {
+// admitGroup returns errBeginsBatch if the group begins the next batch.
+func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *draft) error {
 	first := len(b.groups) == 0
-	if g.proves = g.preview || g.isRefused(); g.proves && g.order != nil {
+	if g.onlyCompares = g.preview || g.isRefused(); g.onlyCompares && g.order != nil {
 		g.order.broken.Store(true)
 	}
-	if !g.proves {
+	if !g.onlyCompares {
 		step := b.condenseSteps(g, &d, before)
 		if err := b.placeMembers(ctx, g); err != nil {
 			return err
 		}
-		if g.proves = g.isDry(); !g.proves {
+		if g.onlyCompares = g.isDry(); !g.onlyCompares {
 			b.addStates(ctx, g, step)
 			if !b.addStep(g, step, before) {
-				return errBoundary
+				return errBeginsBatch
 			}
 		}
 	}
-	if first && g.set == nil && !g.proves {
-		b.settleOn(g.members[0])
+	if first && g.set == nil && !g.onlyCompares {
+		b.setBaseZone(g.members[0])
 	}
 	b.addProofs(g)
-	if b.groups, b.members = append(b.groups, g), append(b.members, g.members...); !g.proves {
-		b.writing = append(b.writing, g.members...)
+	if b.groups, b.members = append(b.groups, g), append(b.members, g.members...); !g.onlyCompares {
+		b.writers = append(b.writers, g.members...)
 	}
 	b.closed = b.closed || g.goesAlone() || len(b.locks) > 1
 	return nil
@@ -64,10 +64,10 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn applies a plan to the draft. Notices, conditions, hold and end of earlier plans stay.
-func (b *batch) moveOn(m *member) {
+// applyPlan applies a plan to the draft. Notices, conditions, hold and end of earlier plans stay.
+func (b *batch) applyPlan(m *member) {
 	for _, x := range m.plan.Writes {
-		if !m.session.Holds(x) {
+		if !m.session.IsStored(x) {
 			b.setFact(x.Key, x.Value)
 		}
 	}
@@ -76,7 +76,7 @@ func (b *batch) moveOn(m *member) {
 	}
 	c := *m.plan.Zone
 	if before := b.change; before != nil {
-		c.Held = c.Held || before.Held
+		c.BeginsHold = c.BeginsHold || before.BeginsHold
 		c.Notices = slices.Concat(before.Notices, c.Notices)
 		if c.Delegated == nil {
 			c.Delegated = before.Delegated
@@ -88,7 +88,7 @@ func (b *batch) moveOn(m *member) {
 			c.EndsAt = before.EndsAt
 		}
 	}
-	c.Held = c.Held && isHeld(&c) // a later write may restore the removed RRsets
+	c.BeginsHold = c.BeginsHold && isHeld(&c) // a later write may restore the removed RRsets
 	b.change, b.Zone, b.object = &c, c.Zone, nil
 }
 
@@ -126,12 +126,12 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 		if nameAuthors(&all, d.steps); len(all.Added)+len(all.Removed)+len(all.TTLs) > 0 {
 			step = &all
 		} else {
-			b.undoSerial(g.set.opening)
+			b.undoSerial(g.set.zoneBefore)
 		}
 	}
 	if g.set != nil && b.change != before.change {
 		c := *b.change
-		c.Held = d.held && isHeld(&c)
+		c.BeginsHold = d.held && isHeld(&c)
 		g.set.change = &c
 	}
 	return step
@@ -168,7 +168,7 @@ func (b *batch) undoSerial(opening *law.Zone) {
 
 func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	for _, m := range g.members {
-		op, object, err := m.Primary(ctx, m.plan)
+		op, object, err := m.ObjectOp(ctx, m.plan)
 		if err != nil {
 			return err
 		}
@@ -191,14 +191,14 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 
 func (b *batch) putPending(g *group, m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
-	if p.OrphanBefore != nil {
-		for _, key := range layouts.Waiting(p.OrphanBefore, m.Resource, m.Namespace, m.Name) {
+	if p.WaitingBefore != nil {
+		for _, key := range layouts.Waiting(p.WaitingBefore, m.Resource, m.Namespace, m.Name) {
 			b.Puts.Del(key)
 		}
 	}
-	if p.Orphan != nil {
-		for _, key := range layouts.Waiting(p.Orphan, m.Resource, m.Namespace, m.Name) {
-			b.Puts.Set(key, layout.Waiter{UID: m.uid, Created: m.created, Moves: p.Orphan.Moves, KeptOut: p.Orphan.KeptOut})
+	if p.Waiting != nil {
+		for _, key := range layouts.Waiting(p.Waiting, m.Resource, m.Namespace, m.Name) {
+			b.Puts.Set(key, layout.Waiter{UID: m.uid, Created: m.created, Moves: p.Waiting.Moves, KeptOut: p.Waiting.KeptOut})
 		}
 	}
 	if p.Work != nil {
@@ -208,10 +208,10 @@ func (b *batch) putPending(g *group, m *member) {
 		b.Puts.Set(layouts.PendingCut(d.Parent.UID, d.Child.UID), d)
 	}
 	if p.Zone != nil && m.OutboxItem != nil {
-		b.touchWork(m, p.Zone)
+		b.addZoneToItem(m, p.Zone)
 	}
-	if m.Also != nil {
-		cmps, ops := m.Also(p)
+	if m.ExtraOps != nil {
+		cmps, ops := m.ExtraOps(p)
 		m.cmps = append(m.cmps, cmps...)
 		for _, op := range ops {
 			b.Puts.Add(etcd.KeyValue{Key: string(op.KeyBytes()), Value: op.ValueBytes(), Gone: op.IsDelete()})
@@ -222,11 +222,11 @@ func (b *batch) putPending(g *group, m *member) {
 	}
 }
 
-// touchWork adds the zone to the outbox item in a cascade's first transaction there, for any server to finish. A write
+// addZoneToItem adds the zone to the outbox item in a cascade's first transaction there, for any server to finish. A write
 // that leaves the cascade's mark compares the item: another server may have removed both.
-func (b *batch) touchWork(m *member, c *law.ZoneChange) {
+func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 	s := m.OutboxItem
-	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
+	if c.Removed || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
 		return
 	}
 	key := b.com.mem.Layout.Outbox(s.Work.ID)
@@ -237,7 +237,7 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	next := s.Work
 	next.Zones = append(slices.Clone(s.Work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
 	b.Puts.Set(key, next)
-	b.touched = append(b.touched, touched{s, next})
+	b.itemUpdates = append(b.itemUpdates, itemUpdate{s, next})
 }
 
 // addStep returns false if the group must begin the next batch: too long, too large a transaction, or a zone unsettled
@@ -266,7 +266,7 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	return true
 }
 
-func (b *batch) settleOn(m *member) {
+func (b *batch) setBaseZone(m *member) {
 	if m.plan.Zone == nil {
 		return
 	}
@@ -274,9 +274,9 @@ func (b *batch) settleOn(m *member) {
 	b.head = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.Key == key })]
 	switch z := m.session.Zone(key); {
 	case key == m.Key:
-		b.StandAt(key, m.Was, m.Expected)
+		b.SetBase(key, m.ZoneBefore, m.Expected)
 	case z != nil:
-		b.StandAt(key, z.Object, z.Mod)
+		b.SetBase(key, z.Object, z.Mod)
 	}
 }
 
@@ -305,13 +305,13 @@ func (b *batch) addProofs(g *group) {
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
-		if have, ok := b.proven[key]; ok && have == mod {
+		if have, ok := b.comparedRevs[key]; ok && have == mod {
 			return
 		}
-		if b.proven == nil {
-			b.proven = map[string]int64{}
+		if b.comparedRevs == nil {
+			b.comparedRevs = map[string]int64{}
 		}
-		b.proven[key] = mod
+		b.comparedRevs[key] = mod
 	}
 	b.octets += len(key)
 	b.cmps = append(b.cmps, c)

@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Late returns the API error of an unsent write for a timeout of the request or etcd; otherwise err.
-func (com *Committer) Late(w *Write, err error) error {
+// TimeoutError returns the API error of an unsent write for a timeout of the request or etcd; otherwise err.
+func (com *Committer) TimeoutError(w *Write, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return TooBusy(w.Resource, w.Name, err)
@@ -51,12 +51,12 @@ func (t *Set) timeoutError(err error) error {
 func (g *group) tooLong(octets int) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and the journal step the write is %d octets, more "+
 		"than etcd accepts in one transaction; nothing was written: %s, or start etcd with a larger --max-request-bytes (1.5 MiB by "+
-		"default)", g, octets, g.less()))
+		"default)", g, octets, g.smallerAdvice()))
 }
 
 func (g *group) tooManyOperations(count int) error {
 	text := fmt.Sprintf("%s: the write takes %d operations in one transaction, more than etcd accepts; nothing was written: "+
-		"%s", g, count, g.less())
+		"%s", g, count, g.smallerAdvice())
 	if count <= recommendedOps {
 		text += fmt.Sprintf(", or start etcd with --max-txn-ops=%d", recommendedOps)
 	}
@@ -70,7 +70,7 @@ func (g *group) String() string {
 	return fmt.Sprintf("%s %s/%s", g.firstWrite().Resource, g.firstWrite().Namespace, g.firstWrite().Name)
 }
 
-func (g *group) less() string {
+func (g *group) smallerAdvice() string {
 	if g.set != nil {
 		return "make change sets of half as many items"
 	}
@@ -204,17 +204,17 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:
-	case c.Held:
+	case c.BeginsHold:
 		rule := "S7.5"
-		if !c.Zone.ExcessOf(c.Holding.Held).TooMany() {
+		if !c.Zone.ExcessOf(c.Holding.Held).ExceedsPercent() {
 			rule = "S7.6" // the last apex NS
 		}
 		Warn(ctx, law.Warning{Rule: rule, Text: fmt.Sprintf("zone %s is held from now on: %s", c.Zone.FQDN(),
 			objects.DescribeHold(c.Zone, c.Holding.Held))})
-	case c.Young != nil:
+	case c.YoungExcess != nil:
 		Warn(ctx, law.Warning{Rule: "S7.6", Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and name "+
 			"servers follow: a mass deletion holds a zone for RRsets older than ten minutes only; recreate the Records if this is a "+
-			"mistake", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
+			"mistake", c.YoungExcess.Removed, c.YoungExcess.RRsets, c.Zone.FQDN(), c.YoungExcess.Percent)})
 	}
 }
 

@@ -63,7 +63,7 @@ func CauseOf(item *Item) content.Origin {
 
 // keepsStates returns true if z is nil, unknown.
 func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
-	return z == nil || com.Committed != nil || history.RetentionOf(z, com.Retention) > 0
+	return z == nil || com.OnCommit != nil || history.RetentionOf(z, com.Retention) > 0
 }
 
 // Packing happens outside the queue, where other writes would wait.
@@ -78,8 +78,8 @@ func (com *Committer) packStates(zone string, groups ...*group) {
 	}
 	for _, g := range groups {
 		for _, m := range g.members {
-			if m.Before != nil && m.Before.Status.ZoneRef != nil {
-				m.state, _ = history.Pack(m.Before, &m.Before.Spec, history.MaxState) // addStates tries again, and logs
+			if m.RecordBefore != nil && m.RecordBefore.Status.ZoneRef != nil {
+				m.state, _ = history.Pack(m.RecordBefore, &m.RecordBefore.Spec, history.MaxState) // addStates tries again, and logs
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	}
 	left := history.MaxStepStates
 	for _, m := range g.members {
-		if m.Before == nil || m.plan == nil || m.plan.Zone == nil || m.plan.Zone.Step == nil || m.plan.Zone.Step.Record == nil ||
+		if m.RecordBefore == nil || m.plan == nil || m.plan.Zone == nil || m.plan.Zone.Step == nil || m.plan.Zone.Step.Record == nil ||
 			!m.plan.Zone.Step.Record.Was {
 			continue
 		}
@@ -102,8 +102,8 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 		}
 		if m.state.Text == nil || m.state.Counts > left {
 			var err error
-			if m.state, err = history.Pack(m.Before, &m.Before.Spec, min(left, history.MaxState)); err != nil {
-				klog.FromContext(ctx).Error(err, "The history lacks a Record's state", "record", klog.KObj(m.Before))
+			if m.state, err = history.Pack(m.RecordBefore, &m.RecordBefore.Spec, min(left, history.MaxState)); err != nil {
+				klog.FromContext(ctx).Error(err, "The history lacks a Record's state", "record", klog.KObj(m.RecordBefore))
 				continue
 			}
 		}
@@ -114,7 +114,7 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 }
 
 func (b *batch) putStates(c *law.ZoneChange) {
-	if b.before = 0; len(b.states) == 0 || len(b.steps.Steps) == 0 || history.RetentionOf(b.object, b.com.Retention) == 0 {
+	if b.stateOctets = 0; len(b.states) == 0 || len(b.steps.Steps) == 0 || history.RetentionOf(b.object, b.com.Retention) == 0 {
 		return
 	}
 	by := map[string]*history.Before{}
@@ -126,8 +126,8 @@ func (b *batch) putStates(c *law.ZoneChange) {
 	}
 	for ns, before := range by {
 		value := layout.Encode(before)
-		b.before += len(value)
-		b.then = append(b.then, etcd.OpPut(b.com.mem.Layout.Before(ns, c.Zone.UID, b.steps.Last()), value))
+		b.stateOctets += len(value)
+		b.then = append(b.then, etcd.OpPut(b.com.mem.Layout.Before(ns, c.Zone.UID, b.steps.LastStep()), value))
 	}
 }
 
@@ -145,11 +145,11 @@ func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
 }
 
 func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
-	w := b.writing[0]
+	w := b.writers[0]
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,
 		By: w.By, Origin: w.Origin, Time: b.com.mem.Now().Unix(), Retention: int64(history.RetentionOf(b.Base, b.com.Retention).Seconds())}
-	if deleted && x.Retention > 0 && w.Was != nil {
-		if state, err := history.PackZone(w.Was, &w.Was.Spec); err == nil {
+	if deleted && x.Retention > 0 && w.ZoneBefore != nil {
+		if state, err := history.PackZone(w.ZoneBefore, &w.ZoneBefore.Spec); err == nil {
 			x.State = state.Text
 		}
 	}

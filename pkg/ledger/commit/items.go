@@ -20,50 +20,50 @@ func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	}
 	for k := range facts {
 		if k.Kind == law.KindCount || k.Kind == law.KindRules {
-			u.Add(law.CountKey(k.Zone, k.Namespace))
+			u.MarkDirty(law.CountKey(k.Zone, k.Namespace))
 		}
 	}
 }
 
-// Add marks a count for the outbox's next sweep.
-func (u *usage) Add(k law.Key) {
+// MarkDirty marks a count for the outbox's next sweep.
+func (u *usage) MarkDirty(k law.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.changed == nil {
-		u.changed = map[law.Key]bool{}
+	if u.dirty == nil {
+		u.dirty = map[law.Key]bool{}
 	}
-	u.changed[k] = true
+	u.dirty[k] = true
 }
 
-// Take removes and returns up to "most" marked counts.
-func (u *usage) Take(most int) []law.Key {
+// TakeDirty removes and returns up to "most" marked counts.
+func (u *usage) TakeDirty(most int) []law.Key {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var out []law.Key
-	for k := range u.changed {
+	for k := range u.dirty {
 		if len(out) == most {
 			break
 		}
-		delete(u.changed, k)
+		delete(u.dirty, k)
 		out = append(out, k)
 	}
 	return out
 }
 
-// ErrThrough means that a cascade has ended, ErrElsewhere that another server has taken it over.
+// ErrCascadeEnded means that a cascade has ended, ErrTakenOver that another server has taken it over.
 var (
-	ErrThrough   = errors.New("the cascade is through")
-	ErrElsewhere = errors.New("another server carries the cascade out")
+	ErrCascadeEnded = errors.New("the cascade is through")
+	ErrTakenOver    = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the outbox item after a lost race. On ErrThrough or ErrElsewhere this server must stop.
+// Refresh reads the outbox item after a lost race. On ErrCascadeEnded or ErrTakenOver this server must stop.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
 		return err
 	}
 	if len(r.Kvs) == 0 {
-		return ErrThrough
+		return ErrCascadeEnded
 	}
 	if r.Kvs[0].ModRevision == i.Mod {
 		return nil
@@ -74,43 +74,43 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	}
 	before := i.Work.Runner
 	if i.Work, i.Mod = w, r.Kvs[0].ModRevision; w.Runner != before && w.Runner != mem.ID {
-		return ErrElsewhere
+		return ErrTakenOver
 	}
 	return nil
 }
 
-func (com *Committer) Own(id string) {
+func (com *Committer) OwnItem(id string) {
 	com.mem.Mu.Lock()
 	com.works[id] = true
 	com.mem.Mu.Unlock()
-	com.Rouse()
+	com.WakeOutbox()
 }
 
-// Owns reports whether this process still has to process the item.
-func (com *Committer) Owns(id string) bool {
+// OwnsItem reports whether this process still has to process the item.
+func (com *Committer) OwnsItem(id string) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	return com.works[id]
 }
 
-func (com *Committer) Disown(id string) {
+func (com *Committer) DisownItem(id string) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	delete(com.works, id)
 }
 
-func (com *Committer) Owing() <-chan struct{} { return com.wake }
+func (com *Committer) OutboxWakeups() <-chan struct{} { return com.wake }
 
 // NextFreed waits for a name at which a client removed a value. ok is false if ctx ends.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	select {
 	case <-ctx.Done():
 		return at, false
-	case at = <-com.freed:
+	case at = <-com.freedNames:
 	}
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
-	delete(com.noted, at)
+	delete(com.queuedNames, at)
 	return at, true
 }
 
@@ -122,19 +122,19 @@ func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 		at := FreedName{View: z.View, Apex: base.IsApex()}
 		at.Name, _ = owner.In(z.FQDN())
 		at.Base, _ = base.In(z.FQDN())
-		if at.Name.IsZero() || at.Base.IsZero() || com.noted[at] {
+		if at.Name.IsZero() || at.Base.IsZero() || com.queuedNames[at] {
 			continue
 		}
 		select {
-		case com.freed <- at:
-			com.noted[at] = true
+		case com.freedNames <- at:
+			com.queuedNames[at] = true
 		default:
 			return
 		}
 	}
 }
 
-func (com *Committer) Rouse() {
+func (com *Committer) WakeOutbox() {
 	select {
 	case com.wake <- struct{}{}:
 	default:

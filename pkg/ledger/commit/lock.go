@@ -29,7 +29,7 @@ func (com *Committer) queueAt(key string) *queue {
 				}
 			}
 		}
-		q = &queue{Head: com.mem.Head(key), sem: make(chan struct{}, 1), read: map[law.Key]facts.Read{}}
+		q = &queue{Head: com.mem.Head(key), sem: make(chan struct{}, 1), cachedFacts: map[law.Key]facts.ProvenFact{}}
 		q.Pinned = true
 		com.queues[key] = q
 	}
@@ -74,12 +74,12 @@ func (com *Committer) releaseAll(w *Write) {
 }
 
 // Release unlocks the zones of locks. If another server writes to a zone too, that zone is unlocked only after its
-// queue.yield: meanwhile the other server commits.
+// queue.yieldFor: meanwhile the other server commits.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
-		wait := h.yield
-		h.yield = 0
+		wait := h.yieldFor
+		h.yieldFor = 0
 		com.mem.Mu.Unlock()
 		if wait > 0 {
 			time.AfterFunc(wait, func() { <-h.sem })
@@ -89,31 +89,31 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// askFor asks other servers, after two lost races, for the next commit at a zone: a server that always wins does not
+// requestYield asks other servers, after two lost races, for the next commit at a zone: a server that always wins does not
 // notice others.
-func (com *Committer) askFor(zone string) {
+func (com *Committer) requestYield(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
-	asked := etcd.OpPut(com.mem.Layout.Asked(), []byte(com.mem.ID+" "+zone))
+	asked := etcd.OpPut(com.mem.Layout.YieldRequest(), []byte(com.mem.ID+" "+zone))
 	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit()
 }
 
-// FollowAsked follows other servers' askFor until ctx ends.
-func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
+// FollowYieldRequests follows other servers' requestYield until ctx ends.
+func (com *Committer) FollowYieldRequests(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
-		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {
+		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.YieldRequest(), rev, func(events []*clientv3.Event) error {
 			com.mem.Mu.Lock()
 			defer com.mem.Mu.Unlock()
 			for _, e := range events {
 				id, zone, _ := strings.Cut(string(e.Kv.Value), " ")
 				if h := com.queues[zone]; h != nil && id != com.mem.ID {
-					h.met, h.asked = time.Now(), h.asked+1
+					h.lastContention, h.yieldRequests = time.Now(), h.yieldRequests+1
 				}
 			}
 			return nil
 		})
 		// Compacted: older requests no longer matter.
-		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.Asked()); err == nil {
+		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.YieldRequest()); err == nil {
 			rev = r.Header.Revision
 		} else {
 			etcd.Pause(ctx, time.Second)
@@ -124,10 +124,10 @@ func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 func (com *Committer) isContended(h *queue) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
-	return time.Since(h.met) < contention
+	return time.Since(h.lastContention) < contention
 }
 
-// After a conflict with another server at a zone, or a request of that server (askFor), this server pauses for
+// After a conflict with another server at a zone, or a request of that server (requestYield), this server pauses for
 // yieldTrips round trips after each commit there, during the time contention. Each request adds a round trip, up to
 // maxYield.
 const (

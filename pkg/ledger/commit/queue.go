@@ -47,9 +47,9 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 	h.waiting = append(h.waiting, groups...)
 	first := !h.committing
 	h.committing = true
-	if h.enough != nil && len(h.waiting) >= h.want {
-		close(h.enough)
-		h.enough = nil
+	if h.sizeReached != nil && len(h.waiting) >= h.targetSize {
+		close(h.sizeReached)
+		h.sizeReached = nil
 	}
 	com.mem.Mu.Unlock()
 	if !first {
@@ -167,7 +167,7 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 		return
 	}
 	enough := make(chan struct{})
-	h.want, h.enough = size, enough
+	h.targetSize, h.sizeReached = size, enough
 	com.mem.Mu.Unlock()
 	timer := time.NewTimer(min(time.Since(started)/2, maxPause))
 	defer timer.Stop()

@@ -49,8 +49,8 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 		com, h := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit), &queue{}
 		com.latency.note(x.turn)
 		com.waitForBatch(h, x.size, time.Now())
-		if h.want != x.want {
-			t.Errorf("after a turn of %s and a batch of %d: %d are waited for, want %d", x.turn, x.size, h.want, x.want)
+		if h.targetSize != x.want {
+			t.Errorf("after a turn of %s and a batch of %d: %d are waited for, want %d", x.turn, x.size, h.targetSize, x.want)
 		}
 	}
 }

@@ -24,30 +24,30 @@ import (
 func (t *Set) newGroup() *group {
 	g := &group{set: t, answer: make(chan Answer, 1)}
 	// A new DHCP lease usually has a new name, so creations assume an absent name, unread.
-	guess := len(t.Writes)+len(t.Requires) <= maxGuessed &&
+	guess := len(t.Writes)+len(t.Requirements) <= maxGuessed &&
 		!slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Before != nil })
 	hint := ""
 	for _, x := range t.Writes {
-		w := t.Committer.WriteOf("records", x.Object(), x.Expected)
-		w.Guess, w.Before, w.Origin = guess, x.Before, x.Origin
-		w.Ask = func(seen *law.Seen) law.Outcome {
+		w := t.Committer.NewWrite("records", x.Object(), x.Expected)
+		w.Guess, w.RecordBefore, w.Origin = guess, x.Before, x.Origin
+		w.Decide = func(seen *law.Facts) law.Outcome {
 			ask := x.Ask
-			ask.Set = t.opening
+			ask.BeforeSet = t.zoneBefore
 			return records.DecideRecord(seen, ask)
 		}
-		w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			op, err := t.placeRecord(ctx, w.Key, x, plan)
 			return op, nil, err
 		}
-		x.decided = !x.Same && x.Put == nil && !lawform.SameContent(x.Before, x.After)
-		if eligible := x.Unread == nil && (x.decided || len(t.Requires) > 0); eligible && hint == "" {
-			if t.anchor == nil || x.Hint != "" {
-				t.anchor, hint = x, x.Hint
+		x.decided = !x.Unchanged && x.Encoded == nil && !lawform.SameContent(x.Before, x.After)
+		if eligible := x.AskErr == nil && (x.decided || len(t.Requirements) > 0); eligible && hint == "" {
+			if t.anchor == nil || x.LikelyZone != "" {
+				t.anchor, hint = x, x.LikelyZone
 			}
 		}
 		g.members = append(g.members, newMember(w, x))
 	}
-	g.firstWrite().Hint = hint
+	g.firstWrite().LikelyZone = hint
 	return g
 }
 
@@ -63,15 +63,15 @@ func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 // beginDecision returns the writes in order: deletions, as they free names, then addresses, NS, and the rest, so that
 // no warning calls a Record of the set missing.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
-	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
+	t.zoneBefore, t.change, t.required, t.RequirementErr = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
-		t.opening = b.Zone
+		t.zoneBefore = b.Zone
 	}
 	for _, m := range g.members {
 		m.session, m.plan, m.op = nil, nil, clientv3.Op{}
 		m.cmps = []clientv3.Cmp{m.unchanged}
 		if m.refusal = t.refuseMisfit(m.setWrite); m.refusal == nil && m.setWrite.decided {
-			m.refusal = m.setWrite.Unread
+			m.refusal = m.setWrite.AskErr
 		}
 		if m.refusal == nil && m.setWrite.decided {
 			pending = append(pending, m)
@@ -109,19 +109,19 @@ func (t *Set) refuseMisfit(w *SetWrite) error {
 			"or delete it by itself")
 	}
 	is := w.Before.Status.ZoneRef.UID
-	if in := t.Writes[0].Object().Status.ZoneRef; t.opening == nil && in != nil && in.UID != is ||
-		t.opening != nil && string(is) != t.opening.UID {
+	if in := t.Writes[0].Object().Status.ZoneRef; t.zoneBefore == nil && in != nil && in.UID != is ||
+		t.zoneBefore != nil && string(is) != t.zoneBefore.UID {
 		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in another zone than others, and a change set has Records of "+
-			"one zone%s: use a second change set", t.thatIs())
+			"one zone%s: use a second change set", t.zoneSuffix())
 	}
 	return nil
 }
 
-func (t *Set) thatIs() string {
-	if t.opening == nil {
+func (t *Set) zoneSuffix() string {
+	if t.zoneBefore == nil {
 		return ""
 	}
-	return ", here " + t.opening.FQDN().String()
+	return ", here " + t.zoneBefore.FQDN().String()
 }
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
@@ -136,25 +136,25 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 	case p.Record != nil && p.Record.Zone == nil:
 		return "", m.setWrite.Refuse(at, "leaves zone %s for no zone, and a change set has Records of one zone: write it by itself",
 			p.Zone.Zone.FQDN())
-	case t.opening != nil && p.Zone.Zone.UID == t.opening.UID:
+	case t.zoneBefore != nil && p.Zone.Zone.UID == t.zoneBefore.UID:
 		return "", nil
 	}
 	key := b.com.mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
-	if m.setWrite == t.anchor && key != g.firstWrite().Hint {
-		g.firstWrite().Hint = key
+	if m.setWrite == t.anchor && key != g.firstWrite().LikelyZone {
+		g.firstWrite().LikelyZone = key
 		return key, nil
 	}
 	return "", m.setWrite.Refuse(at, "belongs to zone %s, and a change set has Records of one zone%s: use a second change set",
-		p.Zone.Zone.FQDN(), t.thatIs())
+		p.Zone.Zone.FQDN(), t.zoneSuffix())
 }
 
 func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *law.Plan) (*clientv3.Op, error) {
 	var op clientv3.Op
 	switch {
-	case w.Same:
+	case w.Unchanged:
 		return nil, nil
-	case w.Put != nil:
-		op = etcd.OpPut(key, w.Put)
+	case w.Encoded != nil:
+		op = etcd.OpPut(key, w.Encoded)
 	case plan == nil: // a preview without new content (S2.4)
 		if w.After.Generation != w.Before.Generation {
 			w.After.Status.ObservedGeneration = w.After.Generation
@@ -163,17 +163,17 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 	case w.After == nil:
 		op = clientv3.OpDelete(key)
 	default:
-		if w.Placed = w.After; !w.Dry {
-			w.Placed = w.After.DeepCopy()
+		if w.Result = w.After; !w.DryRun {
+			w.Result = w.After.DeepCopy()
 		}
 		place := *plan.Record
 		if place.Serial.Ahead(t.change.Zone.Serial) {
 			place.Serial = t.change.Zone.Serial
 		}
-		t.Committer.placer.PlaceRecord(w.Placed, &place)
-		stored := w.Placed
-		if w.Dry {
-			stored = w.Placed.DeepCopy() // Encode removes the version, but a dry run returns it
+		t.Committer.placer.PlaceRecord(w.Result, &place)
+		stored := w.Result
+		if w.DryRun {
+			stored = w.Result.DeepCopy() // Encode removes the version, but a dry run returns it
 		}
 		data, err := t.Committer.mem.Records.Encode(ctx, key, stored)
 		if err != nil {
@@ -189,7 +189,7 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 		m.setWrite.Out, m.setWrite.Refusal = m.out, Status("records", m.Name, m.refusal)
 		moved = moved || m.moved
 	}
-	if t.Sent = !moved && !g.proves; moved || g.isRefused() {
+	if t.Sent = !moved && !g.onlyCompares; moved || g.isRefused() {
 		return moved
 	}
 	for _, m := range g.members {
@@ -198,7 +198,7 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 		}
 		Warn(m.setWrite.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
 		for _, d := range m.plan.PendingCuts {
-			if !m.setWrite.Dry && !slices.ContainsFunc(t.PendingCuts, d.Same) {
+			if !m.setWrite.DryRun && !slices.ContainsFunc(t.PendingCuts, d.Same) {
 				t.PendingCuts = append(t.PendingCuts, d)
 			}
 		}
@@ -216,12 +216,12 @@ func (g *group) answersWarning(w law.Warning) bool {
 // The first deletion warns for the whole set, as the zone between two writes is never delivered.
 func (t *Set) warnOfDeletions() {
 	first := t.Writes[max(0, slices.IndexFunc(t.Writes, func(w *SetWrite) bool { return w.After == nil }))]
-	if t.change == nil || first.Dry {
+	if t.change == nil || first.DryRun {
 		return
 	}
 	c := *t.change
-	if c.Young = nil; c.Holding.Held == nil {
-		c.Young = c.Zone.YoungSince(t.opening)
+	if c.YoungExcess = nil; c.Holding.Held == nil {
+		c.YoungExcess = c.Zone.YoungExcess(t.zoneBefore)
 	}
 	WarnOfDeletions(first.Ctx, &c)
 }

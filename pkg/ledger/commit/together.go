@@ -22,8 +22,8 @@ const (
 	// places bounds the shared transactions in flight. Each placeEach of commit latency adds a place.
 	places    = 2
 	placeEach = time.Millisecond
-	// After a conflict of a batch sent alone, its zone commits alone for apartFor.
-	apartFor = time.Second
+	// After a conflict of a batch sent alone, its zone commits alone for noSharingFor.
+	noSharingFor = time.Second
 )
 
 var errLeftBehind = errors.New("the batch of this write ended in a panic")
@@ -31,63 +31,63 @@ var errLeftBehind = errors.New("the batch of this write ended in a panic")
 // mayShare returns true for clients' writes to Records, in a zone without recent conflicts. A cascade's batches may put
 // the same outbox item, so they never share.
 func (b *batch) mayShare() bool {
-	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
-		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
+	return b.head != nil && b.Zone != nil && b.retries == 0 && !b.closed && len(b.locks) == 1 &&
+		time.Now().After(b.head.noSharingUntil) && !b.com.isContended(b.head) &&
 		!b.hasOutboxItem()
 }
 
-func (p *parked) lookBeyond() {
+func (p *parked) findForeignKeys() {
 	b, w := p.b, p.b.groups[0].firstWrite()
 	scope, records := "/"+b.Zone.UID+"/", strings.TrimSuffix(w.Key, w.Namespace+"/"+w.Name)
 	isOwn := func(key string) bool { return strings.HasPrefix(key, records) || strings.Contains(key, scope) }
 	for _, c := range b.cmps {
 		if key := string(c.KeyBytes()); key != b.head.Key && !isOwn(key) {
-			p.beyond = append(p.beyond, c)
+			p.foreignCompares = append(p.foreignCompares, c)
 		}
 	}
 	for i := range p.b.then {
 		if key := string(p.b.then[i].KeyBytes()); !isOwn(key) {
-			p.visible = append(p.visible, key)
+			p.foreignPuts = append(p.foreignPuts, key)
 		}
 	}
 }
 
-// restsOn reports whether p compares a put of other: etcd makes all compares of a transaction before its puts.
-func (p *parked) restsOn(other *parked) bool {
-	return slices.ContainsFunc(p.beyond, func(c clientv3.Cmp) bool {
+// dependsOn reports whether p compares a put of other: etcd makes all compares of a transaction before its puts.
+func (p *parked) dependsOn(other *parked) bool {
+	return slices.ContainsFunc(p.foreignCompares, func(c clientv3.Cmp) bool {
 		key, end := string(c.KeyBytes()), string(c.GetCompare().RangeEnd)
-		return slices.ContainsFunc(other.visible, func(put string) bool { return put == key || put > key && put < end })
+		return slices.ContainsFunc(other.foreignPuts, func(put string) bool { return put == key || put > key && put < end })
 	})
 }
 
-func (b *batch) keepApart() {
+func (b *batch) suspendSharing() {
 	if b.head != nil {
-		b.head.apart = time.Now().Add(apartFor)
+		b.head.noSharingUntil = time.Now().Add(noSharingFor)
 	}
 }
 
 // sendShared sends the batch with all parked batches that fit.
 func (b *batch) sendShared(ctx context.Context) outcome {
-	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
+	g, p := &b.com.gate, &parked{b: b, wakeup: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
 		return outcome{err: err}
 	}
 	switch {
 	case p.outcome != nil:
 		return *p.outcome
-	case p.went && b.sent:
+	case p.sentAlong && b.sent:
 		panic(errLeftBehind)
-	case p.went:
+	case p.sentAlong:
 		return outcome{err: errLeftBehind, shared: true}
 	}
 	defer g.leavePlace()
-	all := g.takeParked(p)
+	all := g.joinParked(p)
 	if len(all) == 1 {
 		return b.sendAlone(ctx)
 	}
 	defer func() {
 		for _, x := range all[1:] {
-			close(x.turn)
+			close(x.wakeup)
 		}
 	}()
 	return sendTogether(ctx, all)
@@ -96,8 +96,8 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if ok = g.used < most; ok {
-		g.used++
+	if ok = g.inFlight < most; ok {
+		g.inFlight++
 	} else if p != nil {
 		g.parkBatch(p)
 	}
@@ -109,13 +109,13 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	if g.takePlace(nil, most) {
 		return nil
 	}
-	p.lookBeyond()
+	p.findForeignKeys()
 	p.payer = p.b.groups[0].firstWrite().payerOf().Namespace
 	if g.takePlace(p, most) {
 		return nil
 	}
 	select {
-	case <-p.turn:
+	case <-p.wakeup:
 		return nil
 	case <-ctx.Done():
 	}
@@ -128,7 +128,7 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	if i >= 0 {
 		return ctx.Err()
 	}
-	<-p.turn // in a place or a transaction
+	<-p.wakeup // in a place or a transaction
 	return nil
 }
 
@@ -155,14 +155,14 @@ func (g *gate) leavePlace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.parked) == 0 {
-		g.used--
+		g.inFlight--
 		return
 	}
-	close(g.parked[0].turn)
+	close(g.parked[0].wakeup)
 	g.parked = slices.Delete(g.parked, 0, 1)
 }
 
-func (g *gate) takeParked(first *parked) []*parked {
+func (g *gate) joinParked(first *parked) []*parked {
 	b, all := first.b, []*parked{first}
 	g.mu.Lock()
 	lone := len(g.parked) == 0
@@ -171,7 +171,7 @@ func (g *gate) takeParked(first *parked) []*parked {
 		return all
 	}
 	if first.payer == "" {
-		first.lookBeyond()
+		first.findForeignKeys()
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,10 +181,10 @@ func (g *gate) takeParked(first *parked) []*parked {
 	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {
 		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.b.then), octets+p.b.size, objects+p.b.writes
 		full = full || max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects
-		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.restsOn(x) || x.restsOn(p) }) {
+		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.dependsOn(x) || x.dependsOn(p) }) {
 			return false
 		}
-		p.went = true
+		p.sentAlong = true
 		all = append(all, p)
 		return true
 	})

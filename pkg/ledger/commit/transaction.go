@@ -26,7 +26,7 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	com := b.com
 	b.zoneAt, b.then = -1, make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
 	own := ""
-	for _, m := range b.writing {
+	for _, m := range b.writers {
 		if m.writesObject() {
 			b.then = append(b.then, m.op)
 			own = m.Key
@@ -43,7 +43,7 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 		}
 		b.putStep(c)
 		b.putStates(c)
-	} else if b.movesZone() {
+	} else if b.rewritesZone() {
 		b.object = b.Base
 		err = b.putZone(ctx, b.head.Key, b.Base.DeepCopy())
 	}
@@ -61,13 +61,13 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	return err
 }
 
-// movesZone reports whether an unchanged zone is put: after a lost race, so that the other server meets a conflict and
+// rewritesZone reports whether an unchanged zone is put: after a lost race, so that the other server meets a conflict and
 // yields.
-func (b *batch) movesZone() bool {
-	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
+func (b *batch) rewritesZone() bool {
+	if b.retries == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
 	}
-	_, compared := b.proven[b.head.Key]
+	_, compared := b.comparedRevs[b.head.Key]
 	return compared
 }
 
@@ -82,16 +82,16 @@ func (b *batch) putZone(ctx context.Context, key string, zone *v1alpha1.Zone) er
 }
 
 func (b *batch) putStep(c *law.ZoneChange) {
-	if c.Zone.Pending && c.Ended == nil {
+	if c.Zone.Pending && c.EndedZone == nil {
 		return
 	}
 	key, value, tx := b.journalStep(c)
 	if tx == nil {
 		return
 	}
-	b.com.jr.Made.Put(key, value, tx)
+	b.com.jr.SentValues.Put(key, value, tx)
 	if len(tx.Steps) > 0 {
-		b.journal = len(value)
+		b.journalOctets = len(value)
 	}
 	b.then = append(b.then, etcd.OpPut(key, value))
 }
@@ -100,15 +100,15 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 	com := b.com
 	b.removal = nil
 	switch {
-	case c.Gone || c.Ended != nil:
+	case c.Removed || c.EndedZone != nil:
 		z := c.Zone
-		if c.Ended != nil {
-			z = c.Ended
+		if c.EndedZone != nil {
+			z = c.EndedZone
 		}
-		b.removal, b.removed = b.removalOf(z, c.Gone), z
+		b.removal, b.removedZone = b.removalOf(z, c.Removed), z
 		key, tx = com.mem.Layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true, Removal: b.removal}
 	case len(b.steps.Steps) > 0:
-		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.Last()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
+		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.LastStep()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
 		if !b.steps.Steps[0].Creates() {
 			return key, b.steps.Value(c.Settled()), tx
 		}
@@ -123,11 +123,11 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 
 func (b *batch) sendAlone(ctx context.Context) outcome {
 	var orelse []clientv3.Op
-	if b.try > 0 {
+	if b.retries > 0 {
 		orelse = b.readCompared()
 	}
 	if len(b.groups) == 1 {
-		ctx = b.groups[0].firstWrite().paidIn(ctx)
+		ctx = b.groups[0].firstWrite().withPayer(ctx)
 	} else {
 		ctx = etcd.PaidBy(ctx, b.payers()...)
 	}
@@ -152,7 +152,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	}()
 	o := first.sendTransaction(ctx, all[1:], cmps, then, nil)
 	if o.shared = true; errors.Is(o.err, rpctypes.ErrTooManyOps) {
-		first.com.mem.Narrow(max(len(cmps), len(then)))
+		first.com.mem.LowerOps(max(len(cmps), len(then)))
 	}
 	for _, p := range all[1:] {
 		p.outcome = &o
@@ -228,7 +228,7 @@ func (w *Write) payerOf() etcd.Payer {
 	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
 }
 
-func (w *Write) paidIn(ctx context.Context) context.Context {
+func (w *Write) withPayer(ctx context.Context) context.Context {
 	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 && w.Payer == "" {
 		return ctx
 	}

@@ -28,19 +28,19 @@ type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
 	placer     *objects.Placer
-	held       func(*v1alpha1.Zone)               // Config.Held
+	onHold     func(*v1alpha1.Zone)               // Config.OnHold
 	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
-	// Committed and Removed are those of ledger.Config.
-	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	Removed   func(uid string, last uint64, x *content.Removal)
-	Retention time.Duration
-	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
-	Usage     usage
-	wake      chan struct{}
-	freed     chan FreedName
-	noted     map[FreedName]bool // in freed; guarded by Memory.Mu
+	// OnCommit and Removed are those of ledger.Config.
+	OnCommit    func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	OnRemoval   func(uid string, last uint64, x *content.Removal)
+	Retention   time.Duration
+	Clients     atomic.Int64 // time of the last client write of content, in Unix nanoseconds
+	Usage       usage
+	wake        chan struct{}
+	freedNames  chan FreedName
+	queuedNames map[FreedName]bool // in freedNames; guarded by Memory.Mu
 
 	// Memory.Mu guards queues and works, the IDs of this process's items.
 	queues map[string]*queue // by zone key
@@ -51,31 +51,31 @@ type Committer struct {
 // New returns a Committer. held and notify may be nil. slowCommit is SlowCommit, except in tests.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, held: held, notify: notify, slowCommit: slowCommit,
+	return &Committer{mem: mem, jr: jr, placer: placer, onHold: held, notify: notify, slowCommit: slowCommit,
 		queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
-		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
+		freedNames: make(chan FreedName, maxFreed), queuedNames: map[FreedName]bool{}}
 }
 
 type queue struct {
 	*facts.Head
-	sem chan struct{} // the zone's lock, which also guards read and apart
+	sem chan struct{} // the zone's lock, which also guards cachedFacts and noSharingUntil
 
-	read map[law.Key]facts.Read
-	// apart is the time until which batches share no transaction (together.go).
-	apart time.Time
+	cachedFacts map[law.Key]facts.ProvenFact
+	// noSharingUntil is the time until which batches share no transaction (together.go).
+	noSharingUntil time.Time
 
 	// Memory.Mu guards the rest. committing means that a goroutine takes batches from waiting.
 	waiting    []*group
 	committing bool
-	// enough is closed when the queue has want groups, nil if no batch waits.
-	enough chan struct{}
-	want   int
-	// met is the last time at which this server noticed another server at the zone. asked counts requests since
-	// (askFor). yield is how long the next Release keeps the lock, for the other server.
-	met      time.Time
-	asked    int
-	yield    time.Duration
-	trimming journal.Trimming
+	// sizeReached is closed when the queue has want groups, nil if no batch waits.
+	sizeReached chan struct{}
+	targetSize  int
+	// lastContention is the last time at which this server noticed another server at the zone. asked counts requests since
+	// (requestYield). yield is how long the next Release keeps the lock, for the other server.
+	lastContention time.Time
+	yieldRequests  int
+	yieldFor       time.Duration
+	trimming       journal.Trimming
 }
 
 type batch struct {
@@ -86,7 +86,7 @@ type batch struct {
 	puts
 	groups  []*group
 	members []*member
-	writing []*member // without groups that put nothing
+	writers []*member // without groups that put nothing
 	reads   int
 	closed  bool // no further group is taken
 	raced   bool
@@ -97,10 +97,10 @@ type batch struct {
 }
 
 type attempt struct {
-	locks []*queue
-	head  *queue // nil if no zone is locked
-	try   int    // earlier tries
-	bound int    // octets; a larger batch takes no more groups
+	locks   []*queue
+	head    *queue // nil if no zone is locked
+	retries int    // earlier tries
+	bound   int    // octets; a larger batch takes no more groups
 }
 
 type draft struct {
@@ -111,10 +111,10 @@ type draft struct {
 	writes int // objects
 	octets int
 
-	touched []touched
-	states  []stateBefore
-	removal *content.Removal // of the zone removed, nil for none
-	removed *law.Zone
+	itemUpdates []itemUpdate
+	states      []stateBefore
+	removal     *content.Removal // of the zone removed, nil for none
+	removedZone *law.Zone
 }
 
 type stateBefore struct {
@@ -129,18 +129,18 @@ type undone struct {
 }
 
 type decisions struct {
-	cold  []law.Key
-	locks []string // zones that a plan needs locked
-	later *law.Refusal
-	steps []content.Step
-	held  bool
+	missingFacts     []law.Key
+	locks            []string // zones that a plan needs locked
+	temporaryRefusal *law.Refusal
+	steps            []content.Step
+	held             bool
 }
 
 type proof struct {
-	cmps     []clientv3.Cmp
-	proven   map[string]int64 // by single key
-	zones    []facts.ZoneSeen
-	sessions []*facts.Session
+	cmps         []clientv3.Cmp
+	comparedRevs map[string]int64 // by single key
+	zones        []facts.ZoneSeen
+	sessions     []*facts.Session
 }
 
 type puts struct {
@@ -150,13 +150,13 @@ type puts struct {
 	// offset is the index of the batch's first operation in a shared transaction, zoneAt the Zone's put from there, or
 	// -1.
 	offset, zoneAt int
-	journal        int // octets of the journal value
-	before         int // octets of the states before the steps
+	journalOctets  int // octets of the journal value
+	stateOctets    int // octets of the states before the steps
 }
 
-type touched struct {
-	s    *Item
-	next law.Work
+type itemUpdate struct {
+	item *Item
+	work law.Work
 }
 
 type outcome struct {
@@ -186,30 +186,30 @@ const (
 	maxReads = 8
 	// maxJoined bounds the writes of a change set that shares a batch.
 	maxJoined = 8
-	// maxStrange bounds decisions of a change set whose zone keeps changing.
-	maxStrange = 3
+	// maxContradictions bounds decisions of a change set whose zone keeps changing.
+	maxContradictions = 3
 	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4
 	maxRead    = 64
 )
 
 type gate struct {
-	mu     sync.Mutex
-	used   int
-	parked []*parked
+	mu       sync.Mutex
+	inFlight int
+	parked   []*parked
 }
 
 type parked struct {
 	b     *batch
 	payer string
-	// turn is closed when the batch gets a place, or after the transaction that took the batch along. Then went is
-	// true, and outcome is the result, nil if the sender panicked.
-	turn    chan struct{}
-	went    bool
-	outcome *outcome
-	// beyond has compares of keys that may be other zones', visible the puts of such keys.
-	beyond  []clientv3.Cmp
-	visible []string
+	// wakeup is closed when the batch gets a place, or after the transaction that took the batch along. Then sentAlong
+	// is true, and outcome is the result, nil if the sender panicked.
+	wakeup    chan struct{}
+	sentAlong bool
+	outcome   *outcome
+	// foreignCompares has compares of keys that may be other zones', visible the puts of such keys.
+	foreignCompares []clientv3.Cmp
+	foreignPuts     []string
 }
 
 type latencies struct {
@@ -238,10 +238,10 @@ func (t *latencies) least() time.Duration {
 	return slices.Min(t.last[:min(t.n, len(t.last))])
 }
 
-// A key of changed without a namespace means all counts of its zone.
+// A key of dirty without a namespace means all counts of its zone.
 type usage struct {
-	mu      sync.Mutex
-	changed map[law.Key]bool
+	mu    sync.Mutex
+	dirty map[law.Key]bool
 }
 
 type Item struct {

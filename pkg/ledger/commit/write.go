@@ -36,33 +36,33 @@ type Object struct {
 type Write struct {
 	Object
 	Expected int64
-	// Was is the zone at Expected, nil for a creation or another resource.
-	Was   *v1alpha1.Zone
-	Guess bool
-	Ask   func(*law.Seen) law.Outcome
-	// Primary returns the operation on Key and, for a zone, the Zone after the write. Both may be nil.
-	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
-	// Also returns further compares and operations. It may be nil.
-	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// Origin is the source of the step, and Before the Record before, nil for a creation.
-	Origin content.Origin
-	By     string // the user of a zone's removal
-	Before *v1alpha1.Record
+	// ZoneBefore is the zone at Expected, nil for a creation or another resource.
+	ZoneBefore *v1alpha1.Zone
+	Guess      bool
+	Decide     func(*law.Facts) law.Outcome
+	// ObjectOp returns the operation on Key and, for a zone, the Zone after the write. Both may be nil.
+	ObjectOp func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
+	// ExtraOps returns further compares and operations. It may be nil.
+	ExtraOps func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
+	// Origin is the source of the step, and RecordBefore the Record before, nil for a creation.
+	Origin       content.Origin
+	By           string // the user of a zone's removal
+	RecordBefore *v1alpha1.Record
 	// OutboxItem is nil for a client's write.
 	OutboxItem *Item
 	// Payer is the charged namespace, "" for payerOf's choice.
 	Payer string
-	// Hint is the key of the zone that probably changes, "" if unknown.
-	Hint string
-	// Keep leaves the locks with the write after Commit, so that the caller's next try loses no race in this process.
-	Keep bool
+	// LikelyZone is the key of the zone that probably changes, "" if unknown.
+	LikelyZone string
+	// KeepLocks leaves the locks with the write after Commit, so that the caller's next try loses no race in this process.
+	KeepLocks bool
 
 	Locks []*queue
 	Plan  *law.Plan
 }
 
-// WriteOf returns a write of an object at its expected revision, 0 for a creation.
-func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
+// NewWrite returns a write of an object at its expected revision, 0 for a creation.
+func (com *Committer) NewWrite(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
 		uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()}}
@@ -81,11 +81,11 @@ type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
 	// Commits is false after a refusal before Run: the others are decided only for their refusals.
-	Commits  bool
-	Requires []records.Requirement
+	Commits      bool
+	Requirements []records.Requirement
 
-	// Run sets the rest. Unmet is the refusal of a requirement.
-	Unmet error
+	// Run sets the rest. RequirementErr is the refusal of a requirement.
+	RequirementErr error
 	// PendingCuts are counted without the set's locks: counting waits for the parent's lock, whose holder may wait for
 	// the child's.
 	PendingCuts []law.PendingCut
@@ -94,40 +94,40 @@ type Set struct {
 
 	// anchor is the write whose zone becomes the set's.
 	anchor *SetWrite
-	// Each decision resets the rest. opening is the zone before the set, change the set's change of it; both may be
+	// Each decision resets the rest. zoneBefore is the zone before the set, change the set's change of it; both may be
 	// nil.
-	opening  *law.Zone
-	change   *law.ZoneChange
-	required *member
+	zoneBefore *law.Zone
+	change     *law.ZoneChange
+	required   *member
 }
 
 type SetWrite struct {
 	Ctx      context.Context
 	Index    int
 	Expected int64
-	// Before is nil for a creation, After for a deletion. Hint is as in Write. Unread is the error that left Ask
+	// Before is nil for a creation, After for a deletion. LikelyZone is as in Write. AskErr is the error that left Ask
 	// incomplete.
 	Before, After *v1alpha1.Record
 	Origin        content.Origin
-	Ask           records.RecordAsk
-	Hint          string
-	Unread        error
-	// Put is the encoded object of a write without a decision (S2.4). If Same is true, nothing is written.
-	Put      []byte
-	Same     bool
-	Dry      bool
-	decided  bool // by the law
-	Answered chan SetAnswer
+	Ask           records.RecordInput
+	LikelyZone    string
+	AskErr        error
+	// Encoded is the encoded object of a write without a decision (S2.4). If Unchanged is true, nothing is written.
+	Encoded   []byte
+	Unchanged bool
+	DryRun    bool
+	decided   bool // by the law
+	Answers   chan SetAnswer
 
 	// Run sets the rest.
 	Refusal error
 	Out     Outcome
-	Placed  *v1alpha1.Record
+	Result  *v1alpha1.Record
 }
 
 type SetAnswer struct {
 	Out    Outcome
-	Placed *v1alpha1.Record
+	Result *v1alpha1.Record
 	Err    error
 }
 
@@ -137,20 +137,20 @@ type group struct {
 	set     *Set   // nil: a single write
 	order   *order // nil: unordered
 	answer  chan Answer
-	// insists makes a temporary refusal final (law.Later).
-	insists bool
+	// finalRefusal makes a temporary refusal final (law.Later).
+	finalRefusal bool
 	// A preview takes no locks, and does not compare the object.
 	preview bool
-	// proves means that the batch sends only compares, for a refusal or dry run.
-	proves bool
-	// strange counts the decisions whose facts contradicted unchanged objects.
-	strange int
+	// onlyCompares means that the batch sends only compares, for a refusal or dry run.
+	onlyCompares bool
+	// contradictions counts the decisions whose facts contradicted unchanged objects.
+	contradictions int
 	// After a panic in its batch the group is decided alone. Only the committing goroutine accesses answered and alone.
 	answered, alone bool
 	// deciding is held while the decision reads the caller's objects. A gone caller may change them: the group is
 	// skipped.
-	deciding sync.Mutex
-	gone     bool
+	deciding   sync.Mutex
+	callerGone bool
 	spans
 }
 
@@ -165,7 +165,7 @@ type member struct {
 	plan      *law.Plan
 	refusal   error
 	op        clientv3.Op
-	// state is Before, packed; zero if not yet packed.
+	// state is RecordBefore, packed; zero if not yet packed.
 	state history.Packed
 	// moved means that the object has changed since the caller read it.
 	out   Outcome
@@ -196,7 +196,7 @@ func newGroup(w *Write) *group {
 
 // The former batch may still read g, so renew copies it.
 func (g *group) renew() *group {
-	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1),
+	next := &group{set: g.set, order: g.order, finalRefusal: g.finalRefusal, contradictions: g.contradictions, answer: make(chan Answer, 1),
 		spans: spans{commit: g.commit}}
 	for _, m := range g.members {
 		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, unchanged: m.unchanged, flat: m.flat,
@@ -210,23 +210,23 @@ func (g *group) firstWrite() *Write { return g.members[0].Write }
 // goesAlone reports whether the group needs its own batch. Writes of other resources than Records do: they are decided
 // on the stored zone, not the draft.
 func (g *group) goesAlone() bool {
-	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
+	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().KeepLocks
 }
 
 // isSmall reports whether the first decision guesses. A guess costs a compare; the zone's revision covers facts that
 // were read.
 func (g *group) isSmall() bool {
-	return g.set == nil || len(g.members)+len(g.set.Requires) <= maxGuessed
+	return g.set == nil || len(g.members)+len(g.set.Requirements) <= maxGuessed
 }
 
 func (g *group) isRefused() bool {
-	return g.set != nil && (!g.set.Commits || g.set.Unmet != nil) ||
+	return g.set != nil && (!g.set.Commits || g.set.RequirementErr != nil) ||
 		slices.ContainsFunc(g.members, func(m *member) bool { return m.refusal != nil })
 }
 
-func (g *group) isDry() bool { return g.set != nil && g.set.Writes[0].Dry }
+func (g *group) isDry() bool { return g.set != nil && g.set.Writes[0].DryRun }
 
-func (g *group) isBehind() bool { return g.order != nil && g.order.broken.Load() }
+func (g *group) followsFailure() bool { return g.order != nil && g.order.broken.Load() }
 
 func (g *group) overlaps(other *member) bool {
 	return slices.ContainsFunc(g.members, func(m *member) bool { return m.Key == other.Key })
@@ -238,7 +238,7 @@ func (g *group) hasMoved() bool {
 
 func (g *group) withdraw() {
 	g.deciding.Lock()
-	g.gone = true
+	g.callerGone = true
 	g.deciding.Unlock()
 }
 

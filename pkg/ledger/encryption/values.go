@@ -17,12 +17,12 @@ import (
 )
 
 // encryptedPrefix begins every encrypted value. Plaintext values are JSON.
-const mark = "encrypted:1:"
+const encryptedPrefix = "encrypted:1:"
 
 type values struct {
-	aead           cipher.AEAD
-	mixed          bool
-	prefix, except string
+	aead              cipher.AEAD
+	mixed             bool
+	prefix, exceptKey string
 }
 
 // NewClient returns a client that encrypts the values under prefix, except of the key "except". It has only KV and
@@ -39,13 +39,13 @@ func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3
 }
 
 func (v *values) cover(key string) bool {
-	return strings.HasPrefix(key, v.prefix) && key != v.except
+	return strings.HasPrefix(key, v.prefix) && key != v.exceptKey
 }
 
 func (v *values) encryptValue(key, data []byte) []byte {
-	head := len(mark) + v.aead.NonceSize()
+	head := len(encryptedPrefix) + v.aead.NonceSize()
 	out := make([]byte, head, head+len(data)+v.aead.Overhead())
-	nonce := out[copy(out, mark):]
+	nonce := out[copy(out, encryptedPrefix):]
 	_, _ = rand.Read(nonce) // never fails (crypto/rand)
 	return v.aead.Seal(out, nonce, data, key)
 }
@@ -55,7 +55,7 @@ func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	if kv == nil || len(kv.Value) == 0 || !v.cover(string(kv.Key)) {
 		return nil
 	}
-	sealed, marked := bytes.CutPrefix(kv.Value, []byte(mark))
+	sealed, marked := bytes.CutPrefix(kv.Value, []byte(encryptedPrefix))
 	n := v.aead.NonceSize()
 	switch {
 	case !marked && v.mixed:

@@ -26,7 +26,7 @@ func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 
 // MeterKV returns kv with charges for transactions: payers pay, by weight, for written keys and values, also after an
 // error, but not if a compare fails; and for octets of a response beyond freeOctets.
-func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
+func MeterKV(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
 

@@ -93,7 +93,7 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 	if err != nil {
 		return nil, 0, err
 	}
-	return One(r.Responses[0]), r.Header.Revision, nil
+	return FirstKV(r.Responses[0]), r.Header.Revision, nil
 }
 
 // TooLarge reports whether etcd or its connection refused a request for its size: nothing was written.
@@ -103,7 +103,7 @@ func TooLarge(err error) bool {
 }
 
 // FirstKV returns the first key of a get's response, nil if none.
-func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
+func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
 	}

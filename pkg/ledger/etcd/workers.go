@@ -9,27 +9,27 @@ import (
 )
 
 // Workers reuses goroutines for etcd calls, since growing a new stack costs as much as sending the request.
-type Workers struct{ Free chan func() }
+type Workers struct{ Jobs chan func() }
 
-const workerRests = 10 * time.Second
+const workerIdleTimeout = 10 * time.Second
 
 // Run calls f in a worker, without waiting. Workers end with ctx.
 func (w *Workers) Run(ctx context.Context, f func()) {
 	select {
-	case w.Free <- f:
+	case w.Jobs <- f:
 	default:
 		go w.runWorker(ctx, f)
 	}
 }
 
 func (w *Workers) runWorker(ctx context.Context, f func()) {
-	rest := time.NewTimer(workerRests)
+	rest := time.NewTimer(workerIdleTimeout)
 	defer rest.Stop()
 	for {
 		f()
-		rest.Reset(workerRests)
+		rest.Reset(workerIdleTimeout)
 		select {
-		case f = <-w.Free:
+		case f = <-w.Jobs:
 		case <-rest.C:
 			return
 		case <-ctx.Done():

@@ -22,7 +22,7 @@ func nameGoroutine() string {
 func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	w := Workers{Free: make(chan func())}
+	w := Workers{Jobs: make(chan func())}
 	// No call waits for a free worker: all functions run at once.
 	var all sync.WaitGroup
 	var mu sync.Mutex

@@ -28,16 +28,16 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	var keys []law.Key
 	for k := range s.Seen.All() {
 		overlaid := false
-		if s.Over != nil {
-			_, overlaid = s.Over.Facts[k]
+		if s.Overlay != nil {
+			_, overlaid = s.Overlay.Facts[k]
 		}
-		if zoneScoped(k) && s.Seen.Used(k) && s.proofIndex(k) < 0 && !overlaid {
+		if zoneScoped(k) && s.Seen.IsUsed(k) && s.proofIndex(k) < 0 && !overlaid {
 			keys = append(keys, k)
 		}
 	}
 	fresh := mem.Session(false)
-	fresh.Over = s.Over
-	if len(keys) == 0 || fresh.Read(ctx, keys) != nil {
+	fresh.Overlay = s.Overlay
+	if len(keys) == 0 || fresh.ReadFacts(ctx, keys) != nil {
 		return
 	}
 	mem.Mu.Lock()
@@ -45,8 +45,8 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	for _, k := range keys {
 		was, _ := s.Seen.Get(k)
 		is, _ := fresh.Seen.Get(k)
-		if h := mem.byUID[k.Zone]; h != nil && s.existedAt(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
-			mem.Stats.Uncovered.Add(1)
+		if h := mem.byUID[k.Zone]; h != nil && s.readAtRevisionOf(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
+			mem.Stats.UncoveredFacts.Add(1)
 			klog.FromContext(ctx).Error(nil, "A fact was written beside its zone. Please report this", "key", mem.Layout.Key(k),
 				"remembered", was, "stored", is)
 		}

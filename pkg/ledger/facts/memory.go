@@ -32,7 +32,7 @@ const (
 )
 
 // LowerOps lowers Ops after etcd refused so many operations. It returns false if Ops was as low.
-func (mem *Memory) Narrow(operations int) bool {
+func (mem *Memory) LowerOps(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
 		fewer = int64(operations) / 2
@@ -44,10 +44,10 @@ func (mem *Memory) Narrow(operations int) bool {
 	return lowered
 }
 
-const maxDoubt = 1 << 16
+const maxStaleNames = 1 << 16
 
 // DropFacts has the zones and names of sessions, whose transaction has an unknown outcome, read before their next use.
-func (mem *Memory) Drop(sessions ...*Session) {
+func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.Mu.Lock()
 	for _, s := range sessions {
 		for _, z := range s.Zones {
@@ -55,20 +55,20 @@ func (mem *Memory) Drop(sessions ...*Session) {
 		}
 	}
 	mem.Mu.Unlock()
-	mem.Suspect(sessions...)
+	mem.MarkNamesStale(sessions...)
 }
 
 // MarkNamesStale has the next decision read the zone names of sessions from etcd.
-func (mem *Memory) Suspect(sessions ...*Session) {
+func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	if len(mem.doubt) > maxDoubt { // a stale name costs a retry
-		clear(mem.doubt)
+	if len(mem.staleNames) > maxStaleNames { // a stale name costs a retry
+		clear(mem.staleNames)
 	}
 	for _, s := range sessions {
-		for _, p := range s.Single {
+		for _, p := range s.Proofs {
 			if p.Key.Kind == law.KindHolding {
-				mem.doubt[p.Key] = true
+				mem.staleNames[p.Key] = true
 			}
 		}
 	}
@@ -84,9 +84,9 @@ type Stats struct {
 	// CascadeSteps are objects decided again by cascades.
 	CascadeSteps atomic.Int64
 	// Trials are previews of waiting records and zones.
-	Tried     atomic.Int64
-	Panics    atomic.Int64
-	Uncovered atomic.Int64
+	Trials         atomic.Int64
+	Panics         atomic.Int64
+	UncoveredFacts atomic.Int64
 }
 
 // Memory caches the names of all zones (the index), and recent zones with their facts.
@@ -104,12 +104,12 @@ type Memory struct {
 	index map[law.Key]*indexed
 	heads map[string]*Head // by key of the Zone
 	// heldZones are held by a mass deletion (S7.5).
-	unsettled map[law.Key]*law.Holding
-	stopped   map[law.Key]bool
-	byUID     map[string]*Head
-	referring map[law.Ref]map[law.Key]bool
+	cascadingZones map[law.Key]*law.Holding
+	heldZones      map[law.Key]bool
+	byUID          map[string]*Head
+	zonesByTarget  map[law.Ref]map[law.Key]bool
 	// staleNames may be wrong in the index: decisions read etcd.
-	doubt map[law.Key]bool
+	staleNames map[law.Key]bool
 }
 
 // Config configures a Memory. OnFault is called at named points of a write, and DropGuards omits a kind of compares,
@@ -127,9 +127,9 @@ type Config struct {
 // New returns an empty Memory. Call LoadNames next.
 func New(config Config) *Memory {
 	mem := &Memory{
-		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Free: make(chan func())},
-		index: map[law.Key]*indexed{}, unsettled: map[law.Key]*law.Holding{}, stopped: map[law.Key]bool{}, heads: map[string]*Head{}, byUID: map[string]*Head{}, doubt: map[law.Key]bool{},
-		referring: map[law.Ref]map[law.Key]bool{},
+		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Jobs: make(chan func())},
+		index: map[law.Key]*indexed{}, cascadingZones: map[law.Key]*law.Holding{}, heldZones: map[law.Key]bool{}, heads: map[string]*Head{}, byUID: map[string]*Head{}, staleNames: map[law.Key]bool{},
+		zonesByTarget: map[law.Ref]map[law.Key]bool{},
 	}
 	mem.Sessions.New = func() any { return mem.Session(true) }
 	mem.Ops.Store(wideOps)
@@ -148,13 +148,13 @@ type Head struct {
 	Pinned bool
 
 	// Memory.Mu guards the rest. Unless Loaded, the zone is read before its next use.
-	Loaded bool
-	Mod    int64 // 0 if absent
-	Object *v1alpha1.Zone
-	Zone   *law.Zone
-	Facts  map[law.Key]any
-	used   time.Time
-	gone   int64
+	Loaded      bool
+	Mod         int64 // 0 if absent
+	Object      *v1alpha1.Zone
+	Zone        *law.Zone
+	Facts       map[law.Key]any
+	factAddedAt time.Time
+	absentRev   int64
 }
 
 // maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Remembers is the life of facts after the last
@@ -200,8 +200,8 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	}
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	mem.referring = map[law.Ref]map[law.Key]bool{}
-	mem.index, mem.unsettled, mem.stopped = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}, map[law.Key]bool{}
+	mem.zonesByTarget = map[law.Ref]map[law.Key]bool{}
+	mem.index, mem.cascadingZones, mem.heldZones = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}, map[law.Key]bool{}
 	for k, x := range fresh {
 		mem.indexName(k, x.holding, x.mod)
 	}
@@ -244,7 +244,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 
 // UpdateName indexes the holding (state of the zone) of a name, unless the index has a later revision. nil removes the
 // name. The caller holds Mu.
-func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
+func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.dropName(k)
 		return
@@ -259,16 +259,16 @@ func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	mem.dropName(k)
 	mem.index[k] = &indexed{holding: h, mod: mod}
 	if t := h.Target; t != nil {
-		if mem.referring[*t] == nil {
-			mem.referring[*t] = map[law.Key]bool{}
+		if mem.zonesByTarget[*t] == nil {
+			mem.zonesByTarget[*t] = map[law.Key]bool{}
 		}
-		mem.referring[*t][k] = true
+		mem.zonesByTarget[*t][k] = true
 	}
 	if len(h.Works) > 0 {
-		mem.unsettled[k] = h
+		mem.cascadingZones[k] = h
 	}
 	if h.Held != nil {
-		mem.stopped[k] = true
+		mem.heldZones[k] = true
 	}
 }
 
@@ -276,18 +276,18 @@ func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 func (mem *Memory) HeldZones() int {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	return len(mem.stopped)
+	return len(mem.heldZones)
 }
 
 // The caller holds Mu.
-func (mem *Memory) unrefer(k law.Key) {
+func (mem *Memory) dropReference(k law.Key) {
 	x := mem.index[k]
 	if x == nil || x.holding.Target == nil {
 		return
 	}
 	t := *x.holding.Target
-	if delete(mem.referring[t], k); len(mem.referring[t]) == 0 {
-		delete(mem.referring, t)
+	if delete(mem.zonesByTarget[t], k); len(mem.zonesByTarget[t]) == 0 {
+		delete(mem.zonesByTarget, t)
 	}
 }
 
@@ -295,7 +295,7 @@ func (mem *Memory) unrefer(k law.Key) {
 func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	for k := range mem.referring[*scan.Target] {
+	for k := range mem.zonesByTarget[*scan.Target] {
 		if h := mem.index[k].holding; scan.RefersFrom(k.View, k.Name, h) {
 			found = append(found, h)
 		}
@@ -304,10 +304,10 @@ func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 }
 
 func (mem *Memory) dropName(k law.Key) {
-	mem.unrefer(k)
+	mem.dropReference(k)
 	delete(mem.index, k)
-	delete(mem.unsettled, k)
-	delete(mem.stopped, k)
+	delete(mem.cascadingZones, k)
+	delete(mem.heldZones, k)
 }
 
 // Head returns or creates the head of a Zone's key. The caller holds Mu.
@@ -317,7 +317,7 @@ func (mem *Memory) Head(key string) *Head {
 		if len(mem.heads) >= MaxHeads {
 			for _, old := range mem.heads {
 				if !old.Pinned {
-					mem.letGo(old)
+					mem.evictHead(old)
 					break
 				}
 			}
@@ -331,12 +331,12 @@ func (mem *Memory) Head(key string) *Head {
 // Unpin permits eviction, at once if memory is full, as unpinned heads are hard to find. The caller holds Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
-		mem.letGo(h)
+		mem.evictHead(h)
 	}
 }
 
 // The caller holds Mu.
-func (mem *Memory) letGo(h *Head) {
+func (mem *Memory) evictHead(h *Head) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
@@ -346,7 +346,7 @@ func (mem *Memory) letGo(h *Head) {
 }
 
 // SetHead sets the head to a Zone at its revision, and drops the facts. The caller holds Mu.
-func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
+func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
@@ -367,9 +367,9 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 }
 
 // SetHeadAbsent sets the head to no zone at rev. The caller holds Mu.
-func (mem *Memory) Absent(h *Head, rev int64) {
-	mem.StandAt(h, nil, nil, 0)
-	h.gone = max(h.gone, rev)
+func (mem *Memory) SetHeadAbsent(h *Head, rev int64) {
+	mem.SetHead(h, nil, nil, 0)
+	h.absentRev = max(h.absentRev, rev)
 }
 
 // ZoneAt returns a key's zone from memory or etcd, nil if absent.
@@ -402,7 +402,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
 	if kv == nil && !known {
-		mem.Absent(h, rev)
+		mem.SetHeadAbsent(h, rev)
 	}
 	mem.Mu.Unlock()
 	if known || kv == nil {
@@ -419,7 +419,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	if !h.isCurrent(kv, rev) {
-		mem.StandAt(h, object, zone, kv.ModRevision)
+		mem.SetHead(h, object, zone, kv.ModRevision)
 	}
 	return nil
 }
@@ -427,7 +427,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 // isCurrent returns true if the head is not older than the read. The caller holds Mu.
 func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
-	case kv != nil && kv.ModRevision <= h.gone:
+	case kv != nil && kv.ModRevision <= h.absentRev:
 		return true
 	case !h.Loaded:
 		return false
@@ -438,8 +438,8 @@ func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 }
 
 // CacheFact caches a fact valid at the head's revision. The caller holds Memory.Mu.
-func (h *Head) Note(k law.Key, v any) {
-	h.used = time.Now()
+func (h *Head) CacheFact(k law.Key, v any) {
+	h.factAddedAt = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
 		h.Facts = map[law.Key]any{}
 	}
@@ -447,11 +447,11 @@ func (h *Head) Note(k law.Key, v any) {
 }
 
 // DropOldFacts drops the facts of zones without a new fact since a time: a client of many zones would fill the memory.
-func (mem *Memory) Forget(since time.Time) {
+func (mem *Memory) DropOldFacts(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	for _, h := range mem.heads {
-		if h.used.Before(since) {
+		if h.factAddedAt.Before(since) {
 			h.Facts = nil
 		}
 	}
@@ -508,15 +508,15 @@ func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holdi
 }
 
 // CascadingZones returns the holdings of zones with cascades in progress.
-func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
+func (mem *Memory) CascadingZones() map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	return maps.Clone(mem.unsettled)
+	return maps.Clone(mem.cascadingZones)
 }
 
 // AdvanceHead moves a head from revision expected to mod, after a write that changed no fact. Heads at other revisions
 // are read before their next use.
-func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
+func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	if h := mem.Head(key); h.Loaded && h.Mod == expected {
@@ -527,7 +527,7 @@ func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, 
 }
 
 // LoadHead sets a head to the Zone read at rev, nil if absent.
-func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
+func (mem *Memory) LoadHead(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)
 	mem.Mu.Unlock()
@@ -535,7 +535,7 @@ func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, r
 }
 
 // InvalidateHead has the zone read before its next use.
-func (mem *Memory) Unknown(key string) {
+func (mem *Memory) InvalidateHead(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	mem.Head(key).Loaded = false

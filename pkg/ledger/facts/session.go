@@ -36,14 +36,14 @@ func (mem *Memory) MaxCompares() int {
 // Session collects a decision's facts with the revisions that prove them.
 type Session struct {
 	mem  *Memory
-	Seen *law.Seen
+	Seen *law.Facts
 	// Proofs has the revisions of keys that no zone's revision proves.
-	Single []proof
-	proven map[law.Key]int
+	Proofs     []proof
+	proofByKey map[law.Key]int
 	// A later write in a range fails the compare.
-	ranges []proof
-	deep   []proof
-	Zones  []ZoneSeen
+	rangeProofs []proof
+	deepProofs  []proof
+	Zones       []ZoneSeen
 	// Guess assumes unknown keys absent, and compares them, to save reads of keys that are probably new.
 	Guess bool
 	// FirstTry permits guessesAbsent until a guess fails.
@@ -51,9 +51,9 @@ type Session struct {
 	// Depth limits the labels of names compared singly; longer names are compared as a range.
 	Depth int
 	// Overlay has the changes of earlier decisions in the transaction. It may be nil.
-	Over *Overlay
+	Overlay *Overlay
 	// EmptyRanges, unless nil, gets the emptiness of ranges from ReadFacts, instead of their facts.
-	Empty map[law.Key]Emptiness
+	EmptyRanges map[law.Key]Emptiness
 }
 
 // Emptiness is true for an empty range. mod is the revision of the zone that proves it, or 0.
@@ -71,18 +71,18 @@ type Overlay struct {
 	Facts map[law.Key]any
 	Puts  etcd.Puts // outside the zone's keys
 	// CachedFacts are facts under keys of no zone. They may be stale: each write compares the facts in use.
-	Read map[law.Key]Read
+	CachedFacts map[law.Key]ProvenFact
 	// EmptyRanges has the ranges read for all groups.
-	Empty map[law.Key]Emptiness
+	EmptyRanges map[law.Key]Emptiness
 }
 
 // SetBase sets the stored Zone under the overlay.
-func (o *Overlay) StandAt(key string, object *v1alpha1.Zone, mod int64) {
+func (o *Overlay) SetBase(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
 
 // ProvenFact is a fact with the revision of its key.
-type Read struct {
+type ProvenFact struct {
 	value any
 	rev   int64
 }
@@ -101,45 +101,45 @@ type ZoneSeen struct {
 
 // Session returns an empty session.
 func (mem *Memory) Session(guess bool) *Session {
-	s := &Session{mem: mem, Guess: guess, Depth: deepName, Seen: law.NewSeen(), Single: make([]proof, 0, 8), Zones: make([]ZoneSeen, 0, 2)}
-	s.Seen.Look = s.atHand
+	s := &Session{mem: mem, Guess: guess, Depth: deepName, Seen: law.NewFacts(), Proofs: make([]proof, 0, 8), Zones: make([]ZoneSeen, 0, 2)}
+	s.Seen.LoadCached = s.findInMemory
 	return s
 }
 
 // Reset drops all facts and proofs.
 func (s *Session) Reset() {
-	s.Seen.Forget()
-	clear(s.Single)
+	s.Seen.Reset()
+	clear(s.Proofs)
 	clear(s.Zones)
-	s.Single, s.Zones = s.Single[:0], s.Zones[:0]
-	s.proven, s.ranges, s.deep = nil, nil, nil
+	s.Proofs, s.Zones = s.Proofs[:0], s.Zones[:0]
+	s.proofByKey, s.rangeProofs, s.deepProofs = nil, nil, nil
 }
 
 func (s *Session) proveFact(k law.Key, rev int64) {
 	if i := s.proofIndex(k); i >= 0 {
-		s.Single[i].rev = rev
+		s.Proofs[i].rev = rev
 		return
 	}
-	s.Single = append(s.Single, proof{k, rev})
-	switch n := len(s.Single); {
-	case s.proven != nil:
-		s.proven[k] = n - 1
+	s.Proofs = append(s.Proofs, proof{k, rev})
+	switch n := len(s.Proofs); {
+	case s.proofByKey != nil:
+		s.proofByKey[k] = n - 1
 	case n > law.FewKeys:
-		s.proven = make(map[law.Key]int, 4*n)
-		for i := range s.Single {
-			s.proven[s.Single[i].Key] = i
+		s.proofByKey = make(map[law.Key]int, 4*n)
+		for i := range s.Proofs {
+			s.proofByKey[s.Proofs[i].Key] = i
 		}
 	}
 }
 
 func (s *Session) proofIndex(k law.Key) int {
-	if s.proven != nil {
-		if i, ok := s.proven[k]; ok {
+	if s.proofByKey != nil {
+		if i, ok := s.proofByKey[k]; ok {
 			return i
 		}
 		return -1
 	}
-	return slices.IndexFunc(s.Single, func(p proof) bool { return p.Key == k })
+	return slices.IndexFunc(s.Proofs, func(p proof) bool { return p.Key == k })
 }
 
 // Zone returns a zone that the decision has read, or nil.
@@ -153,7 +153,7 @@ func (s *Session) Zone(key string) *ZoneSeen {
 }
 
 // NoteZone notes that the decision has read the zone of h. The caller holds Memory.Mu.
-func (s *Session) SawZone(k law.Key, h *Head) {
+func (s *Session) NoteZone(k law.Key, h *Head) {
 	s.Seen.Put(k, h.Zone)
 	if z := s.Zone(h.Key); z != nil {
 		z.Mod, z.Object = h.Mod, h.Object
@@ -171,7 +171,7 @@ var ErrMoved = errors.New("the object has changed since it was read")
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
 // Decide calls ask, a decision of the law, and reads the facts in Need until none is missing.
-func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
+func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return law.Outcome{}, err
@@ -234,17 +234,17 @@ func (s *Session) forgetFacts(keys []law.Key) {
 		}
 		if k.Kind == law.KindHolding {
 			s.mem.dropName(k)
-			s.mem.doubt[k] = true
+			s.mem.staleNames[k] = true
 		}
 	}
 }
 
-func (s *Session) existedAt(h *Head) bool {
+func (s *Session) readAtRevisionOf(h *Head) bool {
 	z := s.Zone(h.Key)
 	return z != nil && z.Mod == h.Mod
 }
 
-func (s *Session) atHand(k law.Key) bool {
+func (s *Session) findInMemory(k law.Key) bool {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	return s.lookUp(k)
@@ -253,8 +253,8 @@ func (s *Session) atHand(k law.Key) bool {
 // lookUp puts a fact from memory, or a guess, into Seen, or returns false. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
-	if s.Over != nil {
-		if v, ok := s.Over.Facts[k]; ok {
+	if s.Overlay != nil {
+		if v, ok := s.Overlay.Facts[k]; ok {
 			s.Seen.Put(k, v)
 			return true
 		}
@@ -263,18 +263,18 @@ func (s *Session) lookUp(k law.Key) bool {
 	case k.Kind == law.KindTouched:
 		// No key in etcd has the zones that refer to an object, so no compare proves their absence. A zone missing from
 		// the index gets ParentRenamed (S1.6) from the next cascade.
-		if !k.Name.IsZero() || len(mem.referring[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
+		if !k.Name.IsZero() || len(mem.zonesByTarget[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 			return false
 		}
 		s.Seen.Put(k, &law.Awaited{Any: true})
 	case layout.IsRange(k):
-		if b := s.Over; b != nil && b.Empty[k].empty {
-			mod := b.Empty[k].mod
-			return (mod == 0 || mod == b.Mod && s.Zone(b.Key) != nil) && s.seeEmpty(k, mod > 0)
+		if b := s.Overlay; b != nil && b.EmptyRanges[k].empty {
+			mod := b.EmptyRanges[k].mod
+			return (mod == 0 || mod == b.Mod && s.Zone(b.Key) != nil) && s.noteEmptyRange(k, mod > 0)
 		}
 		return (s.Guess || s.guessesAbsent(k)) && s.guessEmpty(k)
 	case k.Kind == law.KindHolding:
-		if mem.doubt[k] || k.Name.NumLabels() > s.Depth {
+		if mem.staleNames[k] || k.Name.NumLabels() > s.Depth {
 			return false
 		}
 		var holding *law.Holding
@@ -286,7 +286,7 @@ func (s *Session) lookUp(k law.Key) bool {
 		s.proveFact(k, mod)
 	case k.Kind == law.KindZone:
 		key := mem.Layout.Key(k)
-		if b := s.Over; b != nil && b.Key != "" && key == b.Key {
+		if b := s.Overlay; b != nil && b.Key != "" && key == b.Key {
 			s.Seen.Put(k, b.Zone)
 			s.Zones = append(s.Zones, ZoneSeen{key, b.Mod, b.Base})
 			return true
@@ -295,12 +295,12 @@ func (s *Session) lookUp(k law.Key) bool {
 		if h == nil || !h.Loaded {
 			return false
 		}
-		s.SawZone(k, h)
+		s.NoteZone(k, h)
 	case !zoneScoped(k):
-		if s.Over == nil {
+		if s.Overlay == nil {
 			return false
 		}
-		read, ok := s.Over.Read[k]
+		read, ok := s.Overlay.CachedFacts[k]
 		if !ok {
 			return false
 		}
@@ -308,7 +308,7 @@ func (s *Session) lookUp(k law.Key) bool {
 		s.proveFact(k, read.rev)
 	default:
 		h := mem.byUID[k.Zone]
-		if h == nil || !h.Loaded || !s.existedAt(h) {
+		if h == nil || !h.Loaded || !s.readAtRevisionOf(h) {
 			return false
 		}
 		v, ok := h.Facts[k]
@@ -335,13 +335,13 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	switch k.Kind {
 	case law.KindZonesBelow:
 		at.Kind = law.KindHolding
-		if s.mem.doubt[at] || s.mem.index[at] != nil {
+		if s.mem.staleNames[at] || s.mem.index[at] != nil {
 			return false
 		}
 	case law.KindOwnersBelow:
 		at.Kind = law.KindOwner
 		h := s.mem.byUID[k.Zone]
-		if k.Owner.IsApex() || h == nil || h.Facts[at] != nil || s.Over != nil && s.Over.Facts[at] != nil {
+		if k.Owner.IsApex() || h == nil || h.Facts[at] != nil || s.Overlay != nil && s.Overlay.Facts[at] != nil {
 			return false
 		}
 	case law.KindAwaited:
@@ -354,17 +354,17 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	if k.Kind == law.KindOwnersBelow && len(s.listWrittenBelow(k)) > 0 {
 		return false
 	}
-	return s.seeEmpty(k, false)
+	return s.noteEmptyRange(k, false)
 }
 
 // noteEmptyRange puts the fact of an empty range. Unless covered by the zone's revision, the range is compared.
-func (s *Session) seeEmpty(k law.Key, covered bool) bool {
+func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
 	nothing, err := s.decodeRange(k, nil)
 	if err != nil {
 		return false
 	}
 	if s.Seen.Put(k, nothing); !covered {
-		s.ranges = append(s.ranges, proof{Key: k})
+		s.rangeProofs = append(s.rangeProofs, proof{Key: k})
 	}
 	return true
 }
@@ -372,10 +372,10 @@ func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 // readsTogether reports whether a range is unread or empty, to be read with those of other groups, at most two keys
 // each: large ranges must not add up.
 func (s *Session) readsTogether(k law.Key) bool {
-	if s.Over == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
+	if s.Overlay == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
 	}
-	e, read := s.Over.Empty[k]
+	e, read := s.Overlay.EmptyRanges[k]
 	return !read || e.empty
 }
 
@@ -387,7 +387,7 @@ func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	written := s.listWrittenBelow(k)
 	addWritten := func(before string) {
 		for len(written) > 0 && (before == "" || written[0].Key() < before) {
-			if fact, _ := s.Over.Facts[law.OwnerKey(k.Zone, written[0])].(*law.Owner); fact != nil {
+			if fact, _ := s.Overlay.Facts[law.OwnerKey(k.Zone, written[0])].(*law.Owner); fact != nil {
 				out.Add(k.Owner, written[0], fact)
 			}
 			written = written[1:]
@@ -406,10 +406,10 @@ func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 }
 
 func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
-	if s.Over == nil {
+	if s.Overlay == nil {
 		return nil
 	}
-	for at := range s.Over.Facts {
+	for at := range s.Overlay.Facts {
 		if at.Kind == law.KindOwner && at.Zone == k.Zone && at.Owner != k.Owner && k.Owner.Encloses(at.Owner) {
 			written = append(written, at.Owner)
 		}
@@ -454,7 +454,7 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 		return err
 	}
 	for chunk := range slices.Chunk(read, 100) {
-		if err := s.Read(ctx, chunk); err != nil {
+		if err := s.ReadFacts(ctx, chunk); err != nil {
 			return err
 		}
 	}
@@ -502,14 +502,14 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 				}
 			}
 		}
-		s.deep, keys = append(s.deep, proof{all, r.Header.Revision}), others
+		s.deepProofs, keys = append(s.deepProofs, proof{all, r.Header.Revision}), others
 	}
 	return nil
 }
 
 // ReadFacts reads facts and their zones at the same revision. If a zone of the decision has changed, the session is
 // reset, or the error is ErrOverlayMoved.
-func (s *Session) Read(ctx context.Context, keys []law.Key) error {
+func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
 	for _, k := range keys {
@@ -522,11 +522,11 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	mem.Stats.Reads.Add(1)
 	r, err := mem.Client.Txn(ctx).Then(ops...).Commit()
 	if errors.Is(err, rpctypes.ErrTooManyOps) && len(keys) > 1 {
-		mem.Narrow(len(ops))
-		if err := s.Read(ctx, keys[:len(keys)/2]); err != nil {
+		mem.LowerOps(len(ops))
+		if err := s.ReadFacts(ctx, keys[:len(keys)/2]); err != nil {
 			return err
 		}
-		return s.Read(ctx, keys[len(keys)/2:])
+		return s.ReadFacts(ctx, keys[len(keys)/2:])
 	}
 	if err != nil {
 		return err
@@ -534,7 +534,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	covered := map[string]int64{} // zone revisions by uid
 	moved := false
 	for i, z := range zones {
-		kv := etcd.One(r.Responses[len(keys)+i])
+		kv := etcd.FirstKV(r.Responses[len(keys)+i])
 		if err := mem.Reload(ctx, z, kv, r.Header.Revision); err != nil {
 			return err
 		}
@@ -549,11 +549,11 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		mem.Mu.Unlock()
 	}
 	for i, k := range keys {
-		if err := s.takeAnswer(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
+		if err := s.noteResponse(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
 			return err
 		}
 	}
-	if moved && s.Over != nil {
+	if moved && s.Overlay != nil {
 		return ErrOverlayMoved
 	}
 	if moved {
@@ -563,23 +563,23 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 }
 
 // ProvenFactOf returns a fact of the session with its revision. ok is false if only a zone's revision proves the fact.
-func (s *Session) ReadOf(k law.Key) (Read, bool) {
+func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
 	if !known || i < 0 {
-		return Read{}, false
+		return ProvenFact{}, false
 	}
-	return Read{v, s.Single[i].rev}, true
+	return ProvenFact{v, s.Proofs[i].rev}, true
 }
 
-func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
+func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
-	if layout.IsRange(k) && s.Empty != nil {
+	if layout.IsRange(k) && s.EmptyRanges != nil {
 		if k.Kind == law.KindOwnersBelow && covered > 0 && len(kvs) > 0 && string(kvs[0].Key) == mem.Layout.Key(k) {
 			kvs = kvs[1:] // the name itself
 		}
-		s.Empty[k] = Emptiness{len(kvs) == 0, covered}
+		s.EmptyRanges[k] = Emptiness{len(kvs) == 0, covered}
 		return nil
 	}
 	if layout.IsRange(k) {
@@ -589,11 +589,11 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 		}
 		s.Seen.Put(k, v)
 		if found, _ := v.(*law.Awaited); covered == 0 && (k.Kind != law.KindTouched || !found.Any) {
-			s.ranges = append(s.ranges, proof{k, rev})
+			s.rangeProofs = append(s.rangeProofs, proof{k, rev})
 		}
 		return nil
 	}
-	kv := etcd.One(r)
+	kv := etcd.FirstKV(r)
 	if k.Kind == law.KindZone {
 		mem.Mu.Lock()
 		h := mem.Head(mem.Layout.Key(k))
@@ -602,7 +602,7 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 			return err
 		}
 		mem.Mu.Lock()
-		s.SawZone(k, h)
+		s.NoteZone(k, h)
 		mem.Mu.Unlock()
 		return nil
 	}
@@ -619,12 +619,12 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 	if k.Kind == law.KindHolding {
 		h, _ := v.(*law.Holding)
 		s.Seen.Put(k, h)
-		delete(mem.doubt, k)
-		mem.Remember(k, h, kv.GetModRevision())
+		delete(mem.staleNames, k)
+		mem.UpdateName(k, h, kv.GetModRevision())
 	}
 	if covered != 0 {
 		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered {
-			h.Note(k, v)
+			h.CacheFact(k, v)
 		}
 		return nil
 	}
@@ -649,7 +649,7 @@ func (s *Session) getOperation(k law.Key) clientv3.Op {
 	switch {
 	case !layout.IsRange(k):
 		return clientv3.OpGet(key)
-	case s.Empty != nil:
+	case s.EmptyRanges != nil:
 		return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(2), clientv3.WithKeysOnly())
 	}
 	return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
@@ -726,12 +726,12 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 }
 
 // IsStored reports whether a proved fact shows that the store already has a write's value.
-func (s *Session) Holds(x law.Write) bool {
+func (s *Session) IsStored(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
 		return false // names are always written: the index has the revision of the last write
 	}
-	if s.proofIndex(x.Key) >= 0 && !s.Seen.Used(x.Key) {
+	if s.proofIndex(x.Key) >= 0 && !s.Seen.IsUsed(x.Key) {
 		return false
 	}
 	if seen != nil && seen == x.Value {
@@ -744,20 +744,20 @@ func (s *Session) Holds(x law.Write) bool {
 func (s *Session) Guards() []clientv3.Cmp {
 	mem := s.mem
 	drop := mem.DropGuards
-	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Single)+len(s.deep)+len(s.ranges)+2) // and the object's own
+	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Proofs)+len(s.deepProofs)+len(s.rangeProofs)+2) // and the object's own
 	for _, z := range s.Zones {
 		out = mem.GuardZone(out, z.Key, z.Mod)
 	}
-	for _, p := range s.Single {
-		if s.Seen.Used(p.Key) && drop != "facts" && drop != "all" {
+	for _, p := range s.Proofs {
+		if s.Seen.IsUsed(p.Key) && drop != "facts" && drop != "all" {
 			out = append(out, etcd.RevisionIs(mem.Layout.Key(p.Key), p.rev))
 		}
 	}
-	for _, p := range s.deep {
+	for _, p := range s.deepProofs {
 		out = append(out, clientv3.Compare(clientv3.ModRevision(mem.Layout.Key(p.Key)), "<", p.rev+1).WithPrefix())
 	}
-	for _, p := range s.ranges {
-		if s.Seen.Used(p.Key) {
+	for _, p := range s.rangeProofs {
+		if s.Seen.IsUsed(p.Key) {
 			out = append(out, clientv3.Compare(clientv3.ModRevision(mem.Layout.Key(p.Key)), "<", p.rev+1).WithPrefix())
 		}
 	}
@@ -804,7 +804,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
 // DecideFromMemory decides a Record write without a read, with an empty outcome if memory lacks a fact.
-func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
+func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)
 		if len(out.Need) == 0 {
@@ -818,7 +818,7 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 
 // VerifyFacts compares the facts and the object's revision in etcd, and returns false if one has changed, or the
 // compares exceed a transaction.
-func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
+func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {
 		var err error

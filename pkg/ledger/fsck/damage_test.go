@@ -222,7 +222,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"a Delegation that left no zone", "S7.13", func(v *vandal) string {
 			key := s.Ledger.Layout().LeftDelegation("none", "team")
-			v.putValue(key, layout.Encode(&history.Left{Name: "team"}))
+			v.putValue(key, layout.Encode(&history.OldDelegation{Name: "team"}))
 			return key
 		}},
 		{"a state that does not unpack", "S7.13", func(v *vandal) string {

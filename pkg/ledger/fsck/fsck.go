@@ -131,8 +131,8 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, report: Report{Revision: config.Revision},
 		model: newModel()}
 	for _, step := range []func() error{
-		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawn, c.readCuts,
-		c.readRecords, c.checkMembers, c.checkOwners, c.checkCounts, c.checkGiven, c.checkOrphans, c.checkSerials, c.checkZones,
+		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawals, c.readCuts,
+		c.readRecords, c.checkMembers, c.checkOwners, c.checkCounts, c.checkDelegatedRules, c.checkOrphans, c.checkSerials, c.checkZones,
 		c.checkCuts, c.checkNames, c.checkWaiting, c.checkJournals, c.checkHistory, c.readServers,
 	} {
 		if err := step(); err != nil {
@@ -140,7 +140,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		}
 	}
 	for i, f := range c.report.Damage.List {
-		if n := c.unread.behind[f.Key]; n > 0 {
+		if n := c.unread.uncheckedCount[f.Key]; n > 0 {
 			c.report.Damage.List[i].Have += fmt.Sprintf("; %d keys and records belong to it and were not checked", n)
 		}
 	}
@@ -226,7 +226,7 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}
-	for _, z := range c.names {
+	for _, z := range c.zonesByName {
 		wanted(z, func(key string, value *T) { want[key] = value })
 	}
 	prefix := c.layout.Room(room)

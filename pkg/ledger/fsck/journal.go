@@ -62,7 +62,7 @@ func (c *check) checkJournals() error {
 		}
 	}
 	b.finish()
-	for _, z := range c.names {
+	for _, z := range c.zonesByName {
 		c.require(done[z.UID], room+z.UID+"/", "S6.8", "no journal", "%d steps", z.N)
 	}
 	return nil
@@ -290,7 +290,7 @@ type historyCheck struct {
 	*check
 	archives map[string]*archive
 	ranges   map[[2]string][]segmentRange // by zone and account
-	octets   map[string]history.Share
+	shares   map[string]history.Share
 }
 
 func (c *check) checkHistory() error {
@@ -320,7 +320,7 @@ func (h *historyCheck) readArchived() error {
 			return
 		case strings.HasPrefix(account, layout.LeftDelegations):
 			h.require(at != nil || h.zones[uid] != nil || h.purging[uid], key, "S7.13", "a Delegation of zone "+uid, "a zone or an archive")
-			h.parseValue(key, kv, &history.Left{})
+			h.parseValue(key, kv, &history.OldDelegation{})
 			return
 		}
 		if account == "" {
@@ -360,11 +360,11 @@ func (h *historyCheck) checkSegments() error {
 			h.reportDamage(key, "S7.13", err.Error(), "a segment")
 			return
 		}
-		share, octets := h.octets[at.Account], int64(len(kv.Key)+len(kv.Value))
+		share, octets := h.shares[at.Account], int64(len(kv.Key)+len(kv.Value))
 		if share.Octets += octets; s.Header.Bare {
 			share.BareOctets += octets
 		}
-		h.octets[at.Account] = share
+		h.shares[at.Account] = share
 		h.checkSegment(key, at, s)
 	})
 }
@@ -381,7 +381,7 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		if step.Record != nil {
 			of = step.Record.Namespace
 		}
-		namespace, payer := layout.CutAccount(at.Account)
+		namespace, payer := layout.SplitAccount(at.Account)
 		h.require(of == namespace && (payer == namespace || payer == step.CausedBy), key, "S7.13",
 			fmt.Sprintf("step %d of namespace %s, caused by %q", step.N, of, step.CausedBy), "steps of the key's account")
 	}
@@ -402,12 +402,12 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 
 func (h *historyCheck) checkShares() error {
 	err := eachKey(h.check, "shares", func(key, account string, s *history.Share) {
-		want := h.octets[account]
-		delete(h.octets, account)
+		want := h.shares[account]
+		delete(h.shares, account)
 		h.require(s.Octets == want.Octets && s.BareOctets >= want.BareOctets, key, "S7.13", fmt.Sprintf("%d octets, %d condensed", s.Octets,
 			s.BareOctets), "%d and %d, those of its segments", want.Octets, want.BareOctets)
 	})
-	for account, s := range h.octets {
+	for account, s := range h.shares {
 		h.reportDamage(h.layout.Share(account), "S7.13", "nothing", "the share of account %s, %d octets", account, s.Octets)
 	}
 	return err

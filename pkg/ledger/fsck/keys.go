@@ -96,9 +96,9 @@ func (c *check) checkCounts() error {
 	}, func(have, want *law.Count) (Rule, bool) { return "S5.9", *have == *want })
 }
 
-func (c *check) checkGiven() error {
+func (c *check) checkDelegatedRules() error {
 	return checkRoom(c, "rules", "S4.3", func(z *zone, want func(string, *law.NamespaceRules)) {
-		for ns, rules := range z.given {
+		for ns, rules := range z.delegatedRules {
 			want(c.layout.Key(law.RulesKey(z.UID, ns)), &law.NamespaceRules{List: rules})
 		}
 	}, func(have, want *law.NamespaceRules) (Rule, bool) { return "S4.3", encodeText(have) == encodeText(want) })
@@ -107,14 +107,14 @@ func (c *check) checkGiven() error {
 func (c *check) checkOrphans() error {
 	want, waits := map[string]string{}, map[string]*record{}
 	wants := func(w waiter, resource string, moves bool) (keys []string) {
-		keys = c.layout.Waiting(w.at, resource, w.Namespace, w.Name)
+		keys = c.layout.Waiting(w.waiting, resource, w.Namespace, w.Name)
 		for _, key := range keys {
 			want[key] = layout.WaitingValue(w.UID, w.created, moves)
 		}
 		return keys
 	}
 	for _, r := range c.records {
-		if r.adopted == nil {
+		if r.adoptedBy == nil {
 			of := law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}
 			for _, key := range wants(waiter{of, r.Created, r.waiting()}, "records", r.moving) {
 				waits[key] = r
@@ -126,7 +126,7 @@ func (c *check) checkOrphans() error {
 			wants(waiter{z.Ref, z.created, z.spec.Waiting()}, "zones", false)
 		}
 	}
-	for _, d := range c.waiting {
+	for _, d := range c.waitingDelegations {
 		wants(d, "delegations", false)
 	}
 	room := c.layout.Room("orphans")
@@ -151,7 +151,7 @@ func (c *check) checkOrphans() error {
 // nothing wrong is served.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
-		if r.adopted == nil && c.ctx.Err() == nil {
+		if r.adoptedBy == nil && c.ctx.Err() == nil {
 			c.checkWaitingRecord(r)
 		}
 	}
@@ -164,8 +164,8 @@ func (c *check) checkWaiting() error {
 }
 
 // runLaw returns a decision on the model's facts. ok is false if they contradict each other.
-func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
-	seen := law.NewSeen()
+func (c *check) runLaw(decide func(*law.Facts) law.Outcome) (out law.Outcome, ok bool) {
+	seen := law.NewFacts()
 	for {
 		out = decide(seen)
 		if len(out.Need) == 0 {
@@ -183,27 +183,27 @@ func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok 
 }
 
 func (c *check) checkWaitingRecord(r *record) {
-	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Waits: r.waiting(), After: r.Record, Cascade: true,
+	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, WaitingBefore: r.waiting(), After: r.Record, Cascade: true,
 		Now: time.Unix(r.Created, 0), WorkID: "fsck"}
-	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
+	out, ok := c.runLaw(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) })
 	var p *law.Placement
 	if out.Plan != nil {
 		p = out.Plan.Record
 	}
 	switch {
 	case !ok || p == nil:
-		c.reportDifference(c.isCovered(r), r.key, "I5", "not adopted", "facts that fit each other")
+		c.reportDifference(c.isWorkPending(r), r.key, "I5", "not adopted", "facts that fit each other")
 	case p.Zone != nil:
 		c.reportPending(r.key, "S2.7", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
 	case p.FQDN != r.fqdn || p.View != r.view:
-		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would "+
+		c.reportDifference(c.isWorkPending(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would "+
 			"look for it", p.View, p.FQDN)
 	}
 }
 
 func (c *check) checkPending(z *zone) {
-	ask := zones.ZoneAsk{Before: z.Zone, After: z.spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
-	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
+	ask := zones.ZoneInput{Before: z.Zone, After: z.spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
+	out, ok := c.runLaw(func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) })
 	if !ok || out.Plan == nil || out.Plan.Zone == nil || !out.Plan.Zone.Zone.Pending {
 		c.reportPending(z.key, "S2.7", "pending", "not pending: its name is free, and a rule delegates it")
 	}
@@ -211,7 +211,7 @@ func (c *check) checkPending(z *zone) {
 
 func (c *check) checkSerials() error {
 	existing := map[string]*zone{}
-	for p, z := range c.names {
+	for p, z := range c.zonesByName {
 		existing[c.layout.Key(law.Key{Kind: law.KindLastSerial, View: p.view, Name: p.fqdn})] = z
 	}
 	return eachKey(c, "serials", func(key, _ string, last *law.LastSerial) {

@@ -21,50 +21,50 @@ import (
 
 // model is the store according to the objects, with the few internal values that no object determines.
 type model struct {
-	zones       map[string]*zone // by uid, also pending
-	objects     map[law.Ref]*zone
-	names       map[place]*zone // not pending
-	below       []place         // by view and key
-	works       map[string]*law.Work
-	purging     map[string]bool // uids
-	unread      unread
-	pendingCuts map[edge]law.PendingCut
-	withdrawn   map[law.Key]*law.Withdrawal
-	cuts        map[edge]*law.CountedCut
-	records     []*record
-	waiting     []waiter
+	zones              map[string]*zone // by uid, also pending
+	zonesByRef         map[law.Ref]*zone
+	zonesByName        map[place]*zone // not pending
+	sortedNames        []place         // by view and key
+	works              map[string]*law.Work
+	purging            map[string]bool // uids
+	unread             unread
+	pendingCuts        map[edge]law.PendingCut
+	withdrawals        map[law.Key]*law.Withdrawal
+	cuts               map[edge]*law.CountedCut
+	records            []*record
+	waitingDelegations []waiter
 }
 
 type waiter struct {
 	law.Ref
 	created int64
-	at      *law.Waiting
+	waiting *law.Waiting
 }
 
 func newModel() model {
-	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
+	return model{zones: map[string]*zone{}, zonesByRef: map[law.Ref]*zone{}, zonesByName: map[place]*zone{}, works: map[string]*law.Work{},
 		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}},
-		pendingCuts: map[edge]law.PendingCut{}, withdrawn: map[law.Key]*law.Withdrawal{},
+		pendingCuts: map[edge]law.PendingCut{}, withdrawals: map[law.Key]*law.Withdrawal{},
 		cuts: map[edge]*law.CountedCut{}}
 }
 
 // unread has the unreadable zones. Reporting their keys as damage might make an operator delete them.
 type unread struct {
-	named  map[law.Ref]string
-	uids   map[string]string // if another key or object has the uid
-	behind map[string]int    // keys and records, by zone key
+	keysByRef      map[law.Ref]string
+	keysByUID      map[string]string // if another key or object has the uid
+	uncheckedCount map[string]int    // keys and records, by zone key
 }
 
 // countUnread counts a key of an unreadable zone, or returns false. at has the uid, and maybe the name.
 func (u *unread) countUnread(at law.Ref) bool {
-	key, ok := u.uids[at.UID]
+	key, ok := u.keysByUID[at.UID]
 	if !ok && at.Name != "" {
-		if key, ok = u.named[law.Ref{Namespace: at.Namespace, Name: at.Name}]; ok {
-			u.uids[at.UID] = key
+		if key, ok = u.keysByRef[law.Ref{Namespace: at.Namespace, Name: at.Name}]; ok {
+			u.keysByUID[at.UID] = key
 		}
 	}
 	if ok {
-		u.behind[key]++
+		u.uncheckedCount[key]++
 	}
 	return ok
 }
@@ -88,30 +88,30 @@ type zone struct {
 
 	// delegatedRules are of Delegations in force, by namespace, in name order (S4.3). rulesByNamespace caches all
 	// rules.
-	delegations int
-	given       map[string][]law.DelegatedRule
-	ruled       map[string][]rules.Rule
+	delegationCount  int
+	delegatedRules   map[string][]law.DelegatedRule
+	rulesByNamespace map[string][]rules.Rule
 	// reservedNames caches the namespaces to which rules give a name (S4.20).
-	named map[name.Rel]map[string]bool
+	reservedNames map[name.Rel]map[string]bool
 
-	records []*record
-	owners  map[name.Rel]*law.Owner
-	counts  map[string]int64
-	sorted  []name.Rel             // cache
-	byOwner map[name.Rel][]*record // cache
+	records        []*record
+	owners         map[name.Rel]*law.Owner
+	counts         map[string]int64
+	sortedOwners   []name.Rel             // cache
+	recordsByOwner map[name.Rel][]*record // cache
 }
 
 type record struct {
 	*law.Record
-	key     string
-	fqdn    name.Name // zero if unknown
-	view    string
-	serial  int64
-	adopted *v1alpha1.AdoptingZone
-	endsAt  int64 // status.endsAt in Unix seconds
-	claims  bool
-	moving  bool
-	keptOut string // law.Waiting.KeptOut, if it waits
+	key       string
+	fqdn      name.Name // zero if unknown
+	view      string
+	serial    int64
+	adoptedBy *v1alpha1.AdoptingZone
+	endsAt    int64 // status.endsAt in Unix seconds
+	isAdopted bool
+	moving    bool
+	keptOut   string // law.Waiting.KeptOut, if it waits
 
 	admission rules.Admission
 	zone      *zone // nil if none has adopted the record
@@ -214,18 +214,18 @@ func sameValue(x, y law.OwnerValue) bool {
 
 func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	byKey := func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) }
-	if z.sorted == nil {
-		z.sorted = slices.SortedFunc(maps.Keys(z.owners), byKey)
+	if z.sortedOwners == nil {
+		z.sortedOwners = slices.SortedFunc(maps.Keys(z.owners), byKey)
 	}
-	from, found := slices.BinarySearchFunc(z.sorted, owner, byKey)
+	from, found := slices.BinarySearchFunc(z.sortedOwners, owner, byKey)
 	if found {
 		from++
 	}
 	to := from
-	for to < len(z.sorted) && strings.HasPrefix(z.sorted[to].Key(), owner.Key()) {
+	for to < len(z.sortedOwners) && strings.HasPrefix(z.sortedOwners[to].Key(), owner.Key()) {
 		to++
 	}
-	return z.sorted[from:to]
+	return z.sortedOwners[from:to]
 }
 
 type rrset struct {
@@ -274,13 +274,13 @@ func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 }
 
 func (z *zone) recordsAt(owner name.Rel) []*record {
-	if z.byOwner == nil {
-		z.byOwner = map[name.Rel][]*record{}
+	if z.recordsByOwner == nil {
+		z.recordsByOwner = map[name.Rel][]*record{}
 		for _, r := range z.records {
-			z.byOwner[r.owner] = append(z.byOwner[r.owner], r)
+			z.recordsByOwner[r.owner] = append(z.recordsByOwner[r.owner], r)
 		}
 	}
-	return z.byOwner[owner]
+	return z.recordsByOwner[owner]
 }
 
 func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
@@ -291,15 +291,15 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return content.RRset{Owner: owner, Type: t, TTL: s.ttl, Data: s.data}, true
 }
 
-func (c *check) isCovered(r *record) bool {
-	return c.isScanned(func(s *law.Scan) bool {
-		if r.adopted != nil {
-			return string(r.adopted.UID) == s.Zone && (s.Kind == law.ScanNamespaces && s.Of(r.Namespace) || s.Kind == law.ScanMembers &&
+func (c *check) isWorkPending(r *record) bool {
+	return c.anyScan(func(s *law.Scan) bool {
+		if r.adoptedBy != nil {
+			return string(r.adoptedBy.UID) == s.Zone && (s.Kind == law.ScanNamespaces && s.Covers(r.Namespace) || s.Kind == law.ScanMembers &&
 				(r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key())))
 		}
 		switch s.Kind {
 		case law.ScanNamespaces:
-			return s.Of(r.Namespace) && r.waiting().For(s)
+			return s.Covers(r.Namespace) && r.waiting().MatchesTarget(s)
 		case law.ScanWaiting:
 			return !r.fqdn.IsZero() && r.view == s.View && (r.fqdn == s.Name || !s.Exact && s.Name.Encloses(r.fqdn))
 		}
@@ -307,7 +307,7 @@ func (c *check) isCovered(r *record) bool {
 	})
 }
 
-func (c *check) isScanned(by func(*law.Scan) bool) bool {
+func (c *check) anyScan(by func(*law.Scan) bool) bool {
 	for _, w := range c.works {
 		for i := range w.Scans {
 			if by(&w.Scans[i]) {
@@ -324,9 +324,9 @@ func (c *check) lookUpFact(k law.Key) any {
 	case law.KindZonesBelow:
 		return c.zonesBelow(k)
 	case law.KindHolding:
-		z = c.names[place{k.View, k.Name}]
+		z = c.zonesByName[place{k.View, k.Name}]
 	case law.KindZone:
-		z = c.objects[law.Ref{Namespace: k.Namespace, Name: k.Object}]
+		z = c.zonesByRef[law.Ref{Namespace: k.Namespace, Name: k.Object}]
 	}
 	if z == nil {
 		return nil
@@ -341,7 +341,7 @@ func (c *check) lookUpFact(k law.Key) any {
 	case law.KindCount:
 		return &law.Count{Records: z.counts[k.Namespace]}
 	case law.KindRules:
-		return &law.NamespaceRules{List: z.given[k.Namespace]}
+		return &law.NamespaceRules{List: z.delegatedRules[k.Namespace]}
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
 		for _, o := range z.ownersBelow(k.Owner) {
@@ -354,9 +354,9 @@ func (c *check) lookUpFact(k law.Key) any {
 
 func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
 	out := &law.ZonesBelow{}
-	i, _ := slices.BinarySearchFunc(c.below, place{k.View, k.Name}, comparePlaces)
-	for ; i < len(c.below) && c.below[i].view == k.View && k.Name.Encloses(c.below[i].fqdn); i++ {
-		out.Zones = append(out.Zones, law.ZoneBelow{FQDN: c.below[i].fqdn, Holding: *c.names[c.below[i]].holding})
+	i, _ := slices.BinarySearchFunc(c.sortedNames, place{k.View, k.Name}, comparePlaces)
+	for ; i < len(c.sortedNames) && c.sortedNames[i].view == k.View && k.Name.Encloses(c.sortedNames[i].fqdn); i++ {
+		out.Zones = append(out.Zones, law.ZoneBelow{FQDN: c.sortedNames[i].fqdn, Holding: *c.zonesByName[c.sortedNames[i]].holding})
 	}
 	return out
 }

@@ -27,17 +27,17 @@ func (c *check) checkNames() error {
 			c.checkRecord(r)
 		}
 	}
-	for _, z := range c.names {
+	for _, z := range c.zonesByName {
 		c.checkParent(z)
-		c.checkBeside(z)
-		c.noteNests(z)
+		c.checkCoexistence(z)
+		c.noteNestedClaims(z)
 	}
 	return nil
 }
 
 func (c *check) enclosing(view string, n name.Name) *zone {
 	for ok := true; ok; n, ok = n.Parent() {
-		if z := c.names[place{view, n}]; z != nil {
+		if z := c.zonesByName[place{view, n}]; z != nil {
 			return z
 		}
 	}
@@ -49,7 +49,7 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 func (c *check) checkRecord(r *record) {
 	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
 	differ := func(key string, rule Rule, have, want string, args ...any) {
-		c.reportDifference(c.isCovered(r), key, rule, have, want, args...)
+		c.reportDifference(c.isWorkPending(r), key, rule, have, want, args...)
 	}
 	if r.Type == rdata.DS {
 		n, rooted = n.Parent()
@@ -65,7 +65,7 @@ func (c *check) checkRecord(r *record) {
 	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
 		differ(r.key, "S1.4", have, "one of view %q", r.View)
 	}
-	kinds, by, w := z.findKinds(r), r.admission, c.withdrawn[law.WithdrawalKey(z.UID, r.Namespace)]
+	kinds, by, w := z.findKinds(r), r.admission, c.withdrawals[law.WithdrawalKey(z.UID, r.Namespace)]
 	switch allowed := slices.Contains(kinds, by); {
 	// Lost rules withdraw nothing while the zone is being deleted (S8.4).
 	case z.Terminating:
@@ -75,23 +75,23 @@ func (c *check) checkRecord(r *record) {
 		differ(r.key, "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
 	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the sharing namespaces may have changed (S4.13)
 		differ(r.key, "S2.5", end, "none: a rule allows it")
-	case r.endsAt != 0 && (w == nil || w.Over()):
+	case r.endsAt != 0 && (w == nil || w.IsOver()):
 		differ(r.key, "S2.5", end, "a period that runs, not %s", encodeText(w))
 	}
 }
 
 func (z *zone) rulesFor(namespace string) []rules.Rule {
-	given, ok := z.ruled[namespace]
+	given, ok := z.rulesByNamespace[namespace]
 	if !ok {
 		for _, r := range z.Rules {
 			if len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace) {
 				given = append(given, r)
 			}
 		}
-		for _, d := range z.given[namespace] {
+		for _, d := range z.delegatedRules[namespace] {
 			given = append(given, d.Rule)
 		}
-		z.ruled[namespace] = given
+		z.rulesByNamespace[namespace] = given
 	}
 	return given
 }
@@ -100,7 +100,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 // literalNames returns a rule's literal names (S4.20).
-func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
+func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
 		n, err := name.ParseIn(text, z.FQDN())
@@ -123,8 +123,8 @@ func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	return out
 }
 
-func (z *zone) addNamed(r *rules.Rule) {
-	for n := range z.namesOf(r) {
+func (z *zone) addReservations(r *rules.Rule) {
+	for n := range z.literalNames(r) {
 		o := z.ownerAt(n)
 		for _, ns := range r.Namespaces {
 			i, found := slices.BinarySearchFunc(o.Named, ns, func(x law.Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
@@ -139,34 +139,34 @@ func (z *zone) addNamed(r *rules.Rule) {
 // findReserved returns the deepest name at or above a base name that rules give literally to other namespaces but not
 // this, or the apex (S4.20).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
-	if z.named == nil {
-		z.named = map[name.Rel]map[string]bool{}
+	if z.reservedNames == nil {
+		z.reservedNames = map[name.Rel]map[string]bool{}
 		for i := range z.Rules {
-			for n := range z.namesOf(&z.Rules[i]) {
+			for n := range z.literalNames(&z.Rules[i]) {
 				for _, ns := range z.Rules[i].Namespaces {
-					z.noteNamed(n, ns)
+					z.reserveName(n, ns)
 				}
 			}
 		}
 		for n, o := range z.owners {
 			for _, x := range o.Named {
-				z.noteNamed(n, x.Namespace)
+				z.reserveName(n, x.Namespace)
 			}
 		}
 	}
 	for up, ok := of, namespace != z.Namespace; ok; up, ok = up.Parent() {
-		if to := z.named[up]; len(to) > 0 && !to[namespace] {
+		if to := z.reservedNames[up]; len(to) > 0 && !to[namespace] {
 			return up
 		}
 	}
 	return name.Apex
 }
 
-func (z *zone) noteNamed(n name.Rel, namespace string) {
-	if z.named[n] == nil {
-		z.named[n] = map[string]bool{}
+func (z *zone) reserveName(n name.Rel, namespace string) {
+	if z.reservedNames[n] == nil {
+		z.reservedNames[n] = map[string]bool{}
 	}
-	z.named[n][namespace] = true
+	z.reservedNames[n][namespace] = true
 }
 
 // reachesBelow reports whether the labels of a pattern after the last "*" are the name "reserved", or a name below it.
@@ -221,7 +221,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 			case !gives(p, r.fqdn):
 			case p.Shared && sharesBase:
 				kinds = append(kinds, rules.AdmittedShared)
-			case is && p.Pattern.Names(r.fqdn, zone):
+			case is && p.Pattern.IsLiteralFor(r.fqdn, zone):
 				kinds = append(kinds, rules.AdmittedLiteral)
 			case based:
 				kinds = append(kinds, rules.AdmittedPlain)
@@ -237,7 +237,7 @@ func (c *check) checkParent(z *zone) {
 	if n, ok := z.FQDN().Parent(); ok {
 		up, p = n, c.enclosing(z.View, n)
 	}
-	excused := c.isScanned(func(s *law.Scan) bool {
+	excused := c.anyScan(func(s *law.Scan) bool {
 		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
 	})
 	want, status := law.Ancestry{Established: h.Established}, "True"
@@ -262,7 +262,7 @@ func (c *check) checkParent(z *zone) {
 			status = "False"
 		default: // the DS stays until the end
 			want.Parent, want.Withdrawn, want.DS = &p.Ref, p.UID, h.DS
-			if w := c.withdrawn[law.WithdrawalKey(p.UID, z.Namespace)]; w == nil || w.Over() {
+			if w := c.withdrawals[law.WithdrawalKey(p.UID, z.Namespace)]; w == nil || w.IsOver() {
 				c.reportDifference(excused, z.key, "S3.5", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
 			}
 		}
@@ -287,8 +287,8 @@ func (c *check) checkParent(z *zone) {
 }
 
 // checkCoexistence reports forbidden data at a name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
-func (c *check) checkBeside(z *zone) {
-	owners := slices.Clone(z.MadeNames)
+func (c *check) checkCoexistence(z *zone) {
+	owners := slices.Clone(z.NSHosts)
 	for owner, o := range z.owners {
 		if len(o.Values) > 0 {
 			owners = append(owners, owner)
@@ -301,7 +301,7 @@ func (c *check) checkBeside(z *zone) {
 		}) {
 			data[v.Type]++
 		}
-		for _, s := range z.Made {
+		for _, s := range z.NSSets {
 			if s.Owner == owner {
 				data[s.Type] += len(s.Data)
 			}
@@ -342,7 +342,7 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 
 // noteNestedClaims notes names that a tenant claims by a rule with "*", at or below another tenant's claim (S4.8).
 // Former rules may have allowed them (S4.12, S4.13).
-func (c *check) noteNests(z *zone) {
+func (c *check) noteNestedClaims(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {
 			if mine.Namespace == z.Namespace || mine.Plain == 0 {
@@ -372,6 +372,6 @@ func (c *check) noteNests(z *zone) {
 func (z *zone) excepts(at name.Rel, namespace string, literal bool) bool {
 	n, err := at.In(z.FQDN())
 	return err == nil && anyPattern(z.rulesFor(namespace), func(p rules.RecordRule) bool {
-		return p.Shared && p.Pattern.Match(n, z.FQDN()) || literal && p.Pattern.Names(n, z.FQDN())
+		return p.Shared && p.Pattern.Match(n, z.FQDN()) || literal && p.Pattern.IsLiteralFor(n, z.FQDN())
 	})
 }

@@ -52,7 +52,7 @@ func (c *check) checkFormat() error {
 	ends = append(ends, clientv3.GetPrefixRangeEnd(from))
 	for _, end := range ends {
 		err := c.eachBetween(from, end, func(k string, _ *mvccpb.KeyValue) {
-			if c.report.Keys++; k != key && k != c.layout.Asked() {
+			if c.report.Keys++; k != key && k != c.layout.YieldRequest() {
 				c.reportDamage(k, "format", "a key", "no key of this kind in format %d", ledger.Format)
 			}
 		}, clientv3.WithKeysOnly())
@@ -67,34 +67,34 @@ func (c *check) checkFormat() error {
 func (c *check) readZones() error {
 	unread := func(key, name string) {
 		namespace, object, _ := strings.Cut(name, "/")
-		c.unread.named[law.Ref{Namespace: namespace, Name: object}] = key
+		c.unread.keysByRef[law.Ref{Namespace: namespace, Name: object}] = key
 	}
 	return eachObject(c, "zones", "I2", c.config.Zones, unread, func(key string, o *v1alpha1.Zone) {
 		c.report.Zones++
 		z, err := lawform.Zone(o)
 		spec, err1 := lawform.ZoneSpec(o)
 		if err = cmp.Or(err, err1); err != nil {
-			c.unread.uids[string(o.UID)] = key
+			c.unread.keysByUID[string(o.UID)] = key
 			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
 			return
 		}
 		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: spec, status: o.Status, owners: map[name.Rel]*law.Owner{},
-			counts: map[string]int64{}, given: map[string][]law.DelegatedRule{}, ruled: map[string][]rules.Rule{}}
+			counts: map[string]int64{}, delegatedRules: map[string][]law.DelegatedRule{}, rulesByNamespace: map[string][]rules.Rule{}}
 		if other := c.zones[z.UID]; other != nil {
 			c.reportDamage(key, "I2", "uid "+z.UID, "a uid of its own, not that of %s", other.key)
 			return
 		}
 		c.zones[z.UID] = x
-		c.objects[law.Ref{Namespace: z.Namespace, Name: z.Name}] = x
+		c.zonesByRef[law.Ref{Namespace: z.Namespace, Name: z.Name}] = x
 		if z.Pending {
 			return
 		}
 		p := place{z.View, z.FQDN()}
-		if other := c.names[p]; other != nil {
+		if other := c.zonesByName[p]; other != nil {
 			c.reportDamage(key, "S1.5", z.FQDN().String(), "a name of its own, not that of %s", other.key)
 			return
 		}
-		c.names[p] = x
+		c.zonesByName[p] = x
 	})
 }
 
@@ -124,7 +124,7 @@ func (c *check) readNames() error {
 			z.holding = &law.Holding{Ref: z.Ref} // for the other checks
 		}
 	}
-	c.below = slices.SortedFunc(maps.Keys(c.names), comparePlaces)
+	c.sortedNames = slices.SortedFunc(maps.Keys(c.zonesByName), comparePlaces)
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (c *check) readOutbox() error {
 			}
 		}
 	})
-	for _, z := range c.names {
+	for _, z := range c.zonesByName {
 		for _, s := range z.holding.Works {
 			w, mark := c.works[s.ID], "marked by work "+s.ID
 			if !s.Locks.IsZero() {
@@ -186,9 +186,9 @@ func (c *check) readPendingCuts() error {
 	})
 }
 
-func (c *check) readWithdrawn() error {
+func (c *check) readWithdrawals() error {
 	return eachZoneKey(c, "withdrawn", func(z *zone, _, namespace string, w *law.Withdrawal) {
-		c.withdrawn[law.WithdrawalKey(z.UID, namespace)] = w
+		c.withdrawals[law.WithdrawalKey(z.UID, namespace)] = w
 	})
 }
 
@@ -221,7 +221,7 @@ func (c *check) readRecords() error {
 			return
 		}
 		r := &record{Record: l, key: key, view: o.Status.View, serial: o.Status.Serial, admission: rules.Admission(o.Status.Admission),
-			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
+			adoptedBy: o.Status.ZoneRef, isAdopted: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
 		}
@@ -240,11 +240,11 @@ func (c *check) readRecords() error {
 }
 
 func (c *check) placeRecord(r *record) {
-	c.require(r.claims == (r.adopted != nil), r.key, "S6.12", "the condition Adopted", "status.zoneRef says the same")
-	if r.adopted == nil {
+	c.require(r.isAdopted == (r.adoptedBy != nil), r.key, "S6.12", "the condition Adopted", "status.zoneRef says the same")
+	if r.adoptedBy == nil {
 		return
 	}
-	of := law.Ref{Namespace: r.adopted.Namespace, Name: r.adopted.Name, UID: string(r.adopted.UID)}
+	of := law.Ref{Namespace: r.adoptedBy.Namespace, Name: r.adoptedBy.Name, UID: string(r.adoptedBy.UID)}
 	z := c.zones[of.UID]
 	if z == nil && c.unread.countUnread(of) {
 		return
@@ -267,7 +267,7 @@ func (c *check) placeRecord(r *record) {
 	z.addRecord(r)
 	stated := r.fqdn
 	if r.fqdn = fqdn; stated != fqdn { // a cascade has yet to write it
-		c.reportDifference(c.isCovered(r), r.key, "S6.12", "status.fqdn is another", "%s", fqdn)
+		c.reportDifference(c.isWorkPending(r), r.key, "S6.12", "status.fqdn is another", "%s", fqdn)
 	}
 	c.require(r.view == z.View, r.key, "S1.4", "status.view "+r.view, "%q, the zone's", z.View)
 	c.require(!isAhead(r.serial, z.status.Serial), r.key, "S6.12", "status.serial", "%d or less, the zone's", z.status.Serial)
@@ -285,10 +285,10 @@ func (c *check) readDelegations() error {
 			"condition Accepted says the same as status.zoneRef")
 		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
 		if o.Status.ZoneRef == nil {
-			c.waiting = append(c.waiting, waiter{law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
+			c.waitingDelegations = append(c.waitingDelegations, waiter{law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
 				o.CreationTimestamp.Unix(), &law.Waiting{Zone: &named}})
-			if z := c.objects[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
-				c.reportDifference(c.isScanned(func(s *law.Scan) bool {
+			if z := c.zonesByRef[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
+				c.reportDifference(c.anyScan(func(s *law.Scan) bool {
 					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name
 				}), key, "S4.3", "in force nowhere", "in force in zone %s, which exists", z.key)
 			}
@@ -304,11 +304,11 @@ func (c *check) readDelegations() error {
 		}
 		c.require(named.Namespace == z.Namespace && named.Name == z.Name, key, "S4.3", "in force in zone "+z.key, "in force in the zone "+
 			"that it names, %s/%s", named.Namespace, named.Name)
-		z.delegations++
+		z.delegationCount++
 		for _, ns := range rule.Namespaces {
-			z.given[ns] = append(z.given[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})
+			z.delegatedRules[ns] = append(z.delegatedRules[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})
 		}
-		z.addNamed(&rule)
+		z.addReservations(&rule)
 	})
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 func (c *check) checkZones() error {
-	for _, z := range c.names {
+	for _, z := range c.zonesByName {
 		c.checkName(z)
 		c.checkSettled(z)
 		c.checkHolding(z)
@@ -68,8 +68,8 @@ func (c *check) checkSettled(z *zone) {
 	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
 	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than its own namespace may remove")
 	d := z.Deletions
-	most := cmp.Or(d.Most, &law.Stock{Own: d.Own})
-	c.require(d.Since >= 0 && !slices.ContainsFunc(append(d.Least[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
+	most := cmp.Or(d.PeakStock, &law.Stock{Own: d.Own})
+	c.require(d.PeriodStart >= 0 && !slices.ContainsFunc(append(d.LeastStocks[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
 		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
 	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
 	c.require(works == 0 && !held || !isSettled || through, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
@@ -99,7 +99,7 @@ func (c *check) checkHolding(z *zone) {
 		"Delegated or the parent says otherwise")
 	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.5", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a "+
 		"rule was withdrawn, and only there")
-	expect("S4.3", "number of Delegations", h.Delegations, z.delegations)
+	expect("S4.3", "number of Delegations", h.Delegations, z.delegationCount)
 	ns, _ := z.rrsetAt(name.Apex, rdata.NS)
 	expect("S6.2", "apex NS", h.ApexNS, ns.Data)
 	hosts := map[string]int{}
@@ -122,7 +122,7 @@ func refText(r *law.Ref) string {
 
 func (c *check) checkCuts() error {
 	want, kept := map[edge]*law.CountedCut{}, map[edge]bool{}
-	for _, z := range c.names {
+	for _, z := range c.zonesByName {
 		if z.holding.Parent == nil {
 			continue
 		}
@@ -135,7 +135,7 @@ func (c *check) checkCuts() error {
 		if sets := content.Cut(p.FQDN(), z.Header, z.rrsetAt); len(sets) > 0 {
 			cut = &law.CountedCut{Sets: sets}
 		}
-		if cut = z.holding.Counts(cut, z.DS); z.holding.KeepsCut(c.cuts[e]) {
+		if cut = z.holding.CutWithDS(cut, z.DS); z.holding.KeepsCut(c.cuts[e]) {
 			want[e], kept[e] = c.cuts[e], true
 		} else if cut != nil {
 			want[e] = cut

@@ -38,9 +38,9 @@ type Archive struct {
 	level   atomic.Int64
 	charges atomic.Pointer[map[string]charge]
 	// addedOctets were archived since the level was set, at levelledAt in Unix seconds.
-	added, levelled atomic.Int64
-	levelling       sync.Mutex
-	recent          recent
+	addedOctets, levelledAt atomic.Int64
+	levelMutex              sync.Mutex
+	recent                  recent
 }
 
 const (
@@ -50,9 +50,9 @@ const (
 	pageNamespaces = 24
 	// maxPage bounds the text of steps and states, except of a single step. A namespace's part is also at most a
 	// pageDivisor-th of its share, or minPage, as room is made by whole segments.
-	maxPage  = 4 << 20
-	minPage  = 16 << 10
-	perShare = 8
+	maxPage     = 4 << 20
+	minPage     = 16 << 10
+	pageDivisor = 8
 )
 
 // DefaultRetention of steps.
@@ -104,15 +104,15 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 
 // ArchiveSteps archives a zone's steps up to N upTo. cmps must hold in each transaction. kept is false if one failed,
 // or other servers were always faster.
-func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
+func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
-	for lost := 0; lost < maxLost; {
+	for lost := 0; lost < maxLostRaces; {
 		p, err := a.readPage(ctx, of, end)
-		if err != nil || len(p.steps) == 0 {
+		if err != nil || len(p.lines) == 0 {
 			return err == nil, err
 		}
 		done, err := a.writePage(ctx, p, cmps...)
-		if err != nil || done && p.last >= upTo {
+		if err != nil || done && p.lastN >= upTo {
 			return err == nil, err
 		}
 		if !done {
@@ -123,10 +123,10 @@ func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clie
 }
 
 // ArchiveSteps and ArchiveRemoved give up after maxLostRaces.
-const maxLost = 4
+const maxLostRaces = 4
 
 // ArchiveRemoved is ArchiveSteps for all steps of a zone without a name, and for the removal.
-func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
+func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
 	journal := a.Layout.Journal(zone)
 	end := clientv3.GetPrefixRangeEnd(journal)
 	last, err := a.Client.Get(ctx, journal, clientv3.WithRange(end), clientv3.WithLimit(3),
@@ -148,12 +148,12 @@ func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cm
 		return err == nil, err
 	}
 	of := Header{Zone: zone, View: x.View, FQDN: x.FQDN.String(), Namespace: x.Namespace, Name: x.Name, Retention: x.Retention}
-	for lost := 0; lost < maxLost; {
+	for lost := 0; lost < maxLostRaces; {
 		p, err := a.readPage(ctx, of, end)
 		if err != nil {
 			return false, err
 		}
-		ends := len(p.steps) == 0
+		ends := len(p.lines) == 0
 		if ends {
 			if err := a.addRemoval(ctx, p, x); err != nil {
 				return false, err
@@ -171,14 +171,14 @@ func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cm
 }
 
 type page struct {
-	of       Header
-	archived Archived
-	mod      int64
-	steps    map[string][]line // by account
-	states   map[string]bool   // by namespace, in before/
-	last     uint64
-	end      uint64 // of the journal value with step lastN
-	removes  bool   // the zone's removal is the last step
+	hdr         Header
+	archived    Archived
+	archivedMod int64
+	lines       map[string][]line // by account
+	hasStates   map[string]bool   // by namespace, in before/
+	lastN       uint64
+	endN        uint64 // of the journal value with step lastN
+	removes     bool   // the zone's removal is the last step
 }
 
 func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x Archived, mod int64, err error) {
@@ -196,21 +196,21 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 // readPage reads the next steps of the journal, before the key end. It raises the archive's Whole for an unreadable
 // value.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
-	p := &page{of: of, steps: map[string][]line{}, states: map[string]bool{}}
+	p := &page{hdr: of, lines: map[string][]line{}, hasStates: map[string]bool{}}
 	var err error
 	key := a.Layout.Archived(of.Zone)
 	var known bool
-	if p.archived, p.mod, known = findRecent[Archived](&a.recent, key); !known {
-		if p.archived, p.mod, err = a.readArchived(ctx, of.Zone, 0); err != nil {
+	if p.archived, p.archivedMod, known = findRecent[Archived](&a.recent, key); !known {
+		if p.archived, p.archivedMod, err = a.readArchived(ctx, of.Zone, 0); err != nil {
 			return nil, err
 		}
 	}
 	if p.archived.Gone != 0 { // the zone came back
 		p.archived.Offset, p.archived.Gone, p.archived.Serial = p.archived.Last, 0, 0
 	}
-	p.of.Offset = p.archived.Offset
-	p.last = p.archived.Last - p.archived.Offset
-	r, err := a.Client.Get(ctx, a.Layout.Step(of.Zone, p.last+1), clientv3.WithRange(end), clientv3.WithLimit(pageSteps))
+	p.hdr.Offset = p.archived.Offset
+	p.lastN = p.archived.Last - p.archived.Offset
+	r, err := a.Client.Get(ctx, a.Layout.Step(of.Zone, p.lastN+1), clientv3.WithRange(end), clientv3.WithLimit(pageSteps))
 	if err != nil {
 		return nil, err
 	}
@@ -226,8 +226,8 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			continue
 		}
 		for _, l := range lines {
-			if p.end = lines[len(lines)-1].n; l.n > p.last {
-				if !p.take(l) {
+			if p.endN = lines[len(lines)-1].n; l.n > p.lastN {
+				if !p.addLine(l) {
 					return p, a.addStates(ctx, p)
 				}
 				taken++
@@ -238,16 +238,16 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 }
 
 // addLine returns false if the page has no place for the step's account.
-func (p *page) take(l line) bool {
-	account, ns := l.account(p.of.Namespace), cmp.Or(l.namespace, p.of.Namespace)
-	if p.steps[account] == nil && len(p.steps) == pageNamespaces {
+func (p *page) addLine(l line) bool {
+	account, ns := l.account(p.hdr.Namespace), cmp.Or(l.namespace, p.hdr.Namespace)
+	if p.lines[account] == nil && len(p.lines) == pageNamespaces {
 		return false
 	}
-	if len(p.steps) == 0 && (l.n != p.last+1 || p.mod == 0 && !l.creates) {
-		p.archived.Whole = max(p.archived.Whole, l.at) // the steps before were trimmed without an archive
+	if len(p.lines) == 0 && (l.n != p.lastN+1 || p.archivedMod == 0 && !l.creates) {
+		p.archived.Whole = max(p.archived.Whole, l.unixTime) // the steps before were trimmed without an archive
 	}
-	p.steps[account] = append(p.steps[account], l)
-	p.last, p.states[ns] = l.n, p.states[ns] || l.was
+	p.lines[account] = append(p.lines[account], l)
+	p.lastN, p.hasStates[ns] = l.n, p.hasStates[ns] || l.hasState
 	return true
 }
 
@@ -255,16 +255,16 @@ func (p *page) take(l line) bool {
 // account's part of its share.
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
-	for _, lines := range p.steps {
+	for _, lines := range p.lines {
 		for i := range lines {
 			steps = append(steps, &lines[i])
 		}
 	}
-	for ns, has := range p.states {
+	for ns, has := range p.hasStates {
 		if !has {
 			continue
 		}
-		r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, p.of.Zone), clientv3.WithRange(a.Layout.Before(ns, p.of.Zone, p.end)+"\x00"))
+		r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, p.hdr.Zone), clientv3.WithRange(a.Layout.Before(ns, p.hdr.Zone, p.endN)+"\x00"))
 		if err != nil {
 			return err
 		}
@@ -273,10 +273,10 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 	slices.SortFunc(steps, func(x, y *line) int { return cmp.Compare(x.n, y.n) })
 	all, of := 0, map[string]int{}
 	for i, l := range steps {
-		account := l.account(p.of.Namespace)
-		l.states = unpackStates(states[cmp.Or(l.namespace, p.of.Namespace)][l.n])
+		account := l.account(p.hdr.Namespace)
+		l.states = unpackStates(states[cmp.Or(l.namespace, p.hdr.Namespace)][l.n])
 		octets := len(l.text) + countStates(l.states)
-		most := max(octets, minPage, int(a.shareOf(account)/perShare))
+		most := max(octets, minPage, int(a.shareOf(account)/pageDivisor))
 		if all, of[account] = all+octets, of[account]+octets; i > 0 && all > maxPage || of[account] > most {
 			p.endBefore(l.n)
 			break
@@ -286,10 +286,10 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 }
 
 func (p *page) endBefore(n uint64) {
-	p.last = n - 1
-	for account, lines := range p.steps {
-		if p.steps[account] = slices.DeleteFunc(lines, func(l line) bool { return l.n >= n }); len(p.steps[account]) == 0 {
-			delete(p.steps, account)
+	p.lastN = n - 1
+	for account, lines := range p.lines {
+		if p.lines[account] = slices.DeleteFunc(lines, func(l line) bool { return l.n >= n }); len(p.lines[account]) == 0 {
+			delete(p.lines, account)
 		}
 	}
 }
@@ -327,48 +327,48 @@ func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Bef
 }
 
 func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (err error) {
-	p.last++
+	p.lastN++
 	p.removes = true
 	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
-	l := removalLine(p.last, x, p.of.Zone)
+	l := removalLine(p.lastN, x, p.hdr.Zone)
 	if len(x.State) > 0 {
 		whole := false
-		if l.removed.Delegations, whole, err = a.readLeft(ctx, p.of.Zone, x.Time); !whole {
-			l.removed.LeftOut = true
+		if l.removal.Delegations, whole, err = a.readOldDelegations(ctx, p.hdr.Zone, x.Time); !whole {
+			l.removal.LeftOut = true
 		}
 	}
-	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], l)
+	p.lines[p.hdr.Namespace] = append(p.lines[p.hdr.Namespace], l)
 	return err
 }
 
 // writePage commits p, or returns false if a compare failed. Accounts without room lose their oldest segments.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
-	next.Last, next.Retention = next.Offset+p.last, p.of.Retention
-	for _, lines := range p.steps {
-		if p.of.Retention == 0 {
-			next.Whole = max(next.Whole, lines[len(lines)-1].at+1)
+	next.Last, next.Retention = next.Offset+p.lastN, p.hdr.Retention
+	for _, lines := range p.lines {
+		if p.hdr.Retention == 0 {
+			next.Whole = max(next.Whole, lines[len(lines)-1].unixTime+1)
 		}
 	}
-	key := a.Layout.Archived(p.of.Zone)
-	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.mod))
+	key := a.Layout.Archived(p.hdr.Zone)
+	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.archivedMod))
 	ops, values, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}, 0
-	for ns, has := range p.states {
+	for ns, has := range p.hasStates {
 		if has {
-			ops = append(ops, clientv3.OpDelete(a.Layout.BeforeOf(ns, p.of.Zone),
-				clientv3.WithRange(a.Layout.Before(ns, p.of.Zone, p.last)+"\x00")))
+			ops = append(ops, clientv3.OpDelete(a.Layout.BeforeOf(ns, p.hdr.Zone),
+				clientv3.WithRange(a.Layout.Before(ns, p.hdr.Zone, p.lastN)+"\x00")))
 		}
 	}
-	for account, lines := range p.steps {
-		if p.of.Retention == 0 {
+	for account, lines := range p.lines {
+		if p.hdr.Retention == 0 {
 			break
 		}
-		value, whole, err := encodeSegment(&p.of, lines)
+		value, whole, err := encodeSegment(&p.hdr, lines)
 		if err != nil {
 			return false, err
 		}
 		last := &lines[len(lines)-1]
-		at := a.Layout.Segment(layout.SegmentKey{Account: account, Zone: p.of.Zone, Time: last.at, Last: next.Offset + last.n})
+		at := a.Layout.Segment(layout.SegmentKey{Account: account, Zone: p.hdr.Zone, Time: last.unixTime, Last: next.Offset + last.n})
 		share, mod, known := findRecent[Share](&a.recent, a.Layout.Share(account))
 		fits := known && share.Octets+int64(len(at)+len(value)) <= a.shareOf(account)
 		if !fits {
@@ -377,18 +377,18 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			}
 		}
 		if !whole || !fits {
-			share.Whole = max(share.Whole, last.at+1)
+			share.Whole = max(share.Whole, last.unixTime+1)
 		}
 		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(account), mod)); fits && value != nil {
 			octets += len(at) + len(value)
 			share.addSegment(at, int64(len(at)+len(value)), !whole && isBare(value))
-			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.of.Zone, account), []byte("{}")))
+			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.hdr.Zone, account), []byte("{}")))
 		}
 		values[len(ops)] = share
 		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share)))
 	}
 	if p.removes {
-		ops = append(append(ops, a.nameOps(&p.of)...), clientv3.OpDelete(a.Layout.LeftDelegations(p.of.Zone), clientv3.WithPrefix()))
+		ops = append(append(ops, a.nameOps(&p.hdr)...), clientv3.OpDelete(a.Layout.LeftDelegations(p.hdr.Zone), clientv3.WithPrefix()))
 	}
 	a.Fault("archive")
 	r, err := a.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()
@@ -401,7 +401,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			a.recent.note(string(op.KeyBytes()), v, etcd.VersionAt(r, i))
 		}
 	}
-	a.keepLevel(ctx, int64(octets))
+	a.refreshLevel(ctx, int64(octets))
 	return true, nil
 }
 

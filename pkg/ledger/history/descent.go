@@ -24,7 +24,7 @@ const (
 // descent reads ascending ranges of time, each about pageKeys keys wide.
 type descent struct {
 	a      *Archive
-	at     layout.SegmentKey // only smaller keys are left, not older than oldest
+	below  layout.SegmentKey // only smaller keys are left, not older than oldest
 	rev    int64
 	width  int64
 	oldest int64
@@ -32,7 +32,7 @@ type descent struct {
 }
 
 func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
-	d := &descent{a: a, at: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
+	d := &descent{a: a, below: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
 	prefix := a.Layout.Segments(below.Account)
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithRev(rev), clientv3.WithKeysOnly())
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev 
 
 func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
-		if d.at.Time < d.oldest || d.at.Time == d.oldest && d.at.Zone == "" {
+		if d.below.Time < d.oldest || d.below.Time == d.oldest && d.below.Zone == "" {
 			return nil, nil
 		}
 		if err := d.readKeys(ctx); err != nil {
@@ -62,8 +62,8 @@ func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 
 // descents merges keys of accounts, newest first.
 type descents struct {
-	of    []*descent
-	heads []*layout.SegmentKey // by account; nil at the end
+	byAccount []*descent
+	nextKeys  []*layout.SegmentKey // by account; nil at the end
 }
 
 func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below layout.SegmentKey, rev int64) (*descents, error) {
@@ -78,20 +78,20 @@ func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below 
 		if err != nil {
 			return nil, err
 		}
-		out.of, out.heads = append(out.of, d), append(out.heads, k)
+		out.byAccount, out.nextKeys = append(out.byAccount, d), append(out.nextKeys, k)
 	}
 	return out, nil
 }
 
 func (d *descents) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
 	newest := -1
-	for i, x := range d.heads {
+	for i, x := range d.nextKeys {
 		if x != nil && (k == nil || compareTimes(x, k) > 0) {
 			newest, k = i, x
 		}
 	}
 	if k != nil {
-		d.heads[newest], err = d.of[newest].nextKey(ctx)
+		d.nextKeys[newest], err = d.byAccount[newest].nextKey(ctx)
 	}
 	return k, err
 }
@@ -101,12 +101,12 @@ func compareTimes(x, y *layout.SegmentKey) int {
 }
 
 func (d *descent) readKeys(ctx context.Context) error {
-	newest := d.at.Time
-	if d.at.Zone == "" { // no key of this second is left
+	newest := d.below.Time
+	if d.below.Zone == "" { // no key of this second is left
 		newest--
 	}
-	first := layout.SegmentKey{Account: d.at.Account, Time: max(d.oldest, min(newest, d.a.Now().Unix())-d.width)}
-	from, end := d.a.Layout.Segment(first), d.a.Layout.Segment(d.at)
+	first := layout.SegmentKey{Account: d.below.Account, Time: max(d.oldest, min(newest, d.a.Now().Unix())-d.width)}
+	from, end := d.a.Layout.Segment(first), d.a.Layout.Segment(d.below)
 	for more := true; more; {
 		r, err := d.a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageKeys), clientv3.WithRev(d.rev),
 			clientv3.WithKeysOnly())
@@ -125,7 +125,7 @@ func (d *descent) readKeys(ctx context.Context) error {
 			}
 		}
 	}
-	if d.at = first; len(d.keys) < pageKeys/growth {
+	if d.below = first; len(d.keys) < pageKeys/growth {
 		d.width = max(1, d.width*growth)
 	}
 	return nil

@@ -19,14 +19,14 @@ import (
 // quotes in JSON strings are escaped, so no string looks like a key.
 type line struct {
 	n         uint64
-	at        int64
+	unixTime  int64
 	namespace string // of the Record, "" for other causes
 	causedBy  string // the namespace that caused a cascade's step
 	creates   bool
-	was       bool   // before/ has a state
+	hasState  bool   // before/ has a state
 	text      []byte // of the step, without the content state
 	states    []Was
-	removed   *Removed
+	removal   *Removed
 }
 
 func (l *line) account(ofZone string) string {
@@ -49,10 +49,10 @@ func linesOf(value []byte, read func() (*content.Transaction, error)) ([]line, e
 }
 
 func lineOf(step content.Step) line {
-	l := line{n: step.N, at: step.Time, creates: step.Creates(), causedBy: step.CausedBy}
+	l := line{n: step.N, unixTime: step.Time, creates: step.Creates(), causedBy: step.CausedBy}
 	if r := step.Record; r != nil {
 		l.namespace = r.Namespace
-		l.was = r.Was || slices.ContainsFunc(step.Others, func(o content.RecordRef) bool { return o.Was })
+		l.hasState = r.Was || slices.ContainsFunc(step.Others, func(o content.RecordRef) bool { return o.Was })
 	}
 	step.State = sethash.State{} // follows from the content, and does not compress
 	l.text = layout.Encode(&step)
@@ -95,7 +95,7 @@ func cutLine(value []byte) (l line, ok bool) {
 		if !ok {
 			return l, false
 		}
-		l.at = int64(at)
+		l.unixTime = int64(at)
 	}
 	if _, ref, ok := bytes.Cut(text, recordKey); ok {
 		end := bytes.IndexByte(ref, '}')
@@ -103,7 +103,7 @@ func cutLine(value []byte) (l line, ok bool) {
 		if end < 0 || name < 0 {
 			return l, false
 		}
-		l.namespace, l.was = string(ref[:name]), bytes.Contains(ref[:end], wasKey)
+		l.namespace, l.hasState = string(ref[:name]), bytes.Contains(ref[:end], wasKey)
 	}
 	if _, cause, ok := bytes.Cut(text, causeKey); ok {
 		end := bytes.IndexByte(cause, '"')
@@ -145,7 +145,7 @@ func (l *line) appendTo(text *bytes.Buffer) error {
 		key   string
 		value any
 		has   bool
-	}{{`,"w":`, l.states, len(l.states) > 0}, {`,"x":`, l.removed, l.removed != nil}} {
+	}{{`,"w":`, l.states, len(l.states) > 0}, {`,"x":`, l.removal, l.removal != nil}} {
 		if !x.has {
 			continue
 		}
@@ -172,5 +172,5 @@ func EntryOfRemoval(zone string, n uint64, x *content.Removal) Entry {
 
 func removalLine(n uint64, x *content.Removal, zone string) line {
 	e := EntryOfRemoval(zone, n, x)
-	return line{n: n, at: x.Time, text: layout.Encode(&e.Step), removed: e.Removed}
+	return line{n: n, unixTime: x.Time, text: layout.Encode(&e.Step), removal: e.Removed}
 }

@@ -20,47 +20,47 @@ import (
 const maxStates = 2000
 
 // StepSelector selects steps for a namespace.
-type Of struct {
+type StepSelector struct {
 	Namespace string
 	// Zones are uids of zones with such steps in their journals, besides zones with states in before/.
 	Zones []string
 	// SelectsZone selects zones, and Selects their steps.
-	InZone   func(*Header) bool
-	Takes    func(*Item) bool
-	HeaderOf func(uid string) (Header, bool)
+	SelectsZone func(*Header) bool
+	Selects     func(*Item) bool
+	HeaderOf    func(uid string) (Header, bool)
 }
 
-type ownAnswer struct {
+type namespaceAnswer struct {
 	*Answer
-	of     Of
-	ask    Ask
-	rev    int64
-	octets int
-	zones  map[string]bool
+	selector StepSelector
+	ask      Ask
+	rev      int64
+	octets   int
+	zones    map[string]bool
 }
 
 // OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers the namespace's
 // account and the answer's zones.
-func (a *Archive) OfNamespace(ctx context.Context, of Of, ask Ask) (*Answer, error) {
+func (a *Archive) OfNamespace(ctx context.Context, of StepSelector, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(of.Namespace))
 	if err != nil {
 		return nil, err
 	}
-	out := &ownAnswer{Answer: &Answer{}, of: of, ask: ask, rev: r.Header.Revision, zones: map[string]bool{}}
+	out := &namespaceAnswer{Answer: &Answer{}, selector: of, ask: ask, rev: r.Header.Revision, zones: map[string]bool{}}
 	var share Share
 	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
 		out.Whole = share.Whole
 	}
-	out.of.Zones = slices.DeleteFunc(slices.Clone(of.Zones), func(uid string) bool {
+	out.selector.Zones = slices.DeleteFunc(slices.Clone(of.Zones), func(uid string) bool {
 		header, ok := of.HeaderOf(uid)
-		return ok && !of.InZone(&header)
+		return ok && !of.SelectsZone(&header)
 	})
-	for _, uid := range out.of.Zones {
+	for _, uid := range out.selector.Zones {
 		out.zones[uid] = true
 	}
 	before := layout.SegmentKey{Time: maxTime}
 	if ask.From == "" {
-		if err = a.recentOf(ctx, out); err != nil {
+		if err = a.addRecentSteps(ctx, out); err != nil {
 			return nil, err
 		}
 	} else if before, err = parsePlace(ask.From); err != nil {
@@ -73,19 +73,19 @@ func (a *Archive) OfNamespace(ctx context.Context, of Of, ask Ask) (*Answer, err
 	return out.Answer, a.wholeOfZones(ctx, out)
 }
 
-func (o *ownAnswer) take(x *Item, now int64) bool {
-	if r := x.Step.Record; r == nil || r.Namespace != o.of.Namespace || !o.of.InZone(&x.Header) || !o.of.Takes(x) {
+func (o *namespaceAnswer) selectItem(x *Item, now int64) bool {
+	if r := x.Step.Record; r == nil || r.Namespace != o.selector.Namespace || !o.selector.SelectsZone(&x.Header) || !o.selector.Selects(x) {
 		return false
 	}
 	o.zones[x.Zone] = true
 	retention := x.Retention
-	if header, ok := o.of.HeaderOf(x.Zone); ok {
+	if header, ok := o.selector.HeaderOf(x.Zone); ok {
 		retention = header.Retention
 	}
 	return x.Step.Time >= max(now-retention, o.ask.NotBefore) && (o.ask.Since == nil || o.ask.Since(x))
 }
 
-func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.SegmentKey) error {
+func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before layout.SegmentKey) error {
 	accounts, err := a.accountsOf(ctx, out)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.S
 		if err != nil || k == nil || k.Time < out.ask.NotBefore {
 			return err
 		}
-		if header, ok := out.of.HeaderOf(k.Zone); ok && (k.Time < now-header.Retention || !out.of.InZone(&header)) {
+		if header, ok := out.selector.HeaderOf(k.Zone); ok && (k.Time < now-header.Retention || !out.selector.SelectsZone(&header)) {
 			continue
 		}
 		if read++; len(out.Items) >= out.ask.Limit || out.octets > maxAnswer || read > segmentsAtOnce {
@@ -115,7 +115,7 @@ func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.S
 		fresh := len(items) == 0
 		for _, x := range slices.Backward(items) {
 			fresh = fresh || out.ask.Since == nil || out.ask.Since(&x)
-			if out.take(&x, now) {
+			if out.selectItem(&x, now) {
 				out.octets += x.octets()
 				out.Items = append(out.Items, x)
 			}
@@ -127,14 +127,14 @@ func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.S
 }
 
 // accountsOf returns the accounts with a namespace's steps, and raises Whole if there are more than maxAccounts.
-func (a *Archive) accountsOf(ctx context.Context, out *ownAnswer) ([]string, error) {
+func (a *Archive) accountsOf(ctx context.Context, out *namespaceAnswer) ([]string, error) {
 	shares := a.Layout.Share("")
-	r, err := a.Client.Get(ctx, a.Layout.Share(out.of.Namespace+"@"), clientv3.WithPrefix(), clientv3.WithLimit(maxAccounts),
+	r, err := a.Client.Get(ctx, a.Layout.Share(out.selector.Namespace+"@"), clientv3.WithPrefix(), clientv3.WithLimit(maxAccounts),
 		clientv3.WithRev(out.rev), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}
-	accounts := []string{out.of.Namespace}
+	accounts := []string{out.selector.Namespace}
 	for _, kv := range r.Kvs {
 		accounts = append(accounts, strings.TrimPrefix(string(kv.Key), shares))
 	}
@@ -147,7 +147,7 @@ func (a *Archive) accountsOf(ctx context.Context, out *ownAnswer) ([]string, err
 const maxAccounts = 128
 
 // wholeOfZones raises out.Whole to the last missing step of the answer's zones.
-func (a *Archive) wholeOfZones(ctx context.Context, out *ownAnswer) error {
+func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error {
 	now, usual := a.Now().Unix(), int64(a.Retention.Seconds())
 	for uid := range out.zones {
 		retention := usual
@@ -158,7 +158,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *ownAnswer) error {
 		if mod > 0 {
 			retention = archived.Retention
 		}
-		if header, ok := out.of.HeaderOf(uid); ok {
+		if header, ok := out.selector.HeaderOf(uid); ok {
 			retention = header.Retention
 		}
 		out.Whole = max(out.Whole, archived.Whole, now-retention)
@@ -174,14 +174,14 @@ const segmentsAtOnce = 500
 
 const maxZones = 256
 
-func (a *Archive) recentOf(ctx context.Context, out *ownAnswer) error {
-	prefix := a.Layout.Room("before") + out.of.Namespace + "/"
+func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) error {
+	prefix := a.Layout.Room("before") + out.selector.Namespace + "/"
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxStates), clientv3.WithRev(out.rev),
 		clientv3.WithKeysOnly())
 	if err != nil {
 		return err
 	}
-	zones := slices.Clone(out.of.Zones)
+	zones := slices.Clone(out.selector.Zones)
 	for _, kv := range r.Kvs {
 		if _, zone, _, ok := a.Layout.ParseBefore(string(kv.Key)); ok {
 			zones = append(zones, zone)
@@ -190,7 +190,7 @@ func (a *Archive) recentOf(ctx context.Context, out *ownAnswer) error {
 	slices.Sort(zones)
 	if zones = slices.Compact(zones); len(zones) > maxZones {
 		return apierrors.NewBadRequest(fmt.Sprintf("the last steps of namespace %s are in the journals of %d zones, and an answer reads "+
-			"at most %d: ask for a Record, by the query parameter fqdn, or for the changes of a Zone", out.of.Namespace, len(zones),
+			"at most %d: ask for a Record, by the query parameter fqdn, or for the changes of a Zone", out.selector.Namespace, len(zones),
 			maxZones))
 	}
 	room, now := maxAnswer, a.Now().Unix()
@@ -199,14 +199,14 @@ func (a *Archive) recentOf(ctx context.Context, out *ownAnswer) error {
 		if err != nil {
 			return err
 		}
-		of, ok := out.of.HeaderOf(zone)
+		of, ok := out.selector.HeaderOf(zone)
 		if !ok {
 			if of = (Header{Zone: zone}); archived.Gone != 0 {
 				continue
 			}
 		}
-		takes := func(x *Item) bool { return out.take(x, now) }
-		recent, err := a.readRecent(ctx, of, archived, out.of.Namespace, takes, &room, out.Answer, out.rev)
+		takes := func(x *Item) bool { return out.selectItem(x, now) }
+		recent, err := a.readRecent(ctx, of, archived, out.selector.Namespace, takes, &room, out.Answer, out.rev)
 		if err != nil {
 			return err
 		}

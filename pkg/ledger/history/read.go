@@ -221,11 +221,11 @@ func (x *Item) octets() int {
 
 // segments merges a zone's segments, newest step first.
 type segments struct {
-	a    *Archive
-	out  *Answer
-	rev  int64
-	of   []*namespaceSegments
-	from uint64 // only smaller numbers are returned
+	a           *Archive
+	out         *Answer
+	rev         int64
+	byNamespace []*namespaceSegments
+	before      uint64 // only smaller numbers are returned
 }
 
 type namespaceSegments struct {
@@ -235,14 +235,14 @@ type namespaceSegments struct {
 
 func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []string, before uint64, rev int64,
 	answer *Answer) (*segments, error) {
-	out := &segments{a: a, out: answer, rev: rev, from: before}
+	out := &segments{a: a, out: answer, rev: rev, before: before}
 	for _, ns := range namespaces {
 		keys, err := a.listSegments(ctx, ns, rev, func(k layout.SegmentKey) bool { return k.Zone == zone })
 		if err != nil {
 			return nil, err
 		}
 		slices.SortFunc(keys, func(x, y layout.SegmentKey) int { return cmp.Compare(x.Last, y.Last) })
-		out.of = append(out.of, &namespaceSegments{keys: keys})
+		out.byNamespace = append(out.byNamespace, &namespaceSegments{keys: keys})
 	}
 	return out, nil
 }
@@ -271,7 +271,7 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	for {
 		var newest *namespaceSegments
 		at := uint64(0)
-		for _, x := range s.of {
+		for _, x := range s.byNamespace {
 			switch {
 			case len(x.items) > 0 && x.items[len(x.items)-1].Number > at:
 				newest, at = x, x.items[len(x.items)-1].Number
@@ -284,7 +284,7 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 		}
 		if n := len(newest.items); n > 0 {
 			x := newest.items[n-1]
-			if newest.items = newest.items[:n-1]; x.Number < s.from {
+			if newest.items = newest.items[:n-1]; x.Number < s.before {
 				return &x, nil
 			}
 			continue

@@ -23,17 +23,17 @@ import (
 // A Delegation that leaves a zone is put beside the archive. The zone's removal moves such Delegations into a segment.
 
 // A Delegation deleted within oldDelegationTTL before the zone counts as deleted with the zone.
-const leftFor = 10 * time.Minute
+const oldDelegationTTL = 10 * time.Minute
 
 const (
 	// maxOldOctets bounds the Delegations' text in a removal.
-	maxLeft = 1 << 20
+	maxOldOctets = 1 << 20
 	// maxRemoved bounds the removed zones searched for a DNS name.
 	maxRemoved = 100
 )
 
 // OldDelegation is a Delegation that has left its zone.
-type Left struct {
+type OldDelegation struct {
 	Time  int64  `json:"t"`
 	Name  string `json:"n"`
 	State []byte `json:"s"`
@@ -41,21 +41,21 @@ type Left struct {
 
 // DelegationLeftOp puts a Delegation that leaves a zone. at is the zone's number of Delegations then, -1 for a removed
 // zone: a zone keeps no more than were there at once.
-func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
+func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
 		return clientv3.Op{}, err
 	}
-	of := Left{Time: a.Now().Unix(), Name: o.GetName(), State: packed.Text}
-	return etcd.OpPut(a.leftKey(zone, at, of.Name), layout.Encode(&of)), nil
+	of := OldDelegation{Time: a.Now().Unix(), Name: o.GetName(), State: packed.Text}
+	return etcd.OpPut(a.oldDelegationKey(zone, at, of.Name), layout.Encode(&of)), nil
 }
 
 // DelegationJoinedOp deletes the old Delegation at the number of a zone's new Delegation.
-func (a *Archive) JoinedOp(zone string, at int) clientv3.Op {
-	return clientv3.OpDelete(a.leftKey(zone, at, ""))
+func (a *Archive) DelegationJoinedOp(zone string, at int) clientv3.Op {
+	return clientv3.OpDelete(a.oldDelegationKey(zone, at, ""))
 }
 
-func (a *Archive) leftKey(zone string, at int, name string) string {
+func (a *Archive) oldDelegationKey(zone string, at int, name string) string {
 	if at >= 0 {
 		name = fmt.Sprintf("#%08d", at)
 	}
@@ -70,11 +70,11 @@ func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, 
 
 // readOldDelegations returns the Delegations that left a zone since oldDelegationTTL before the removal. whole is false
 // if they exceed maxOldOctets.
-func (a *Archive) readLeft(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {
+func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {
 	octets, seen := 0, map[string]int64{}
 	whole = true
 	_, err = etcd.Scan(ctx, a.Client, a.Layout.LeftDelegations(zone), "", 0, func(kv *mvccpb.KeyValue) error {
-		var x Left
+		var x OldDelegation
 		text := json.RawMessage(nil)
 		err := layout.Decode(kv.Value, &x)
 		if err == nil {
@@ -85,10 +85,10 @@ func (a *Archive) readLeft(ctx context.Context, zone string, removed int64) (out
 			return nil
 		}
 		last, again := seen[x.Name]
-		if x.Time < removed-int64(leftFor.Seconds()) || again && last >= x.Time {
+		if x.Time < removed-int64(oldDelegationTTL.Seconds()) || again && last >= x.Time {
 			return nil
 		}
-		if octets += len(text); octets > maxLeft {
+		if octets += len(text); octets > maxOldOctets {
 			whole = false
 			return nil
 		}

@@ -144,10 +144,10 @@ func TestSegment_isReadableWhateverItsSize(t *testing.T) {
 
 // A page ends before the step whose states have no room, and has at least one step.
 func TestPage_endsBefore(t *testing.T) {
-	p := &page{last: 5, steps: map[string][]line{"a": {{n: 2}, {n: 4}}, "b": {{n: 3}, {n: 5}}, "c": {{n: 1}}}}
+	p := &page{lastN: 5, lines: map[string][]line{"a": {{n: 2}, {n: 4}}, "b": {{n: 3}, {n: 5}}, "c": {{n: 1}}}}
 	p.endBefore(3)
-	if p.last != 2 || len(p.steps) != 2 || len(p.steps["a"]) != 1 || len(p.steps["c"]) != 1 {
-		t.Errorf("%d, %v", p.last, p.steps)
+	if p.lastN != 2 || len(p.lines) != 2 || len(p.lines["a"]) != 1 || len(p.lines["c"]) != 1 {
+		t.Errorf("%d, %v", p.lastN, p.lines)
 	}
 }
 

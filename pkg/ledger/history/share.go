@@ -23,12 +23,12 @@ const (
 	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all together exceed the
 	// tenth, the largest shares shrink to an equal level. Steps of others caused by a namespace have up to half of its
 	// share, in equal parts.
-	ofQuota   = 10
-	ofHistory = 4
-	ofCaused  = 2
+	quotaDivisor  = 10
+	shareDivisor  = 4
+	causedDivisor = 2
 	// States before journal steps have, besides, an eighth of the history, or of a namespace's share.
-	ofStates     = 8
-	unknownQuota = 2 << 30 // etcd's default
+	statesDivisor = 8
+	unknownQuota  = 2 << 30 // etcd's default
 	// Condensing goes a sixteenth below the share, so that few archives condense.
 	slack           = 16
 	condensedAtOnce = 8
@@ -44,7 +44,7 @@ type Share struct {
 	BareOctets int64  `json:"bo,omitempty"`
 }
 
-func (a *Archive) all() int64 {
+func (a *Archive) limit() int64 {
 	quota := int64(0)
 	if a.Quota != nil {
 		quota = a.Quota()
@@ -52,33 +52,33 @@ func (a *Archive) all() int64 {
 	if quota <= 0 {
 		quota = unknownQuota
 	}
-	return quota / ofQuota
+	return quota / quotaDivisor
 }
 
 // charge counts accounts and octets of others' steps caused by a namespace.
 type charge struct{ accounts, octets int64 }
 
 func (a *Archive) shareOf(account string) int64 {
-	each := a.all() / ofHistory
+	each := a.limit() / shareDivisor
 	if level := a.level.Load(); level > 0 {
 		each = min(each, level)
 	}
-	namespace, payer := layout.CutAccount(account)
+	namespace, payer := layout.SplitAccount(account)
 	var of charge
 	if charges := a.charges.Load(); charges != nil {
 		of = (*charges)[payer]
 	}
 	if namespace != payer {
-		return each / ofCaused / max(1, of.accounts)
+		return each / causedDivisor / max(1, of.accounts)
 	}
-	return each - min(each/ofCaused, of.octets)
+	return each - min(each/causedDivisor, of.octets)
 }
 
 // StatesRoom is the size of before/ beyond which each write with a state has the zone archived.
-func (a *Archive) StatesRoom() int64 { return a.all() / ofStates }
+func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 
 // StatesRoomOf is a namespace's size in before/ beyond which a sweep archives the namespace's zones.
-func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / ofStates }
+func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
 // levelOf returns the level at which shares sum to most, 0 if they are less.
 func levelOf(octets []int64, most int64) int64 {
@@ -103,15 +103,15 @@ func levelOf(octets []int64, most int64) int64 {
 
 const (
 	// This process sets the level after archiving a levelDivisor-th part of the history, or after levelEvery seconds.
-	ofLevel    = 8
-	levelEvery = 30
+	levelDivisor = 8
+	levelEvery   = 30
 )
 
-func (a *Archive) keepLevel(ctx context.Context, octets int64) {
-	if a.added.Add(octets) < a.all()/ofLevel && a.Now().Unix() < a.levelled.Load()+levelEvery || !a.levelling.TryLock() {
+func (a *Archive) refreshLevel(ctx context.Context, octets int64) {
+	if a.addedOctets.Add(octets) < a.limit()/levelDivisor && a.Now().Unix() < a.levelledAt.Load()+levelEvery || !a.levelMutex.TryLock() {
 		return
 	}
-	defer a.levelling.Unlock()
+	defer a.levelMutex.Unlock()
 	if err := a.setLevel(ctx); err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "The level of the history's shares is not known; it is tried again")
 	}
@@ -119,20 +119,20 @@ func (a *Archive) keepLevel(ctx context.Context, octets int64) {
 
 // setLevel sets the level, and condenses accounts above it.
 func (a *Archive) setLevel(ctx context.Context) error {
-	a.added.Store(0)
-	a.levelled.Store(a.Now().Unix())
+	a.addedOctets.Store(0)
+	a.levelledAt.Store(a.Now().Unix())
 	shares, err := a.readShares(ctx)
 	if err != nil {
 		return err
 	}
 	payers, charges := map[string]int64{}, map[string]charge{}
 	for account, octets := range shares {
-		namespace, payer := layout.CutAccount(account)
+		namespace, payer := layout.SplitAccount(account)
 		if payers[payer] += octets; namespace != payer {
 			charges[payer] = charge{charges[payer].accounts + 1, charges[payer].octets + octets}
 		}
 	}
-	a.level.Store(levelOf(slices.Collect(maps.Values(payers)), a.all()))
+	a.level.Store(levelOf(slices.Collect(maps.Values(payers)), a.limit()))
 	a.charges.Store(&charges)
 	for account, octets := range shares {
 		if octets <= a.shareOf(account) {
@@ -281,7 +281,7 @@ func stripSegment(s *Segment) []byte {
 	lines := make([]line, 0, len(s.Entries))
 	for i := range s.Entries {
 		l := lineOf(bareStep(&s.Entries[i].Step))
-		l.removed = s.Entries[i].Removed
+		l.removal = s.Entries[i].Removed
 		lines = append(lines, l)
 	}
 	header := s.Header
@@ -301,8 +301,8 @@ func bareStep(step *content.Step) content.Step {
 // recent caches values written by this process, with revisions that each transaction compares: an outdated value only
 // fails a transaction.
 type recent struct {
-	mu sync.Mutex
-	of map[string]written
+	mu     sync.Mutex
+	values map[string]written
 }
 
 type written struct {
@@ -315,7 +315,7 @@ const maxRecent = 4096
 func findRecent[T any](c *recent, key string) (v T, mod int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w, ok := c.of[key]
+	w, ok := c.values[key]
 	if ok {
 		v, mod = w.value.(T), w.mod
 	}
@@ -325,16 +325,16 @@ func findRecent[T any](c *recent, key string) (v T, mod int64, ok bool) {
 func (c *recent) note(key string, value any, mod int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of == nil || len(c.of) >= maxRecent {
-		c.of = map[string]written{}
+	if c.values == nil || len(c.values) >= maxRecent {
+		c.values = map[string]written{}
 	}
-	c.of[key] = written{value, mod}
+	c.values[key] = written{value, mod}
 }
 
 func (c *recent) forget(ops []clientv3.Op) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range ops {
-		delete(c.of, string(ops[i].KeyBytes()))
+		delete(c.values, string(ops[i].KeyBytes()))
 	}
 }

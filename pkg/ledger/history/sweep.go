@@ -33,7 +33,7 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 		if err := a.expireSegments(ctx, account, func(k layout.SegmentKey) bool {
 			retention, exists := retentions[k.Zone]
 			if !exists {
-				retention = max(gone[k.Zone], newZone) // the zone may be newer than retentions
+				retention = max(gone[k.Zone], newZoneAge) // the zone may be newer than retentions
 			}
 			return (exists || complete) && k.Time < began-retention
 		}); err != nil {
@@ -44,7 +44,7 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 }
 
 // newZoneAge is the age in seconds up to which segments of an unknown zone stay.
-const newZone = 3600
+const newZoneAge = 3600
 
 // sweepArchived returns the last retention of zones not in retentions, and removes archived/ of zones removed longer
 // ago.
@@ -64,8 +64,8 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 			}
 			return nil
 		case exists && strings.HasPrefix(ns, layout.LeftDelegations):
-			var x Left
-			if layout.Decode(kv.Value, &x) != nil || x.Time < now-int64(leftFor.Seconds()) {
+			var x OldDelegation
+			if layout.Decode(kv.Value, &x) != nil || x.Time < now-int64(oldDelegationTTL.Seconds()) {
 				left = append(left, string(kv.Key))
 			}
 			return nil
@@ -80,7 +80,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 		return nil
 	})
 	if err == nil {
-		err = a.sweepLeft(ctx, left)
+		err = a.sweepOldDelegations(ctx, left)
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 	return gone, nil
 }
 
-func (a *Archive) sweepLeft(ctx context.Context, old []string) error {
+func (a *Archive) sweepOldDelegations(ctx context.Context, old []string) error {
 	for some := range slices.Chunk(old, expiredAtOnce) {
 		var ops []clientv3.Op
 		for _, key := range some {

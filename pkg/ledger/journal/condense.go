@@ -125,7 +125,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	// Store the parts first: only their header makes them valid.
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
-	named, err := jr.stillNamed(ctx, z, at)
+	named, err := jr.compareName(ctx, z, at)
 	if err != nil || named == nil {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 // compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
 // This includes a zone that is back: the purge may have passed its keys, so nothing may be written (I4). After the
 // return, nothing read before may decide a deletion.
-func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
+func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
 		return nil, fmt.Errorf("zone %s/%s: status.fqdn: %w", z.Namespace, z.Name, err)

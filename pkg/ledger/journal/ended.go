@@ -24,10 +24,10 @@ import (
 // not created again before the purge.
 
 // ErrAwaitsDelivery means that a purge waits for Delivery to withdraw the zone.
-var ErrDelivered = errors.New("the zone is not withdrawn yet")
+var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
 // EndedContent has the RRsets that a provider may have of an ended zone.
-type Left struct {
+type EndedContent struct {
 	Header content.Header
 	Serial serial.Serial
 	// Rows has owners and types of the zone's last RRsets and of RRsets changed by steps, without those made by the
@@ -37,13 +37,13 @@ type Left struct {
 
 // EndedContent returns an ended zone's RRsets since a serial, or ErrTrimmed if they are unknown or the zone's name has
 // changed since.
-func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
+func (jr *Journal) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*EndedContent, error) {
 	rev := int64(0)
-	had, err := jr.readHad(ctx, zone, &rev)
+	had, err := jr.readEndedHeader(ctx, zone, &rev)
 	if err != nil {
 		return nil, err
 	}
-	left := &Left{Header: *had, Serial: since}
+	left := &EndedContent{Header: *had, Serial: since}
 	if err := jr.addOwners(ctx, left, zone, rev); err != nil {
 		return nil, err
 	}
@@ -53,13 +53,13 @@ func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.S
 	return left, nil
 }
 
-func trimmed(zone *v1alpha1.Zone, why string) error {
+func trimmedError(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
 // readEndedHeader returns an ended zone's header, and sets *rev, the revision of all further reads: nothing is purged
 // before the finalizer is gone.
-func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
+func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work
 		if err := layout.Decode(data, &w); err == nil && w.Purge == string(zone.UID) && w.Had != nil {
@@ -76,19 +76,19 @@ func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64)
 		return nil, err
 	}
 	if had == nil || len(r.Kvs) == 0 {
-		return nil, trimmed(zone, "no work keeps what it had")
+		return nil, trimmedError(zone, "no work keeps what it had")
 	}
 	var o v1alpha1.Zone
 	if err := jr.Zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
 		return nil, layout.Unreadable(key, err)
 	}
-	if o.UID != zone.UID || !jr.Holds(&o) {
-		return nil, trimmed(zone, "it is withdrawn")
+	if o.UID != zone.UID || !jr.HasDelivery(&o) {
+		return nil, trimmedError(zone, "it is withdrawn")
 	}
 	return had, nil
 }
 
-func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
+func (jr *Journal) addOwners(ctx context.Context, left *EndedContent, zone *v1alpha1.Zone, rev int64) error {
 	return etcd.Each(ctx, jr.Client, jr.Layout.Room("owners")+string(zone.UID)+"/", &rev, func(key string, data []byte, _ int64) error {
 		_, owner, err := jr.Layout.ParseOwner(key)
 		if err != nil {
@@ -107,7 +107,7 @@ func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zon
 	})
 }
 
-func (jr *Journal) addSteps(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
+func (jr *Journal) addSteps(ctx context.Context, left *EndedContent, zone *v1alpha1.Zone, rev int64) error {
 	uid := string(zone.UID)
 	last, err := jr.Client.Get(ctx, jr.Layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
@@ -115,7 +115,7 @@ func (jr *Journal) addSteps(ctx context.Context, left *Left, zone *v1alpha1.Zone
 		return err
 	}
 	if len(last.Kvs) == 0 {
-		return trimmed(zone, "it has no journal")
+		return trimmedError(zone, "it has no journal")
 	}
 	_, n, ok := jr.Layout.ParseStep(string(last.Kvs[0].Key))
 	if !ok {
@@ -129,7 +129,7 @@ func (jr *Journal) addSteps(ctx context.Context, left *Left, zone *v1alpha1.Zone
 		left.Serial = step.Serial
 		if before := step.HeaderBefore; before != nil {
 			if before.FQDN != left.Header.FQDN {
-				return trimmed(zone, "it had another name")
+				return trimmedError(zone, "it had another name")
 			}
 			left.Header.NameServers = slices.Concat(left.Header.NameServers, before.NameServers)
 		}

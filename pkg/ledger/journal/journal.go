@@ -49,7 +49,7 @@ const (
 )
 
 // IsUnsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5).
-func Unsettled(z *v1alpha1.Zone) bool {
+func IsUnsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
 
@@ -58,7 +58,7 @@ func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 }
 
 // HasDelivery reports whether the zone has Deliveries.
-func (jr *Journal) Holds(z *v1alpha1.Zone) bool {
+func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
@@ -71,7 +71,7 @@ type Journal struct {
 	KeptSteps, Octets int
 	Spawn             func(func())
 	Fault             func(point string)
-	Made              made
+	SentValues        valueCache
 	// Archive keeps the steps, nil for none.
 	Archive *history.Archive
 	// States estimates the octets of before/: by the last sweep, and this process's writes since.
@@ -82,31 +82,31 @@ type Journal struct {
 type Trimming struct {
 	mu sync.Mutex
 	// zone is the last written Zone, at revision rev, while a trim runs; else nil.
-	zone      *v1alpha1.Zone
-	rev       int64
-	condensed int
+	zone            *v1alpha1.Zone
+	rev             int64
+	condensedOctets int
 	// writtenSteps counts since the last trim; octets, and long for long steps only, since the last weighSteps.
 	// stateOctets, of before/, counts since the last trim.
-	written, octets, long int
-	states                int
+	writtenSteps, octets, long int
+	stateOctets                int
 	// done is set by the first trim. The journal keys before deletedBefore are deleted, while the zone's name has the
 	// create revision nameRev: a returned zone (S3.7) has the same uid, but counts steps from 1.
-	done  bool
-	to    string
-	named int64
+	done          bool
+	deletedBefore string
+	nameRev       int64
 }
 
 // CountWrite counts a journal value written for z by the transaction at rev, with the octets of states (Records before
 // the steps), and starts a trim when due.
-func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
+func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.states += states
+	t.stateOctets += states
 	jr.States.Add(int64(states))
 	if octets > steps*longStep {
 		t.long += octets
 	}
-	t.written, t.octets = t.written+steps, t.octets+octets
+	t.writtenSteps, t.octets = t.writtenSteps+steps, t.octets+octets
 	if _, _, due := jr.isDue(t, z); !due && t.zone == nil {
 		return
 	}
@@ -120,9 +120,9 @@ func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bo
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
 	// a process's first write trims the journal of a server with other bounds
 	first := !t.done && newest > uint64(most)
-	weigh = first || t.long >= jr.Octets || (jr.Holds(z) || Unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
-	archives = t.states >= maxStates || t.states > 0 && jr.States.Load() > jr.statesRoom()
-	return weigh, archives, weigh || archives || t.written >= max(1, most/2) && newest > uint64(most)
+	weigh = first || t.long >= jr.Octets || (jr.HasDelivery(z) || IsUnsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
+	archives = t.stateOctets >= maxStates || t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
+	return weigh, archives, weigh || archives || t.writtenSteps >= max(1, most/2) && newest > uint64(most)
 }
 
 func (jr *Journal) statesRoom() int64 {
@@ -146,9 +146,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 			return
 		}
 		if archives {
-			jr.States.Add(-int64(t.states))
+			jr.States.Add(-int64(t.stateOctets))
 		}
-		t.written, t.states = 0, 0
+		t.writtenSteps, t.stateOctets = 0, 0
 		if weigh {
 			t.long, t.octets = 0, 0
 		}
@@ -160,7 +160,7 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", name)
 		}
 		t.mu.Lock()
-		if t.done, t.condensed = true, condensed; err != nil {
+		if t.done, t.condensedOctets = true, condensed; err != nil {
 			t.long += jr.Octets
 			t.zone = nil
 			t.mu.Unlock()
@@ -177,7 +177,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
-	named, err := jr.stillNamed(ctx, z, rev)
+	named, err := jr.compareName(ctx, z, rev)
 	if err != nil || named == nil {
 		return 0, err
 	}
@@ -189,12 +189,12 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		archived = newest
 	}
 	var needs func(serial.Serial) bool
-	if jr.Holds(z) {
+	if jr.HasDelivery(z) {
 		if needs, err = jr.findUndelivered(ctx, z); err != nil {
 			return 0, err
 		}
 	}
-	if Unsettled(z) {
+	if IsUnsettled(z) {
 		undelivered, settled := needs, serial.Serial(z.Status.SettledSerial)
 		needs = func(at serial.Serial) bool {
 			return !settled.Ahead(at) || undelivered != nil && undelivered(at)
@@ -207,7 +207,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		most = jr.keptOctets(z)
 	}
 	end := jr.Layout.Step(zone, oldest)
-	if Unsettled(z) {
+	if IsUnsettled(z) {
 		c, _, err := jr.readCondensed(ctx, zone, new(int64))
 		if err != nil {
 			return 0, err
@@ -229,7 +229,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		return condensed, err
 	}
 	// Needed steps of an unsettled zone are first condensed.
-	if Unsettled(z) && end > jr.Layout.Step(zone, oldest) {
+	if IsUnsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
 		if last, err = jr.Condense(ctx, z, rev, last); err != nil {
 			return condensed, err
@@ -242,7 +242,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 			return condensed, err
 		}
 		t.mu.Lock()
-		t.to = from
+		t.deletedBefore = from
 		t.mu.Unlock()
 	}
 	return condensed, nil
@@ -250,7 +250,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 
 // ArchiveAll archives all steps of z, read at revision at.
 func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) error {
-	named, err := jr.stillNamed(ctx, z, at)
+	named, err := jr.compareName(ctx, z, at)
 	if err != nil || named == nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 	if jr.Archive == nil {
 		return nil
 	}
-	kept, err := jr.Archive.Keep(ctx, jr.Archive.HeaderOf(z), upTo, named)
+	kept, err := jr.Archive.ArchiveSteps(ctx, jr.Archive.HeaderOf(z), upTo, named)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -286,16 +286,16 @@ func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// t.to is unset, another zone's, or from before this zone ended and came back
-	if t.named != named || !strings.HasPrefix(t.to, journal) {
-		t.to, t.named = journal, named
+	if t.nameRev != named || !strings.HasPrefix(t.deletedBefore, journal) {
+		t.deletedBefore, t.nameRev = journal, named
 	}
-	return t.to
+	return t.deletedBefore
 }
 
 // firstNeeded returns the number in the first journal key that needs selects, or oldest.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
-		tx, err := jr.Made.Read(string(kv.Key), kv.Value)
+		tx, err := jr.SentValues.Read(string(kv.Key), kv.Value)
 		if err != nil {
 			return false, false, layout.Unreadable(string(kv.Key), err)
 		}
@@ -461,7 +461,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 			*rev = r.Header.Revision
 		}
 		for _, kv := range slices.Backward(r.Kvs) {
-			tx, err := jr.Made.Read(string(kv.Key), kv.Value)
+			tx, err := jr.SentValues.Read(string(kv.Key), kv.Value)
 			if err != nil {
 				return before, nil, layout.Unreadable(string(kv.Key), err)
 			}

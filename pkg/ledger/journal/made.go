@@ -13,45 +13,45 @@ import (
 
 const (
 	// A watch lags only by transactions in flight: maxCachedValues are enough.
-	maxMade       = 128
-	maxMadeOctets = 32 << 10
+	maxCachedValues = 128
+	maxCachedOctets = 32 << 10
 )
 
 // valueCache has the journal values that this process sent last, so that its feed need not parse them. Read compares
 // the octets: etcd's value counts.
-type made struct {
+type valueCache struct {
 	mu     sync.Mutex
-	values map[string]madeValue // by journal key
-	keys   [maxMade]string      // ring in the order of Put; next is the oldest
+	values map[string]cachedValue  // by journal key
+	keys   [maxCachedValues]string // ring in the order of Put; next is the oldest
 	next   int
 }
 
-type madeValue struct {
+type cachedValue struct {
 	octets []byte
 	tx     *content.Transaction
 }
 
 // Put caches a value unless too long. The caller must not change value and tx afterwards.
-func (m *made) Put(key string, value []byte, tx *content.Transaction) {
-	if len(value) > maxMadeOctets {
+func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
+	if len(value) > maxCachedOctets {
 		return
 	}
-	if cap(value) > 2*maxMadeOctets { // grown by a discarded long step
+	if cap(value) > 2*maxCachedOctets { // grown by a discarded long step
 		value = bytes.Clone(value)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.values == nil {
-		m.values = make(map[string]madeValue, maxMade)
+		m.values = make(map[string]cachedValue, maxCachedValues)
 	}
 	delete(m.values, m.keys[m.next])
 	m.keys[m.next] = key
-	m.next = (m.next + 1) % maxMade
-	m.values[key] = madeValue{value, tx}
+	m.next = (m.next + 1) % maxCachedValues
+	m.values[key] = cachedValue{value, tx}
 }
 
 // Read returns the transaction in a journal value, decoded unless cached.
-func (m *made) Read(key string, value []byte) (*content.Transaction, error) {
+func (m *valueCache) Read(key string, value []byte) (*content.Transaction, error) {
 	m.mu.Lock()
 	known := m.values[key]
 	m.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 // A step equals the stored step, from memory and from etcd.
 func TestMade_readsWhatIsStored(t *testing.T) {
-	var m made
+	var m valueCache
 	of := func(by string) ([]byte, *content.Transaction) {
 		tx := &content.Transaction{Steps: []content.Step{{N: 1, Serial: 1, By: by}}}
 		return layout.Encode(tx), tx
@@ -39,19 +39,19 @@ func TestMade_readsWhatIsStored(t *testing.T) {
 	if _, err := m.Read("a", local[1:]); err == nil {
 		t.Error("what is damaged is read")
 	}
-	long, longer := of(strings.Repeat("x", maxMadeOctets))
+	long, longer := of(strings.Repeat("x", maxCachedOctets))
 	m.Put("long", long, longer)
 	if read("long", long) == longer {
 		t.Errorf("%d octets are remembered", len(long))
 	}
-	m.Put("roomy", append(make([]byte, 0, 10*maxMadeOctets), local...), tx)
-	if have := m.values["roomy"].octets; cap(have) > 2*maxMadeOctets || string(have) != string(local) {
+	m.Put("roomy", append(make([]byte, 0, 10*maxCachedOctets), local...), tx)
+	if have := m.values["roomy"].octets; cap(have) > 2*maxCachedOctets || string(have) != string(local) {
 		t.Errorf("%d octets are remembered in %d", len(have), cap(have))
 	}
-	for i := range 2 * maxMade {
+	for i := range 2 * maxCachedValues {
 		m.Put(fmt.Sprint(i), local, tx)
 	}
-	if read("a", local) == tx || read(fmt.Sprint(maxMade), local) != tx || len(m.values) > maxMade {
-		t.Errorf("not the last %d are remembered: %d are", maxMade, len(m.values))
+	if read("a", local) == tx || read(fmt.Sprint(maxCachedValues), local) != tx || len(m.values) > maxCachedValues {
+		t.Errorf("not the last %d are remembered: %d are", maxCachedValues, len(m.values))
 	}
 }

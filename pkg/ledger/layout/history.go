@@ -19,7 +19,7 @@ func Account(namespace, causedBy string) string {
 }
 
 // SplitAccount returns the namespace of an account's steps, and the payer.
-func CutAccount(account string) (namespace, payer string) {
+func SplitAccount(account string) (namespace, payer string) {
 	namespace, payer, ok := strings.Cut(account, "@")
 	if !ok {
 		return account, account

@@ -44,7 +44,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	return octets, true
 }
 
-func (j *JournalValue) Last() uint64 { return j.Steps[len(j.Steps)-1].N }
+func (j *JournalValue) LastStep() uint64 { return j.Steps[len(j.Steps)-1].N }
 
 // Value returns the encoding. No step can be added afterwards.
 func (j *JournalValue) Value(settled bool) []byte {

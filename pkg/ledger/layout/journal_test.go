@@ -41,8 +41,8 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 			}
 			tx.Steps = append(tx.Steps, step)
 		}
-		if last := tx.Steps[len(tx.Steps)-1].N; j.Steps[0].N != 7 || j.Last() != last || !reflect.DeepEqual(j.Steps, tx.Steps) {
-			t.Errorf("%d steps from %d to %d, want %d to %d", len(j.Steps), j.Steps[0].N, j.Last(), len(tx.Steps), last)
+		if last := tx.Steps[len(tx.Steps)-1].N; j.Steps[0].N != 7 || j.LastStep() != last || !reflect.DeepEqual(j.Steps, tx.Steps) {
+			t.Errorf("%d steps from %d to %d, want %d to %d", len(j.Steps), j.Steps[0].N, j.LastStep(), len(tx.Steps), last)
 		}
 		if have, want := string(j.Value(tx.Settled)), string(Encode(&tx)); have != want {
 			t.Errorf("seed %d:\n%s, at once\n%s", seed, have, want)

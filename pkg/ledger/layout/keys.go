@@ -79,7 +79,7 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 func (k Keys) Config() string { return k.Internal() + "config" }
 
 // YieldRequest is the key by which a server asks the others for the next commit at a zone.
-func (k Keys) Asked() string { return k.Internal() + "asked" }
+func (k Keys) YieldRequest() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {
 	if view == "" {

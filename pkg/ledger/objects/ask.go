@@ -18,7 +18,7 @@ import (
 
 // ZoneAsk returns the part of a Zone write's request to the law that the object determines. before or after may be nil.
 // The error is a law.Refusal if the new spec does not parse.
-func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
+func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {
 			return ask, err
@@ -29,7 +29,7 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 			if err != nil {
 				return ask, err
 			}
-			ask.Waits = spec.Waiting()
+			ask.WaitingBefore = spec.Waiting()
 		}
 	}
 	if after == nil {
@@ -38,38 +38,38 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if ask.After, err = lawform.ZoneSpec(after); err != nil {
 		return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
 	}
-	ask.Behind = behindOf(before, after)
+	ask.Ahead = behindOf(before, after)
 	if before != nil {
-		ask.Renames = Renames(before, after)
+		ask.Renames = RenamedField(before, after)
 	}
 	return ask, nil
 }
 
 // behindOf returns the secondary that a status write reports as ahead or different (S6.11), or nil. The API allows
 // changes of status.serial for this purpose only.
-func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
+func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil
 	}
 	ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
-	b := &zones.Behind{Serial: serial.Serial(after.Status.Serial), Differs: ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers}
+	b := &zones.Ahead{Serial: serial.Serial(after.Status.Serial), Differs: ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers}
 	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
-		b.Accepted = serial.Serial(accepted)
+		b.AcceptedSerial = serial.Serial(accepted)
 	}
 	return b
 }
 
 // DelegationAsk is ZoneAsk for a Delegation.
-func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationAsk, err error) {
+func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationInput, err error) {
 	if before != nil {
 		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}
 		if ask.Before, err = lawform.DelegationSpec(before); err != nil {
 			return ask, fmt.Errorf("delegation %s/%s: %w", before.Namespace, before.Name, err)
 		}
 		if in := before.Status.ZoneRef; in != nil {
-			ask.In = string(in.UID)
+			ask.InZone = string(in.UID)
 		} else {
-			ask.Waits = &law.Waiting{Zone: &law.Ref{Namespace: before.Namespace, Name: ask.Before.Zone}}
+			ask.WaitingBefore = &law.Waiting{Zone: &law.Ref{Namespace: before.Namespace, Name: ask.Before.Zone}}
 		}
 	}
 	if after != nil {

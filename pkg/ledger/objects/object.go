@@ -87,7 +87,7 @@ func DescribeHold(z *law.Zone, h *law.Held) string {
 	if e.NameServers {
 		back = append(back, "an NS record at the apex, or spec.nameServers")
 	}
-	if e.TooMany() {
+	if e.ExceedsPercent() {
 		back = append(back, fmt.Sprintf("RRsets until no more than %d are missing", e.Allowed()))
 	}
 	return fmt.Sprintf("the zone's own namespace has removed %s, so serial %d stays delivered; the zone's owner puts back %s; "+
@@ -103,19 +103,19 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	stock := func(s law.Stock) v1alpha1.ZoneStock {
 		return v1alpha1.ZoneStock{RRsets: int64(s.RRsets), Own: int64(s.Own)}
 	}
-	o := &v1alpha1.ZoneDeletions{Own: int64(d.Own), PeriodStart: d.Since}
-	for _, s := range d.Least {
+	o := &v1alpha1.ZoneDeletions{Own: int64(d.Own), PeriodStart: d.PeriodStart}
+	for _, s := range d.LeastStocks {
 		o.Least = append(o.Least, stock(s))
 	}
-	if d.Most != nil {
-		o.Most = new(stock(*d.Most))
+	if d.PeakStock != nil {
+		o.Most = new(stock(*d.PeakStock))
 	}
 	return o
 }
 
 // AdoptedOrWaiting returns an adopted Record's contribution to its zone, or else the name and zone that the Record
 // waits for; the other result is nil.
-func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
+func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
 		n, err := name.Parse(o.Status.FQDN)
@@ -131,7 +131,7 @@ func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
 	}
-	a := &law.Adopted{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)},
+	a := &law.Adoption{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)},
 		FQDN: fqdn, Admission: rules.Admission(o.Status.Admission)}
 	if end := o.Status.EndsAt; end != nil {
 		a.EndsAt = end.Unix()
@@ -208,7 +208,7 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 }
 
 func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
-	return named || pl.DefaultClass != nil && pl.DefaultClass(namespace, view)
+	return named || pl.HasDefaultClass != nil && pl.HasDefaultClass(namespace, view)
 }
 
 func setParentLabel(o metav1.Object, zone *law.Ref) {
@@ -232,7 +232,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 			o.Generation)
 	}
 	if z.Pending {
-		if c.Ended != nil {
+		if c.EndedZone != nil {
 			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions,
 				EndsAt: &metav1.Time{Time: pl.Now().UTC().Truncate(1e9)}}
 			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionServable)
@@ -262,7 +262,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	state := sethash.State(z.State)
 	s.ContentState = state.String()
 	s.Hash = z.Header.Hash(state)
-	s.EntryCount, s.RRsetCount = int64(content.EntryCount(z.Made, z.Rows)), int64(z.RRsets)
+	s.EntryCount, s.RRsetCount = int64(content.EntryCount(z.NSSets, z.Rows)), int64(z.RRsets)
 	s.Deletions = deletionsOf(z.Deletions)
 	s.ParentRef = nil
 	if p := c.Holding.Parent; p != nil {
@@ -328,17 +328,17 @@ func parentLabel(namespace, object string) string {
 }
 
 // IsMoving reports whether a Record has left a zone for another, not yet adopted there.
-func Moving(o *v1alpha1.Record) bool {
+func IsMoving(o *v1alpha1.Record) bool {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
 // RenamedField returns the field by which an update would rename or move an established zone, or "" (S1.6). Another
 // spelling (case, absolute, default namespace) is no rename.
-func Renames(before, after *v1alpha1.Zone) string {
+func RenamedField(before, after *v1alpha1.Zone) string {
 	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
-	case !isNamed(before, after.Spec.DomainName):
+	case !hasFQDN(before, after.Spec.DomainName):
 		return "spec.domainName"
 	case before.Spec.View != after.Spec.View:
 		return "spec.view"
@@ -348,7 +348,7 @@ func Renames(before, after *v1alpha1.Zone) string {
 	return ""
 }
 
-func isNamed(zone *v1alpha1.Zone, domainName string) bool {
+func hasFQDN(zone *v1alpha1.Zone, domainName string) bool {
 	if name.IsAbsolute(domainName) {
 		n, err := name.Parse(domainName)
 		return err == nil && n.String() == zone.Status.FQDN
@@ -367,13 +367,13 @@ func SamePlace(before, after *v1alpha1.Record) bool {
 
 // Placer writes decisions into objects.
 type Placer struct {
-	Now          func() time.Time
-	DefaultClass func(namespace, view string) bool // nil means false
-	NameServers  func(*v1alpha1.Zone) bool         // nil means false
+	Now             func() time.Time
+	HasDefaultClass func(namespace, view string) bool // nil means false
+	HasNameServers  func(*v1alpha1.Zone) bool         // nil means false
 }
 
 func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {
-	return pl.NameServers != nil && pl.NameServers(o)
+	return pl.HasNameServers != nil && pl.HasNameServers(o)
 }
 
 // IsServableStale reports whether Servable contradicts the zone's present classes.

@@ -44,7 +44,7 @@ func TestRenames_areOfAnotherName_S1_6(t *testing.T) {
 			return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z"},
 				Spec: v1alpha1.ZoneSpec{DomainName: s.domainName, ZoneRef: s.zoneRef}, Status: v1alpha1.ZoneStatus{FQDN: c.fqdn}}
 		}
-		if got := Renames(zone(c.before), zone(c.after)); got != c.want {
+		if got := RenamedField(zone(c.before), zone(c.after)); got != c.want {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}

@@ -54,8 +54,8 @@ func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 			}
 			for _, place := range s.Work.Zones {
 				ob.mem.Fault("cascade-unlock")
-				if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-					return func(seen *law.Seen) law.Outcome { return zones.DecideUnlocked(seen, place, s.Work.ID) }, nil
+				if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
+					return func(seen *law.Facts) law.Outcome { return zones.DecideUnlock(seen, place, s.Work.ID) }, nil
 				}); err != nil {
 					return err
 				}
@@ -79,12 +79,12 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 			return err
 		}
 		more = w.more
-		for found := w.found; len(found) > 0; {
+		for found := w.candidates; len(found) > 0; {
 			began, clients, n := time.Now(), ob.com.Clients.Load(), 1
-			if found[0].letter == layout.WaitingZone {
+			if found[0].kindLetter == layout.WaitingZone {
 				ob.mem.Fault("cascade-step")
 				ob.mem.Stats.CascadeSteps.Add(1)
-				s.decided++
+				s.decidedCount++
 				err = ob.decideZone(ctx, &s.Item, found[0].Ref, ob.askPending)
 			} else {
 				n = min(len(found), ob.stepsAtOnce(&s.Work))
@@ -94,7 +94,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 				return err
 			}
 			s.cursor, found = w.cursorAt(found[n-1]), found[n:]
-			paused, err := ob.betweenGoes(ctx, s, began, clients)
+			paused, err := ob.yieldBetweenSteps(ctx, s, began, clients)
 			if err != nil {
 				return err
 			}
@@ -131,24 +131,24 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	switch n := len(rest.Zones); {
 	case len(rest.Releases) > 0:
 		rest.Releases = rest.Releases[min(len(rest.Releases), records.MaxReleases):]
-		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideReleased(seen, &s.Work) }
+		w.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideReleaseDone(seen, &s.Work) }
 	case n > 0:
 		at, rest.Zones = &s.Work.Zones[n-1], slices.Clone(rest.Zones[:n-1])
-		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideThrough(seen, *at, s.Work.ID) }
+		w.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideCascadeDone(seen, *at, s.Work.ID) }
 	case rest.Ended != nil:
-		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideEnded(seen, &s.Work, ob.mem.Now().Unix()) }
+		w.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideEndingDone(seen, &s.Work, ob.mem.Now().Unix()) }
 	default:
-		w.Ask = func(*law.Seen) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
+		w.Decide = func(*law.Facts) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
 	}
 	if at = cmp.Or(at, s.Work.Ended); at != nil {
-		w.Namespace, w.Name, w.Hint = at.Namespace, at.Name, ob.mem.Layout.Zone(at.Namespace, at.Name)
+		w.Namespace, w.Name, w.LikelyZone = at.Namespace, at.Name, ob.mem.Layout.Zone(at.Namespace, at.Name)
 	}
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
-	leaves := len(s.damaged) > 0 && !isTrial(&s.Work) // the next round of trials tries the damaged records
+	leaves := len(s.damagedRecords) > 0 && !isTrial(&s.Work) // the next round of trials tries the damaged records
 	if last {
 		rest = s.remainder()
 	}
-	w.Primary = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+	w.ObjectOp = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		op := clientv3.OpDelete(w.Key)
 		if !last || leaves {
 			op = etcd.OpPut(w.Key, layout.Encode(rest))
@@ -163,7 +163,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	case !out.OK:
 		return false, s.Refresh(ctx, ob.mem)
 	case last && leaves:
-		return false, fmt.Errorf("%d records are left out: %w", len(s.damaged), facts.ErrDamaged)
+		return false, fmt.Errorf("%d records are left out: %w", len(s.damagedRecords), facts.ErrDamaged)
 	}
 	s.Work, s.Mod = rest, out.Rev
 	return last, nil
@@ -173,7 +173,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	if len(s.Work.Scans) > 0 { // no second scan after an interruption
 		next := s.Work
-		next.Scans, next.Cursor, next.Damaged = nil, nil, s.damaged
+		next.Scans, next.Cursor, next.Damaged = nil, nil, s.damagedRecords
 		if err := s.rewriteItem(ctx, ob, next); err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	rooms := layout.ZoneRooms
 	if waits {
 		rooms = layout.ZoneRooms[:layout.OwnRooms]
-	} else if err := ob.keepGone(ctx, s); err != nil {
+	} else if err := ob.archiveRemoved(ctx, s); err != nil {
 		return err
 	}
 	for _, room := range rooms {
@@ -200,22 +200,22 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 			if !more {
 				break
 			}
-			if _, err := ob.betweenGoes(ctx, s, began, 0); err != nil { // pause as if clients wrote
+			if _, err := ob.yieldBetweenSteps(ctx, s, began, 0); err != nil { // pause as if clients wrote
 				return err
 			}
 		}
 	}
 	if waits {
-		return journal.ErrDelivered
+		return journal.ErrAwaitsDelivery
 	}
 	return nil
 }
 
 // archiveRemoved archives the purged zone's steps, and retries if another server has changed the item meanwhile.
-func (ob *Outbox) keepGone(ctx context.Context, s *workState) error {
+func (ob *Outbox) archiveRemoved(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod
-		kept, err := ob.jr.Archive.KeepGone(ctx, s.Work.Purge, etcd.RevisionIs(ob.mem.Layout.Outbox(s.Work.ID), s.Mod))
+		kept, err := ob.jr.Archive.ArchiveRemoved(ctx, s.Work.Purge, etcd.RevisionIs(ob.mem.Layout.Outbox(s.Work.ID), s.Mod))
 		if err != nil || kept {
 			return err
 		}
@@ -231,5 +231,5 @@ func (ob *Outbox) waitsForDelivery(ctx context.Context, s *workState) (bool, err
 		return false, nil
 	}
 	o, _, err := ob.mem.ReadZone(ctx, s.Work.Ended.Namespace, s.Work.Ended.Name)
-	return err == nil && o != nil && string(o.UID) == s.Work.Purge && ob.jr.Holds(o), err
+	return err == nil && o != nil && string(o.UID) == s.Work.Purge && ob.jr.HasDelivery(o), err
 }

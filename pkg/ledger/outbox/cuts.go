@@ -59,9 +59,9 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		if err != nil {
 			return err
 		}
-		ask := records.CutAsk{Pending: d, Now: ob.mem.Now(), By: commit.User(ctx)}
+		ask := records.CutInput{Pending: d, Now: ob.mem.Now(), By: commit.User(ctx)}
 		if item != nil {
-			ask.Work, ask.WorkBy = item.Work.ID, item.Work.By
+			ask.MarkID, ask.CausedBy = item.Work.ID, item.Work.By
 		}
 		// Read the child's hosts outside the parent's queue.
 		parent, kept, err := ob.readCut(ctx, &ask)
@@ -73,7 +73,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
 		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.Child.Namespace}
 		switch out, err := ob.com.Commit(ctx, w); {
-		case errors.Is(err, commit.ErrThrough): // the child's cascade has ended, or the parent has another name
+		case errors.Is(err, commit.ErrCascadeEnded): // the child's cascade has ended, or the parent has another name
 		case err != nil:
 			return err
 		case out.OK:
@@ -84,11 +84,11 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 }
 
 // cutWrite's write fails with commit.ErrCascadeEnded if the parent's name has changed.
-func (ob *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
+func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write {
 	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
-		Hint: ob.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
-	w.Ask = func(seen *law.Seen) law.Outcome {
+		LikelyZone: ob.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
+	w.Decide = func(seen *law.Facts) law.Outcome {
 		key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
 		p, ok := seen.Get(key)
 		if !ok {
@@ -99,9 +99,9 @@ func (ob *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 		}
 		return records.DecideCut(seen, ask)
 	}
-	w.Primary = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+	w.ObjectOp = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if parentExists(ask.Parent, d) && (parent == nil || parent.FQDN() != ask.Parent.FQDN()) {
-			return nil, nil, commit.ErrThrough
+			return nil, nil, commit.ErrCascadeEnded
 		}
 		op := clientv3.OpDelete(w.Key)
 		return &op, nil, nil
@@ -124,7 +124,7 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 		if w.Losing != d.Parent.UID {
 			continue
 		}
-		if err := item.Refresh(ctx, ob.mem); !errors.Is(err, commit.ErrThrough) {
+		if err := item.Refresh(ctx, ob.mem); !errors.Is(err, commit.ErrCascadeEnded) {
 			return item, err
 		}
 	}
@@ -133,7 +133,7 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 
 // readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. kept means that the
 // cut stays until the child's hold ends.
-func (ob *Outbox) readCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
+func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
 		return nil, false, err

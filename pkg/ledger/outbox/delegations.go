@@ -23,17 +23,17 @@ import (
 )
 
 // DelegationTx returns a Delegation's write. The commit sets *placed to the stored object, nil if deleted.
-func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
+func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
 	if spec == nil {
 		spec, of = ask.Before, before
 	}
 	placed = new(*v1alpha1.Delegation)
-	tx = ob.com.WriteOf("delegations", of, expected)
-	tx.Hint = ob.mem.Layout.Zone(ask.Namespace, spec.Zone)
-	tx.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) }
-	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+	tx = ob.com.NewWrite("delegations", of, expected)
+	tx.LikelyZone = ob.mem.Layout.Zone(ask.Namespace, spec.Zone)
+	tx.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideDelegation(seen, ask) }
+	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		*placed = nil
 		if plan.Delegation == nil {
 			op := clientv3.OpDelete(tx.Key)
@@ -42,7 +42,7 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.
 		o := after.DeepCopy()
 		ob.placer.PlaceDelegation(o, plan.Delegation)
 		if ask.Cascade && plan.Zone == nil && apiequality.Semantic.DeepEqual(o.Status, after.Status) {
-			plan.Orphan, plan.OrphanBefore = nil, nil
+			plan.Waiting, plan.WaitingBefore = nil, nil
 			return nil, nil, nil
 		}
 		data, err := ob.mem.Delegations.Encode(ctx, tx.Key, o)
@@ -50,35 +50,37 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.
 		op := etcd.OpPut(tx.Key, data)
 		return &op, nil, err
 	}
-	tx.Also = func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op) { return nil, ob.leftOps(&ask, before, plan) }
+	tx.ExtraOps = func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
+		return nil, ob.oldDelegationOps(&ask, before, plan)
+	}
 	return tx, placed
 }
 
 // oldDelegationOps keeps a Delegation that leaves its zone, for the zone's return, or deletes the old Delegation whose
 // place a new one takes.
-func (ob *Outbox) leftOps(ask *zones.DelegationAsk, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
+func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {
 		in = plan.Delegation.Zone.UID
 	}
 	at := -1
-	if plan.Zone != nil && plan.Zone.Holding != nil && (in == plan.Zone.Zone.UID || ask.In == plan.Zone.Zone.UID) {
+	if plan.Zone != nil && plan.Zone.Holding != nil && (in == plan.Zone.Zone.UID || ask.InZone == plan.Zone.Zone.UID) {
 		at = plan.Zone.Holding.Delegations
 	}
 	switch {
-	case in == ask.In:
-	case ask.In != "" && before != nil:
-		op, err := ob.jr.Archive.LeftOp(ask.In, at, before, &before.Spec)
+	case in == ask.InZone:
+	case ask.InZone != "" && before != nil:
+		op, err := ob.jr.Archive.DelegationLeftOp(ask.InZone, at, before, &before.Spec)
 		if err == nil {
 			return []clientv3.Op{op}
 		}
 	case at > 0:
-		return []clientv3.Op{ob.jr.Archive.JoinedOp(in, at-1)}
+		return []clientv3.Op{ob.jr.Archive.DelegationJoinedOp(in, at-1)}
 	}
 	return nil
 }
 
-const takenAtOnce = 8
+const delegationsAtOnce = 8
 
 // decideDelegations decides Delegations in a removed zone, and those that wait for a zone or for room. Other objects
 // are collected afterwards, as the new rules decide them.
@@ -103,7 +105,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		slices.Sort(names)
 		// A new zone's work later decides all objects waiting for the zone, a Delegation's all of the namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
-		for some := range slices.Chunk(slices.Compact(names), takenAtOnce) {
+		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {
 			group, within := errgroup.WithContext(ctx)
 			for _, name := range some {
 				group.Go(func() error { return ob.reconsiderDelegation(within, scan.Target.Namespace, name, covered) })
@@ -121,8 +123,8 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	}
 	for _, place := range s.Work.Zones {
 		ob.mem.Fault("cascade-taken-in")
-		if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-			return func(seen *law.Seen) law.Outcome { return zones.DecideTakenIn(seen, place, s.Work.ID) }, nil
+		if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
+			return func(seen *law.Facts) law.Outcome { return zones.DecideDelegationsDone(seen, place, s.Work.ID) }, nil
 		}); err != nil {
 			return err
 		}

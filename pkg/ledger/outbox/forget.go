@@ -22,16 +22,16 @@ import (
 const (
 	SerialsEvery = time.Hour
 	// RecordKeptEvery is the period of writes of a last serial's time left: 240 in sixty days.
-	KeepsFor = 6 * time.Hour
+	RecordKeptEvery = 6 * time.Hour
 	// MaxSerials bounds the last serials of a namespace's zones, to 3 MiB. Serials with the least time left go first.
-	MaxLeftBy   = 10000
+	MaxSerials  = 10000
 	sweptAtOnce = 100
 )
 
 type forgettable struct {
-	key  string
-	mod  int64
-	left int64
+	key         string
+	mod         int64
+	secondsLeft int64
 }
 
 // sweepSerials removes last serials that no secondary can remember (S6.8). Only servers' running time counts, since a
@@ -50,7 +50,7 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 			return // fsck reports it
 		}
 		key := string(kv.Key)
-		switch next, due := Keep(last, known); {
+		switch next, due := SubtractElapsed(last, known); {
 		case due && next == nil:
 			write(key, kv.ModRevision, clientv3.OpDelete(key))
 		case due:
@@ -60,8 +60,8 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 		}
 	})
 	for _, left := range by {
-		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.left, y.left) })
-		for _, f := range left[:max(0, len(left)-ob.maxLeftBy)] {
+		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
+		for _, f := range left[:max(0, len(left)-ob.maxSerials)] {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
@@ -74,13 +74,13 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 
 // SubtractElapsed subtracts d from a last serial's time left, and returns nil at the end. due reports whether to write
 // the result.
-func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
+func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {
 		return nil, true
 	}
 	last.Left -= passed
-	return &last, d >= KeepsFor
+	return &last, d >= RecordKeptEvery
 }
 
 // SweepCondensed deletes condensed steps of settled zones, and parts without a header. The purge deletes those of
@@ -98,7 +98,7 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	}
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
 		z, _, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
-		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.Unsettled(z) {
+		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.IsUnsettled(z) {
 			continue // removed, ended or needed
 		}
 		key := ob.mem.Layout.Condensed(h.UID)

@@ -41,22 +41,22 @@ func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	return err
 }
 
-type statesOf struct {
-	oldest string
-	octets map[string]int64
+type zoneStates struct {
+	oldestKey string
+	octets    map[string]int64
 }
 
 // SweepStates archives zones with a state beyond the retention, as rarely changing zones keep steps in the journal, and
 // zones of namespaces with too many states.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
-	zones, namespaces, all := map[string]*statesOf{}, map[string]int64{}, int64(0)
+	zones, namespaces, all := map[string]*zoneStates{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
 		ns, uid, _, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
 		if !ok {
 			return nil
 		}
 		if zones[uid] == nil {
-			zones[uid] = &statesOf{string(kv.Key), map[string]int64{}}
+			zones[uid] = &zoneStates{string(kv.Key), map[string]int64{}}
 		}
 		octets := int64(len(kv.Value))
 		zones[uid].octets[ns], namespaces[ns], all = zones[uid].octets[ns]+octets, namespaces[ns]+octets, all+octets
@@ -72,7 +72,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 		for ns := range x.octets {
 			full = full || namespaces[ns] > ob.jr.Archive.StatesRoomOf(ns)
 		}
-		archived, err := ob.archiveStates(ctx, h, x.oldest, full)
+		archived, err := ob.archiveStates(ctx, h, x.oldestKey, full)
 		if err != nil {
 			return err
 		}

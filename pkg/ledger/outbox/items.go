@@ -19,29 +19,29 @@ import (
 
 // items caches the outbox by a watch.
 type items struct {
-	mu sync.Mutex
-	by map[string]*listed
+	mu    sync.Mutex
+	byKey map[string]*cachedItem
 }
 
 // firstSeen, of the item's revision, is by this server's clock.
-type listed struct {
+type cachedItem struct {
 	commit.Item
-	since int64
-	met   time.Time
+	createRev int64
+	firstSeen time.Time
 }
 
-func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
-	one := &listed{Item: commit.Item{Mod: kv.ModRevision}, since: kv.CreateRevision, met: time.Now()}
+func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *cachedItem {
+	one := &cachedItem{Item: commit.Item{Mod: kv.ModRevision}, createRev: kv.CreateRevision, firstSeen: time.Now()}
 	if err := layout.Decode(kv.Value, &one.Work); err != nil {
 		klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if have := t.by[string(kv.Key)]; have != nil && have.Mod >= one.Mod {
+	if have := t.byKey[string(kv.Key)]; have != nil && have.Mod >= one.Mod {
 		return have
 	}
-	t.by[string(kv.Key)] = one
+	t.byKey[string(kv.Key)] = one
 	return one
 }
 
@@ -62,9 +62,9 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	}
 	ob.items.mu.Lock()
 	defer ob.items.mu.Unlock()
-	for key := range ob.items.by {
+	for key := range ob.items.byKey {
 		if !there[key] {
-			delete(ob.items.by, key)
+			delete(ob.items.byKey, key)
 		}
 	}
 	return rev, nil
@@ -88,10 +88,10 @@ func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 			for _, e := range events {
 				if e.Type == clientv3.EventTypeDelete {
 					ob.items.mu.Lock()
-					delete(ob.items.by, string(e.Kv.Key))
+					delete(ob.items.byKey, string(e.Kv.Key))
 					ob.items.mu.Unlock()
-				} else if one := ob.items.noteItem(ctx, e.Kv); one != nil && ob.com.Owns(one.Work.ID) {
-					ob.com.Rouse()
+				} else if one := ob.items.noteItem(ctx, e.Kv); one != nil && ob.com.OwnsItem(one.Work.ID) {
+					ob.com.WakeOutbox()
 				}
 			}
 			return nil

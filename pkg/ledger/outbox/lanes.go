@@ -19,11 +19,11 @@ const (
 // after each work or slice of time.
 type lanes struct {
 	sync.WaitGroup
-	places  chan struct{} // senders are served in order
-	waiting atomic.Int32
-	slice   time.Duration
-	busy    sync.Map // by namespace
-	missed  atomic.Bool
+	places      chan struct{} // senders are served in order
+	waiting     atomic.Int32
+	slice       time.Duration
+	busy        sync.Map // by namespace
+	skippedBusy atomic.Bool
 }
 
 func newLanes(most int, slice time.Duration) *lanes {
@@ -35,14 +35,14 @@ type place struct{ since time.Time }
 func (p *lanes) takeLane(name string) bool {
 	_, busy := p.busy.LoadOrStore(name, true)
 	if busy {
-		p.missed.Store(true)
+		p.skippedBusy.Store(true)
 	}
 	return !busy
 }
 
 func (p *lanes) leaveLane(name string) bool {
 	p.busy.Delete(name)
-	return p.missed.Swap(false)
+	return p.skippedBusy.Swap(false)
 }
 
 func (p *lanes) takePlace(ctx context.Context, at *place) error {

@@ -33,11 +33,11 @@ type Outbox struct {
 	placer                             *objects.Placer
 	terminating                        func(namespace string) bool
 	serialsEvery, usageEvery, tryEvery time.Duration
-	maxLeftBy                          int
+	maxSerials                         int
 	announce                           Announce
 	items                              items
 	lanes                              *lanes
-	failed                             sync.Map // by work ID
+	retries                            sync.Map // by work ID
 	traces                             trace.TracerProvider
 }
 
@@ -51,9 +51,9 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 	if announce == nil {
 		announce = func(metav1.Object, int64, string) {}
 	}
-	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, announce: announce, maxLeftBy: maxLeftBy,
+	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, announce: announce, maxSerials: maxLeftBy,
 		traces: traces, serialsEvery: serialsEvery, usageEvery: usageEvery, tryEvery: tryEvery,
-		lanes: newLanes(maxLanes, laneSlice), items: items{by: map[string]*listed{}}}
+		lanes: newLanes(maxLanes, laneSlice), items: items{byKey: map[string]*cachedItem{}}}
 }
 
 const (
@@ -70,7 +70,7 @@ func (ob *Outbox) isGaining(view string, n name.Name) bool {
 		return false
 	}
 	h := ob.mem.GuessEnclosing(view, n)
-	return h != nil && h.Gains(n)
+	return h != nil && h.MayGainRecords(n)
 }
 
 // Terminates reports whether a namespace is being deleted, as far as known (S2.6).
@@ -89,7 +89,7 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 // decideZone decides a Zone until the decision is committed or obsolete. item is the cascade's, or nil. ask returns nil
 // if there is nothing to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
-	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
+	ask func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error)) error {
 	for {
 		o, mod, err := ob.mem.ReadZone(ctx, ref.Namespace, ref.Name)
 		if err != nil || o == nil || string(o.UID) != ref.UID {
@@ -99,14 +99,14 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 		if err != nil || decide == nil {
 			return err
 		}
-		w := ob.com.WriteOf("zones", o, mod)
-		w.Was, w.Hint, w.OutboxItem, w.Origin = o, w.Key, item, commit.CauseOf(item)
-		w.Ask = func(seen *law.Seen) law.Outcome {
+		w := ob.com.NewWrite("zones", o, mod)
+		w.ZoneBefore, w.LikelyZone, w.OutboxItem, w.Origin = o, w.Key, item, commit.CauseOf(item)
+		w.Decide = func(seen *law.Facts) law.Outcome {
 			out := decide(seen)
 			ob.dropUnchanged(out.Plan, o)
 			return out
 		}
-		w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			if plan.Zone == nil {
 				return nil, nil, nil
 			}
@@ -136,6 +136,6 @@ func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	}
 	placed := o.DeepCopy()
 	if ob.placer.PlaceZone(placed, plan.Zone); apiequality.Semantic.DeepEqual(placed.Status, o.Status) {
-		plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
+		plan.Zone, plan.Waiting, plan.WaitingBefore = nil, nil, nil
 	}
 }

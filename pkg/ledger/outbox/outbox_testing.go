@@ -13,7 +13,7 @@ func (ob *Outbox) ProcessOutbox(ctx context.Context) {
 		return
 	}
 	for _, s := range ob.listDue(true) {
-		ob.takeUp(ctx, s)
+		ob.runWork(ctx, s)
 	}
 }
 

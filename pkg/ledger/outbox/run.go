@@ -68,7 +68,7 @@ func (ob *Outbox) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ob.com.Owing():
+		case <-ob.com.OutboxWakeups():
 		case <-time.After(sweepEvery):
 		}
 	}
@@ -86,7 +86,7 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 		ob.lanes.Go(func() {
 			defer func() {
 				if ob.lanes.leaveLane(name) {
-					ob.com.Rouse()
+					ob.com.WakeOutbox()
 				}
 			}()
 			at := &place{}
@@ -96,7 +96,7 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 			}
 			for _, s := range works {
 				s.place = at
-				ob.takeUp(ctx, s)
+				ob.runWork(ctx, s)
 				if ob.lanes.yieldPlace(ctx, at) != nil {
 					return
 				}
@@ -109,29 +109,29 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 // those without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
-	for _, one := range ob.items.by {
-		own := ob.com.Owns(one.Work.ID)
-		last, failed := ob.failed.Load(one.Work.ID)
-		rests := failed && time.Now().Before(last.(retry).until)
-		if !rests && (own || all && one.Work.Runner == "" || time.Since(one.met) >= foreignAfter) {
-			works = append(works, &workState{Item: one.Item, since: one.since, again: failed || !own})
+	for _, one := range ob.items.byKey {
+		own := ob.com.OwnsItem(one.Work.ID)
+		last, failed := ob.retries.Load(one.Work.ID)
+		rests := failed && time.Now().Before(last.(retry).notBefore)
+		if !rests && (own || all && one.Work.Runner == "" || time.Since(one.firstSeen) >= takeoverAfter) {
+			works = append(works, &workState{Item: one.Item, createRev: one.createRev, interrupted: failed || !own})
 		}
 	}
-	ob.failed.Range(func(id, _ any) bool {
-		if ob.items.by[ob.mem.Layout.Outbox(id.(string))] == nil {
-			ob.failed.Delete(id)
+	ob.retries.Range(func(id, _ any) bool {
+		if ob.items.byKey[ob.mem.Layout.Outbox(id.(string))] == nil {
+			ob.retries.Delete(id)
 		}
 		return true
 	})
 	ob.items.mu.Unlock()
 	slices.SortFunc(works, func(x, y *workState) int {
-		return cmp.Or(cmp.Compare(x.since, y.since), cmp.Compare(x.Work.ID, y.Work.ID))
+		return cmp.Or(cmp.Compare(x.createRev, y.createRev), cmp.Compare(x.Work.ID, y.Work.ID))
 	})
 	return works
 }
 
-func (ob *Outbox) takeUp(ctx context.Context, s *workState) {
-	s.beaten = time.Now()
+func (ob *Outbox) runWork(ctx context.Context, s *workState) {
+	s.renewedAt = time.Now()
 	err := func() (err error) {
 		defer ob.com.Recover(ctx, nil, &err)
 		ctx := etcd.PaidBy(ctx, etcd.Payer{Namespace: s.Work.By, Weight: 1})
@@ -142,38 +142,38 @@ func (ob *Outbox) takeUp(ctx context.Context, s *workState) {
 		return ob.processWork(ctx, s)
 	}()
 	switch {
-	case err == nil, errors.Is(err, commit.ErrThrough), errors.Is(err, commit.ErrElsewhere):
-		ob.com.Disown(s.Work.ID)
-	case errors.Is(err, journal.ErrDelivered), apierrors.IsTooManyRequests(err):
-		ob.countFailure(s.Work.ID, longestWait)
+	case err == nil, errors.Is(err, commit.ErrCascadeEnded), errors.Is(err, commit.ErrTakenOver):
+		ob.com.DisownItem(s.Work.ID)
+	case errors.Is(err, journal.ErrAwaitsDelivery), apierrors.IsTooManyRequests(err):
+		ob.delayRetry(s.Work.ID, longestWait)
 	case ctx.Err() == nil:
 		klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason,
-			"in", ob.countFailure(s.Work.ID, maxBackoff))
+			"in", ob.delayRetry(s.Work.ID, maxBackoff))
 	}
 }
 
 // sweepMarks settles zones whose cascade takes too long (S7.2), and removes a cascade's mark without an item, which
 // would lock names forever.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
-	ob.mem.Forget(time.Now().Add(-facts.Remembers))
+	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()
-	for k, h := range ob.mem.Unsettled() {
+	for k, h := range ob.mem.CascadingZones() {
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		var err error
 		for _, mark := range h.Works {
-			failed := ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+			failed := ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 				// If a later work with this ID marks the zone meanwhile, this write fails.
 				r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err
 				}
-				return func(seen *law.Seen) law.Outcome { return zones.DecideThrough(seen, place, mark.ID) }, nil
+				return func(seen *law.Facts) law.Outcome { return zones.DecideCascadeDone(seen, place, mark.ID) }, nil
 			})
 			err = cmp.Or(err, failed)
 		}
-		if err == nil && h.OverdueAt(now) {
-			err = ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-				return func(seen *law.Seen) law.Outcome { return zones.DecideOverdue(seen, place, now) }, nil
+		if err == nil && h.BecomesOverdue(now) {
+			err = ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
+				return func(seen *law.Facts) law.Outcome { return zones.DecideOverdue(seen, place, now) }, nil
 			})
 		}
 		if err != nil && ctx.Err() == nil {
@@ -192,14 +192,14 @@ const (
 )
 
 type retry struct {
-	rest  time.Duration
-	until time.Time
+	delay     time.Duration
+	notBefore time.Time
 }
 
-func (ob *Outbox) countFailure(id string, longest time.Duration) time.Duration {
-	last, _ := ob.failed.Load(id)
+func (ob *Outbox) delayRetry(id string, longest time.Duration) time.Duration {
+	last, _ := ob.retries.Load(id)
 	failed, _ := last.(retry)
-	rest := max(initialBackoff, min(2*failed.rest, longest))
-	ob.failed.Store(id, retry{rest, time.Now().Add(rest)})
+	rest := max(initialBackoff, min(2*failed.delay, longest))
+	ob.retries.Store(id, retry{rest, time.Now().Add(rest)})
 	return rest
 }

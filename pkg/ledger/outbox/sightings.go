@@ -16,8 +16,8 @@ import (
 type sightings map[string]sighting
 
 type sighting struct {
-	mod int64
-	at  time.Time
+	mod       int64
+	firstSeen time.Time
 }
 
 // sweepRoom calls f for each key, with the time since this server first saw its revision.
@@ -30,7 +30,7 @@ func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f 
 			seen = sighting{kv.ModRevision, time.Now()}
 		}
 		now[key] = seen
-		f(kv, time.Since(seen.at))
+		f(kv, time.Since(seen.firstSeen))
 		return ctx.Err()
 	}); err != nil {
 		return last

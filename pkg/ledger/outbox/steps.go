@@ -57,33 +57,33 @@ type step struct {
 
 func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	r, err := lawform.Record(o)
-	before, waits, unread := objects.Adopted(o)
+	before, waits, unread := objects.AdoptedOrWaiting(o)
 	if err = cmp.Or(err, unread); err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
 	}
 	r.Terminating = r.Terminating || ob.Terminates(o.Namespace)
-	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, Waits: waits,
+	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, WaitingBefore: waits,
 		After: r, Cascade: true,
-		Existed: before != nil || objects.Moving(o), Came: before == nil && c.at != "" && c.at == o.Status.FQDN,
-		Now: ob.mem.Now(), WorkID: etcd.NewID(), WorkBy: s.Work.By, Cause: s.Work.Cause(),
-		Yields: s.Work.Yields, ByRules: s.Work.RulesChanged(),
+		HadZone: before != nil || objects.IsMoving(o), HasFormerName: before == nil && c.removedFQDN != "" && c.removedFQDN == o.Status.FQDN,
+		Now: ob.mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
+		Yields: s.Work.Yields, RulesChanged: s.Work.RulesChanged(),
 		Uncounted: ob.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}
 	if !s.Work.Unmarked {
-		ask.Work = s.Work.ID
+		ask.MarkID = s.Work.ID
 	}
-	w := ob.com.WriteOf("records", o, mod)
-	w.Hint, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
-	w.Before, w.Origin = o, commit.CauseOf(&s.Item)
+	w := ob.com.NewWrite("records", o, mod)
+	w.LikelyZone, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
+	w.RecordBefore, w.Origin = o, commit.CauseOf(&s.Item)
 	if isTrial(&s.Work) {
 		w.Payer = o.Namespace
 	}
-	if ask.Waits != nil && c.keptOut != "" {
-		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records waiting there
+	if ask.WaitingBefore != nil && c.keptOut != "" {
+		ask.WaitingBefore.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records waiting there
 	}
-	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
-	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+	w.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
+	w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if isUnchanged(o, plan) {
-			plan.Orphan, plan.OrphanBefore = nil, nil
+			plan.Waiting, plan.WaitingBefore = nil, nil
 			return nil, nil, nil
 		}
 		placed := o.DeepCopy()
@@ -121,7 +121,7 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
-	s.decided += len(cs)
+	s.decidedCount += len(cs)
 	steps, err := ob.readSteps(ctx, s, cs)
 	if err != nil {
 		return err
@@ -149,9 +149,9 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
-		zone := steps[0].w.Hint
+		zone := steps[0].w.LikelyZone
 		var writes []*commit.Write
-		group := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.w.Hint != zone })
+		group := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.w.LikelyZone != zone })
 		for _, st := range group {
 			writes = append(writes, st.w)
 		}
@@ -206,15 +206,15 @@ func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 }
 
 func (ob *Outbox) decideRepaired(ctx context.Context, s *workState) error {
-	for _, record := range s.damaged {
+	for _, record := range s.damagedRecords {
 		o, _, err := ob.mem.ReadRecord(ctx, record.Namespace, record.Name)
 		if errors.Is(err, facts.ErrDamaged) {
 			continue
 		}
-		s.damaged = slices.DeleteFunc(slices.Clone(s.damaged), func(r law.Ref) bool { return r == record })
+		s.damagedRecords = slices.DeleteFunc(slices.Clone(s.damagedRecords), func(r law.Ref) bool { return r == record })
 		if err == nil && o != nil && (record.UID == "" || string(o.UID) == record.UID) {
 			var c candidate
-			_, waits, _ := objects.Adopted(o)
+			_, waits, _ := objects.AdoptedOrWaiting(o)
 			if c, err = ob.recordCandidate(ctx, o, waits); err == nil {
 				_, err = ob.reconsiderRecord(ctx, s, c, false)
 			}
@@ -241,9 +241,9 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	}
 	steps := make([]*step, 0, len(cs))
 	for i, c := range cs {
-		st, err := ob.readStep(ctx, s, c, etcd.One(r.Responses[i]))
+		st, err := ob.readStep(ctx, s, c, etcd.FirstKV(r.Responses[i]))
 		if errors.Is(err, facts.ErrDamaged) {
-			err = s.leaveOut(ctx, c.Ref, err)
+			err = s.skipDamaged(ctx, c.Ref, err)
 		}
 		if err != nil {
 			return nil, err
@@ -278,7 +278,7 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 			return nil, err
 		}
 		if st.inZone = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.inZone {
-			st.w.Hint = zoneKey
+			st.w.LikelyZone = zoneKey
 		}
 	}
 	return st, nil

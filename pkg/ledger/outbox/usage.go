@@ -25,10 +25,10 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {
 		if delegated[h.UID] = h; last == nil {
-			ob.com.Usage.Add(law.CountKey(h.UID, ""))
+			ob.com.Usage.MarkDirty(law.CountKey(h.UID, ""))
 		}
 	}
-	for _, k := range ob.com.Usage.Take(usageAtOnce) {
+	for _, k := range ob.com.Usage.TakeDirty(usageAtOnce) {
 		h := delegated[k.Zone]
 		if h == nil {
 			continue
@@ -38,7 +38,7 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 			err = cmp.Or(ob.countUsage(ctx, k.Zone, h.Namespace, name), err)
 		}
 		if err != nil {
-			ob.com.Usage.Add(k)
+			ob.com.Usage.MarkDirty(k)
 			klog.FromContext(ctx).V(2).Info("Delegations are counted later", "zone", h.Name, "why", err.Error())
 		}
 	}
@@ -70,7 +70,7 @@ func (ob *Outbox) countUsage(ctx context.Context, uid, namespace, name string) e
 		if err != nil {
 			return err
 		}
-		if out, err := ob.com.Plain(ctx, key, mod, data); err != nil || out.OK {
+		if out, err := ob.com.WriteObjectOnly(ctx, key, mod, data); err != nil || out.OK {
 			return err
 		}
 	}

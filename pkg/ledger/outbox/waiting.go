@@ -114,7 +114,7 @@ func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string
 	return slices.ContainsFunc(r.Kvs, func(kv *mvccpb.KeyValue) bool {
 		var due law.Work
 		return layout.Decode(kv.Value, &due) == nil && slices.ContainsFunc(due.Scans, func(s law.Scan) bool {
-			return s.Kind == law.ScanNamespaces && s.Of(namespace) &&
+			return s.Kind == law.ScanNamespaces && s.Covers(namespace) &&
 				slices.ContainsFunc(w.Zones, func(z law.Place) bool { return z.UID == s.Zone })
 		})
 	}), nil
@@ -127,7 +127,7 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	key := ob.mem.Layout.Outbox(w.ID)
 	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
 	if err == nil && r.Succeeded {
-		ob.com.Own(w.ID)
+		ob.com.OwnItem(w.ID)
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
 		var c candidate
 		var ok bool
-		if c.letter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok || c.letter == layout.WaitingDelegation {
+		if c.kindLetter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok || c.kindLetter == layout.WaitingDelegation {
 			return nil
 		}
 		met[c.Namespace]++
@@ -154,22 +154,22 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 	}
 	// A named object with a zoneRef has both keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.kindLetter, y.kindLetter), cmp.Compare(x.Name, y.Name))
 	})
 	return slices.Compact(chosen), next, err
 }
 
 func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
 	defer ob.com.Recover(ctx, nil, &err)
-	ob.mem.Stats.Tried.Add(1)
-	if c.letter == layout.WaitingZone {
+	ob.mem.Stats.Trials.Add(1)
+	if c.kindLetter == layout.WaitingZone {
 		return ob.tryZone(ctx, c)
 	}
 	o, mod, err := ob.mem.ReadRecord(ctx, c.Namespace, c.Name)
 	if err != nil || o == nil || o.Status.ZoneRef != nil {
 		return nil, err
 	}
-	_, waits, err := objects.Adopted(o)
+	_, waits, err := objects.AdoptedOrWaiting(o)
 	if err != nil || waits == nil || ob.isGaining(waits.View, waits.FQDN) {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {
 		z := plan.Zone.Zone
-		if plan.Zone.Holding.Gains(at) {
+		if plan.Zone.Holding.MayGainRecords(at) {
 			return nil
 		}
 		if owner, ok := at.Rel(z.FQDN()); ok && !rules.Base(owner).IsApex() {
@@ -232,8 +232,8 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := ob.com.WriteOf("zones", o, mod)
-	w.Ask = decide
+	w := ob.com.NewWrite("zones", o, mod)
+	w.Decide = decide
 	out, err := ob.com.Preview(ctx, w)
 	if err != nil || out.Plan == nil || out.Plan.Zone == nil || out.Plan.Zone.Zone.Pending {
 		return nil, err

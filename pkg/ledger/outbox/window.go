@@ -23,12 +23,12 @@ import (
 
 type candidate struct {
 	law.Ref
-	letter  string
-	created int64
-	came    bool
-	inZone  bool
-	keptOut string // law.Waiting.KeptOut
-	at      string
+	kindLetter  string
+	created     int64
+	moving      bool
+	inZone      bool
+	keptOut     string // law.Waiting.KeptOut
+	removedFQDN string
 }
 
 // maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
@@ -42,36 +42,36 @@ const maxWindow = 1 << 14
 //   - Records in the zone
 //   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
-	own string
+	ownNamespace string
 	// start is the work's cursor before the window. Until start.Moved, the window has only moving Records.
-	after law.Cursor
-	found []candidate
-	more  bool
+	start      law.Cursor
+	candidates []candidate
+	more       bool
 }
 
 func windowOf(s *workState) *window {
-	w := &window{after: s.cursor}
+	w := &window{start: s.cursor}
 	if len(s.Work.Zones) > 0 {
-		w.own = s.Work.Zones[0].Namespace
+		w.ownNamespace = s.Work.Zones[0].Namespace
 	} else if s.Work.Unmarked {
-		w.own = s.Work.By
+		w.ownNamespace = s.Work.By
 	}
 	return w
 }
 
 func (w *window) cursorAt(c candidate) law.Cursor {
-	at := w.after
+	at := w.start
 	at.Created, at.UID = c.created, c.UID
 	switch {
-	case c.came && c.Namespace == w.own:
+	case c.moving && c.Namespace == w.ownNamespace:
 		at.Rank = 0
-	case c.came:
+	case c.moving:
 		at.Rank = 1
-	case c.letter == layout.WaitingZone:
+	case c.kindLetter == layout.WaitingZone:
 		at.Rank = 2
 	case c.inZone:
 		at.Rank = 3
-	case c.Namespace == w.own:
+	case c.Namespace == w.ownNamespace:
 		at.Rank = 4
 	case c.keptOut == c.Namespace:
 		at.Rank = 5
@@ -90,21 +90,21 @@ func (w *window) compareCandidates(x, y candidate) int {
 }
 
 func (w *window) addCandidate(c candidate) {
-	if w.after.UID != "" && compareCursors(w.cursorAt(c), w.after) <= 0 || !w.after.Moved && !c.came {
+	if w.start.UID != "" && compareCursors(w.cursorAt(c), w.start) <= 0 || !w.start.Moved && !c.moving {
 		return
 	}
-	if w.found = append(w.found, c); len(w.found) >= 2*maxWindow {
-		w.cutToSize()
+	if w.candidates = append(w.candidates, c); len(w.candidates) >= 2*maxWindow {
+		w.truncate()
 	}
 }
 
-func (w *window) cutToSize() []candidate {
-	slices.SortFunc(w.found, w.compareCandidates)
-	w.found = slices.CompactFunc(w.found, func(x, y candidate) bool { return x.UID == y.UID })
-	if len(w.found) > maxWindow {
-		w.found, w.more = w.found[:maxWindow], true
+func (w *window) truncate() []candidate {
+	slices.SortFunc(w.candidates, w.compareCandidates)
+	w.candidates = slices.CompactFunc(w.candidates, func(x, y candidate) bool { return x.UID == y.UID })
+	if len(w.candidates) > maxWindow {
+		w.candidates, w.more = w.candidates[:maxWindow], true
 	}
-	return w.found
+	return w.candidates
 }
 
 // findWindow looks for moving Records among waiting objects only if the work may have been interrupted: others' many
@@ -112,7 +112,7 @@ func (w *window) cutToSize() []candidate {
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
-		if moves := s.moves(scan); moves == s.cursor.Moved && (moves || !s.again) {
+		if moves := s.moves(scan); moves == s.cursor.Moved && (moves || !s.interrupted) {
 			continue
 		}
 		var err error
@@ -131,7 +131,7 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 			return nil, err
 		}
 	}
-	w.cutToSize()
+	w.truncate()
 	return w, nil
 }
 
@@ -161,22 +161,22 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		if err := layout.Decode(kv.Value, &w); err != nil {
 			return c, false, layout.Unreadable(string(kv.Key), err)
 		}
-		if c.letter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok {
+		if c.kindLetter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok {
 			return c, false, fmt.Errorf("%q is no waiting key", kv.Key)
 		}
-		c.UID, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
+		c.UID, c.created, c.moving, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
 		// decideDelegations decides Delegations. Objects that moved or came later are decided already.
-		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
-		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
+		decided := kv.CreateRevision > s.createRev && !s.interrupted && slices.ContainsFunc(s.Work.Scans, s.moves)
+		return c, c.kindLetter != layout.WaitingDelegation && scan.Covers(c.Namespace) && !decided, nil
 	}
 	// A Record adopted after the work's creation was decided on the new state (I5): a busy client does not prolong the
 	// work.
-	if s.since > 0 && kv.ModRevision > s.since {
+	if s.createRev > 0 && kv.ModRevision > s.createRev {
 		return c, false, nil
 	}
-	c.letter = layout.WaitingRecord
+	c.kindLetter = layout.WaitingRecord
 	_, owner, namespace, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
-	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Of(namespace) {
+	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Covers(namespace) {
 		return c, false, err
 	}
 	if !scan.Name.IsZero() {
@@ -184,14 +184,14 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		if err != nil {
 			return c, false, err
 		}
-		c.at = at.String()
+		c.removedFQDN = at.String()
 	}
 	var m law.Member
 	if err := layout.Decode(kv.Value, &m); err != nil {
 		return c, false, layout.Unreadable(string(kv.Key), err)
 	}
-	c.UID, c.created, c.came = m.UID, m.Created, s.moves(scan)
-	c.inZone = !c.came
+	c.UID, c.created, c.moving = m.UID, m.Created, s.moves(scan)
+	c.inZone = !c.moving
 	return c, true, nil
 }
 
@@ -205,7 +205,7 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 			switch {
 			case errors.Is(err, facts.ErrDamaged):
 				_, object, _ := ob.mem.Layout.ObjectName(key)
-				return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
+				return s.skipDamaged(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 			case ok:
 				found(c)
 			}
@@ -219,8 +219,8 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 				return err
 			}
 			spec, err := lawform.ZoneSpec(o)
-			if err == nil && spec.Waiting().For(&scan) {
-				found(candidate{Ref: spec.Ref, letter: layout.WaitingZone, created: o.CreationTimestamp.Unix()})
+			if err == nil && spec.Waiting().MatchesTarget(&scan) {
+				found(candidate{Ref: spec.Ref, kindLetter: layout.WaitingZone, created: o.CreationTimestamp.Unix()})
 			}
 			return err
 		}); err != nil {
@@ -236,11 +236,11 @@ func (ob *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string,
 	if err := ob.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
 		return c, false, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
-	in, waits, err := objects.Adopted(o)
+	in, waits, err := objects.AdoptedOrWaiting(o)
 	if err != nil {
 		return c, false, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
-	if in != nil && in.Zone.UID != scan.Zone || in == nil && !waits.For(scan) {
+	if in != nil && in.Zone.UID != scan.Zone || in == nil && !waits.MatchesTarget(scan) {
 		return c, false, nil
 	}
 	c, err = ob.recordCandidate(ctx, o, waits)
@@ -249,7 +249,7 @@ func (ob *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string,
 }
 
 func (ob *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
-	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, letter: layout.WaitingRecord,
+	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, kindLetter: layout.WaitingRecord,
 		created: o.CreationTimestamp.Unix()}
 	if waits == nil || waits.FQDN.IsZero() {
 		return c, nil

@@ -21,9 +21,9 @@ func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 		for i := range n {
 			i := i * 7919 % n
 			c := candidate{Ref: law.Ref{Namespace: []string{"own", "other"}[i%2], Name: fmt.Sprintf("r%d", i), UID: fmt.Sprintf("uid-%d", i)},
-				letter: layout.WaitingRecord, created: int64(i / 5)}
+				kindLetter: layout.WaitingRecord, created: int64(i / 5)}
 			if i%1000 == 0 {
-				c.letter = layout.WaitingZone
+				c.kindLetter = layout.WaitingZone
 			}
 			found(c)
 			if i%3 == 0 { // found by a second scan
@@ -37,10 +37,10 @@ func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 	for {
 		w := windowOf(s)
 		find(w.addCandidate)
-		part := w.cutToSize()
+		part := w.truncate()
 		s.cursor = w.cursorAt(part[len(part)-1])
-		if len(part) > maxWindow || cap(w.found) > 4*maxWindow {
-			t.Fatalf("%d candidates, room for %d", len(part), cap(w.found))
+		if len(part) > maxWindow || cap(w.candidates) > 4*maxWindow {
+			t.Fatalf("%d candidates, room for %d", len(part), cap(w.candidates))
 		}
 		if all = append(all, part...); !w.more {
 			if !slices.IsSortedFunc(all, w.compareCandidates) {
@@ -51,7 +51,7 @@ func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i, c := range all {
-		if c.letter == layout.WaitingZone && i > n/1000 || seen[c.UID] {
+		if c.kindLetter == layout.WaitingZone && i > n/1000 || seen[c.UID] {
 			t.Fatalf("%d: %+v", i, c)
 		}
 		seen[c.UID] = true

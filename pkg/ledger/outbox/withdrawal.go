@@ -21,13 +21,15 @@ import (
 
 const (
 	// maxCountPeriod bounds the time lost when a server stops; a short grace period loses at most an eighth.
-	countsFor = 10 * time.Minute
+	maxCountPeriod = 10 * time.Minute
 	// minCountPeriod bounds the writes of short grace periods.
-	minCount   = 10 * time.Second
-	maxCounted = 100
+	minCountPeriod  = 10 * time.Second
+	maxCountsAtOnce = 100
 )
 
-func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
+func countEvery(period time.Duration) time.Duration {
+	return max(minCountPeriod, min(maxCountPeriod, period/8))
+}
 
 // sweepWithdrawals counts servers' running time since a withdrawal, and starts the release at the end of the grace
 // period (S3.6). No clock counts: each server counts from its first sight of the revision, and the first with a due
@@ -46,7 +48,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			return
 		}
 		over := w.Passed+int64(known.Seconds()) >= w.Grace
-		if w.Over() || !over && known < countEvery(time.Duration(w.Grace)*time.Second) || written == maxCounted {
+		if w.IsOver() || !over && known < countEvery(time.Duration(w.Grace)*time.Second) || written == maxCountsAtOnce {
 			return
 		}
 		if zones == nil {
@@ -74,11 +76,11 @@ func (ob *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, pla
 	id := etcd.NewID()
 	_, err = ob.com.Commit(ctx, &commit.Write{
 		Object:   commit.Object{Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: ob.mem.Layout.Key(k)},
-		Expected: mod, Hint: ob.mem.Layout.Zone(place.Namespace, place.Name),
-		Ask: func(seen *law.Seen) law.Outcome {
-			return zones.DecideDue(seen, place, k.Namespace, w, int64(passed.Seconds()), id, ob.mem.Now().Unix())
+		Expected: mod, LikelyZone: ob.mem.Layout.Zone(place.Namespace, place.Name),
+		Decide: func(seen *law.Facts) law.Outcome {
+			return zones.DecideElapsed(seen, place, k.Namespace, w, int64(passed.Seconds()), id, ob.mem.Now().Unix())
 		},
-		Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) { return nil, nil, nil },
+		ObjectOp: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) { return nil, nil, nil },
 	})
 	return err
 }

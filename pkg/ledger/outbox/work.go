@@ -23,14 +23,14 @@ import (
 type workState struct {
 	commit.Item
 	// cursor is the progress, stored with each renewal of the lease, and reset if another write extended the item.
-	cursor law.Cursor
-	again  bool // another try or server may have begun the work
+	cursor      law.Cursor
+	interrupted bool // another try or server may have begun the work
 	// damagedRecords are left out, and stored with the cursor.
-	damaged []law.Ref
-	place   *place
-	since   int64
-	beaten  time.Time
-	decided int
+	damagedRecords []law.Ref
+	place          *place
+	createRev      int64
+	renewedAt      time.Time
+	decidedCount   int
 }
 
 func (ob *Outbox) startSpan(ctx context.Context, s *workState) (end func(*error)) {
@@ -40,14 +40,14 @@ func (ob *Outbox) startSpan(ctx context.Context, s *workState) (end func(*error)
 	_, span := traces.StartCaused(ctx, ob.traces, "Cascade", []string{s.Work.Trace})
 	s.Trace = traces.Parent(span)
 	return func(err *error) {
-		span.SetAttributes(attribute.String("kubizone.cause", s.Work.Reason), attribute.Int("kubizone.decided", s.decided))
+		span.SetAttributes(attribute.String("kubizone.cause", s.Work.Reason), attribute.Int("kubizone.decided", s.decidedCount))
 		traces.End(span, *err != nil, "interrupted")
 	}
 }
 
 func (s *workState) beginWork() {
-	if s.cursor = (law.Cursor{Times: s.Work.Times}); s.damaged == nil {
-		s.damaged = s.Work.Damaged
+	if s.cursor = (law.Cursor{Times: s.Work.Times}); s.damagedRecords == nil {
+		s.damagedRecords = s.Work.Damaged
 	}
 	if at := s.Work.Cursor; at != nil && at.Times == s.Work.Times {
 		s.cursor = *at
@@ -72,26 +72,26 @@ func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) 
 
 const (
 	// takeoverAfter is the silence after which this server takes over a cascade, renewEvery the period of renewals.
-	foreignAfter = 3 * time.Second
-	beatEvery    = time.Second
+	takeoverAfter = 3 * time.Second
+	renewEvery    = time.Second
 )
 
 // If two servers begin a work, the first to renew its lease continues. A lost lease costs only time: each step is
 // compared.
 func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
-	if time.Since(s.beaten) < beatEvery {
+	if time.Since(s.renewedAt) < renewEvery {
 		return nil
 	}
 	return s.noteProgress(ctx, ob)
 }
 
 func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
-	s.beaten = time.Now()
+	s.renewedAt = time.Now()
 	next := s.Work
 	next.Runner = ob.mem.ID
 	if s.cursor.Times == next.Times && s.hasBegun() {
 		at := s.cursor
-		next.Cursor, next.Damaged = &at, s.damaged
+		next.Cursor, next.Damaged = &at, s.damagedRecords
 	}
 	return s.rewriteItem(ctx, ob, next)
 }
@@ -100,7 +100,7 @@ const maxPause = 20 * time.Millisecond
 
 // yieldBetweenSteps is called after steps that started at began, when the last client write was at clients. paused is
 // true after a wait for a place: another server may have taken the work over.
-func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
+func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
 	}
@@ -128,14 +128,14 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 // the cascade waits for a repair.
 const MaxDamaged = 100
 
-func (s *workState) leaveOut(ctx context.Context, record law.Ref, cause error) error {
-	if slices.Contains(s.damaged, record) {
+func (s *workState) skipDamaged(ctx context.Context, record law.Ref, cause error) error {
+	if slices.Contains(s.damagedRecords, record) {
 		return nil
 	}
-	if len(s.damaged) == MaxDamaged {
+	if len(s.damagedRecords) == MaxDamaged {
 		return fmt.Errorf("more than %d records: %w: %w", MaxDamaged, facts.ErrDamaged, cause)
 	}
-	s.damaged = append(slices.Clone(s.damaged), record)
+	s.damagedRecords = append(slices.Clone(s.damagedRecords), record)
 	klog.FromContext(ctx).Error(cause, "a cascade leaves out a record that cannot be read; run kubizone fsck",
 		"record", record.Namespace+"/"+record.Name, "why", s.Work.Reason)
 	return nil
@@ -143,5 +143,5 @@ func (s *workState) leaveOut(ctx context.Context, record law.Ref, cause error) e
 
 func (s *workState) remainder() law.Work {
 	w := s.Work
-	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}
+	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damagedRecords}
 }

@@ -20,13 +20,13 @@ import (
 
 // askPending asks to establish a pending zone as a new child (S3.2), nil if there is nothing to decide. No zone adopts
 // a terminating object (S2.6).
-func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {
 		return nil, nil
 	}
 	ask, err := objects.ZoneAsk(o, o)
 	ask.Cascade, ask.Now, ask.WorkID = true, ob.mem.Now(), etcd.NewID()
-	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
+	return func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
 // reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports, or
@@ -48,7 +48,7 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 					return err
 				}
 				decided[h.UID], again = true, true
-				if _, err := ob.betweenGoes(ctx, s, time.Now(), ob.com.Clients.Load()); err != nil {
+				if _, err := ob.yieldBetweenSteps(ctx, s, time.Now(), ob.com.Clients.Load()); err != nil {
 					return err
 				}
 			}
@@ -91,7 +91,7 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 }
 
 func (ob *Outbox) reparentZone(ctx context.Context, s *workState, ref law.Ref) error {
-	return ob.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+	return ob.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 		if o.Status.FQDN == "" {
 			return nil, nil
 		}
@@ -103,10 +103,10 @@ func (ob *Outbox) reparentZone(ctx context.Context, s *workState, ref law.Ref) e
 		if err != nil {
 			return nil, err
 		}
-		ask := zones.ParentAsk{Zone: z, Spec: spec, Work: &s.Work, Now: ob.mem.Now(), WorkID: etcd.NewID()}
+		ask := zones.ParentInput{Zone: z, Spec: spec, Work: &s.Work, Now: ob.mem.Now(), WorkID: etcd.NewID()}
 		if cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated); cond != nil {
 			ask.Message = cond.Message
 		}
-		return func(seen *law.Seen) law.Outcome { return zones.DecideParent(seen, ask) }, nil
+		return func(seen *law.Facts) law.Outcome { return zones.DecideParent(seen, ask) }, nil
 	})
 }

@@ -212,10 +212,10 @@ func (k *kv) Txn(ctx context.Context) clientv3.Txn { return &txn{Txn: k.KV.Txn(c
 
 type txn struct {
 	clientv3.Txn
-	kv               *kv
-	cmps             []clientv3.Cmp
-	then, orelse     []clientv3.Op
-	inThen, inOrelse []int64 // sub-revisions
+	kv                 *kv
+	cmps               []clientv3.Cmp
+	then, orelse       []clientv3.Op
+	thenSubs, elseSubs []int64 // sub-revisions
 }
 
 func (t *txn) If(cmps ...clientv3.Cmp) clientv3.Txn { t.cmps = append(t.cmps, cmps...); return t }
@@ -230,9 +230,9 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	subs := t.inOrelse
+	subs := t.elseSubs
 	if r.Succeeded {
-		subs = t.inThen
+		subs = t.thenSubs
 	}
 	t.kv.m.mapAnswer((*etcdserverpb.TxnResponse)(r), subs)
 	return r, nil
@@ -242,10 +242,10 @@ func (t *txn) mapTxn() (err error) {
 	if t.cmps, err = t.kv.m.mapCompares(t.cmps); err != nil {
 		return err
 	}
-	if t.inThen, err = t.kv.mapBranch(t.then, t.cmps); err != nil {
+	if t.thenSubs, err = t.kv.mapBranch(t.then, t.cmps); err != nil {
 		return err
 	}
-	t.inOrelse, err = t.kv.mapBranch(t.orelse, nil)
+	t.elseSubs, err = t.kv.mapBranch(t.orelse, nil)
 	return err
 }
 

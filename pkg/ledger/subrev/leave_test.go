@@ -30,7 +30,7 @@ func TestWatch_thatItsCallerLeavesEndsWithoutAnError(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	k := &kv{KV: leaving{leave: cancel}, m: m}
-	v := &view{m: m, asked: span{"/records/", "/records0"}, since: Version(7, Last), objects: true}
+	v := &view{m: m, requested: span{"/records/", "/records0"}, firstVersion: Version(7, Last), objects: true}
 	r := clientv3.WatchResponse{Events: []*clientv3.Event{{Kv: &mvccpb.KeyValue{Key: []byte("/records/a"), Value: []byte("k"),
 		ModRevision: 7}}}}
 	if k.mapWatchResponse(ctx, v, &r) || r.Err() != nil {

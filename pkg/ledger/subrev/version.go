@@ -55,8 +55,8 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 
 // Mapping maps versions to etcd's revisions and back.
 type Mapping struct {
-	resources []string // prefixes; none contains another
-	each      []int
+	resources  []string // prefixes; none contains another
+	allIndexes []int
 }
 
 // New maps resources by the prefixes of their objects. They must end in "/" and not contain each other.
@@ -73,7 +73,7 @@ func New(resources ...string) (*Mapping, error) {
 	}
 	m := &Mapping{resources: resources}
 	for i := range resources {
-		m.each = append(m.each, i)
+		m.allIndexes = append(m.allIndexes, i)
 	}
 	return m, nil
 }
@@ -109,7 +109,7 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {
 			if len(s.key) > len(r) && s.key[:len(r)] == r {
-				return m.each[i : i+1 : i+1], true
+				return m.allIndexes[i : i+1 : i+1], true
 			}
 		}
 		return nil, false

@@ -22,24 +22,24 @@ const pause = time.Millisecond
 
 type watcher struct {
 	clientv3.Watcher
-	kv     *kv
-	closed chan struct{}
-	mu     sync.Mutex
-	ended  bool
-	all    sync.WaitGroup
+	kv      *kv
+	closed  chan struct{}
+	mu      sync.Mutex
+	ended   bool
+	watches sync.WaitGroup
 }
 
 type view struct {
-	m       *Mapping
-	asked   span
-	narrow  bool
-	since   int64 // or 0
-	objects bool
-	before  bool
-	begun   bool
-	last    int64
-	handed  int
-	paused  time.Time
+	m                *Mapping
+	requested        span
+	narrow           bool
+	firstVersion     int64 // or 0
+	objects          bool
+	wantsPrevKV      bool
+	begun            bool
+	lastRevision     int64
+	eventsSincePause int
+	lastPause        time.Time
 }
 
 // Watch delivers changes from a version on. It watches whole resources from the start of a revision, since only whole
@@ -47,25 +47,25 @@ type view struct {
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
-	v := &view{m: w.kv.m, asked: spanOf(op), since: op.Rev(), before: op.IsPrevKV()}
+	v := &view{m: w.kv.m, requested: spanOf(op), firstVersion: op.Rev(), wantsPrevKV: op.IsPrevKV()}
 	opts = opts[:len(opts):len(opts)] // the last option of a kind counts
-	touched, in := v.m.resourcesIn(v.asked)
+	touched, in := v.m.resourcesIn(v.requested)
 	if v.objects = len(touched) > 0; v.objects {
 		if op.IsFilterDelete() || op.IsFilterPut() {
 			return refusedWatch(out, errors.New("a watch of objects has no filter, since a deletion is numbered by the writes that "+
 				"follow it"))
 		}
 		for _, r := range touched {
-			if resource := v.m.resources[r]; in && !v.asked.covers(resource) {
+			if resource := v.m.resources[r]; in && !v.requested.covers(resource) {
 				v.narrow = true
 				key, opts = resource, append(opts, clientv3.WithPrefix())
-			} else if !v.asked.covers(resource) {
+			} else if !v.requested.covers(resource) {
 				return refusedWatch(out, errors.New("a watch is of whole resources, of a part of one, or of none"))
 			}
 		}
 	}
-	if v.since > 0 {
-		revision, _ := Split(v.since)
+	if v.firstVersion > 0 {
+		revision, _ := Split(v.firstVersion)
 		opts = append(opts, clientv3.WithRev(max(1, revision)))
 	}
 	if !w.beginWatch() {
@@ -75,14 +75,14 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	ctx, cancel := context.WithCancel(ctx)
 	answers := w.Watcher.Watch(ctx, key, opts...)
 	go func() {
-		defer w.all.Done()
+		defer w.watches.Done()
 		defer cancel()
 		defer close(out)
 		for r := range answers {
 			if !w.kv.mapWatchResponse(ctx, v, &r) {
 				continue
 			}
-			if !w.handOver(ctx, v, out, r) || r.Err() != nil {
+			if !w.sendParts(ctx, v, out, r) || r.Err() != nil {
 				return
 			}
 		}
@@ -94,7 +94,7 @@ func (w *watcher) beginWatch() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.ended {
-		w.all.Add(1)
+		w.watches.Add(1)
 	}
 	return !w.ended
 }
@@ -106,7 +106,7 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 }
 
 // sendParts sends a response in parts, with pauses after shared revisions. It returns false if the watch has ended.
-func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
+func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
 		part.Events = events
@@ -124,21 +124,21 @@ func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.Wat
 		if (i == 0 || revision(i) != revision(i-1)) && (i == len(r.Events)-1 || revision(i) != revision(i+1)) {
 			continue
 		}
-		if i == 0 && time.Since(v.paused) >= pause {
-			v.handed = 0
+		if i == 0 && time.Since(v.lastPause) >= pause {
+			v.eventsSincePause = 0
 		}
-		if v.handed == burst {
+		if v.eventsSincePause == burst {
 			if i > from && !send(r.Events[from:i]) {
 				return false
 			}
-			from, v.handed = i, 0
+			from, v.eventsSincePause = i, 0
 			if !w.waitPause(ctx) {
 				return false
 			}
 		}
-		v.handed++
+		v.eventsSincePause++
 	}
-	defer func() { v.paused = time.Now() }()
+	defer func() { v.lastPause = time.Now() }()
 	return send(r.Events[from:])
 }
 
@@ -161,12 +161,12 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	r.CompactRevision = Version(r.CompactRevision, 0)
 	if len(r.Events) == 0 {
 		// A lagging member may report progress before the first version.
-		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.since-1
+		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.firstVersion-1
 	}
-	if begins, _ := Split(v.since); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
+	if begins, _ := Split(v.firstVersion); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
 		// A compaction at this revision may have removed deleted keys and previous values. If the revision before still
 		// exists, the response is older than any such compaction.
-		switch _, err := k.KV.Get(ctx, v.asked.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
+		switch _, err := k.KV.Get(ctx, v.requested.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
 			*r = compactedResponse(r, begins)
 			return true
@@ -178,7 +178,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		}
 	}
 	v.begun = true
-	if v.objects && v.before {
+	if v.objects && v.wantsPrevKV {
 		k.readPrevious(ctx, r.Events)
 	}
 	shown := r.Events[:0:0]
@@ -189,19 +189,19 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 			n++
 		}
 		subs, ok := v.m.countEvents(rest[:n], room[:0])
-		if !ok || revision == v.last {
+		if !ok || revision == v.lastRevision {
 			*r = compactedResponse(r, revision+1)
 			return true
 		}
 		for i, e := range rest[:n] {
-			if Version(revision, subs[i]) < v.since || v.narrow && !v.asked.contains(string(e.Kv.Key)) {
+			if Version(revision, subs[i]) < v.firstVersion || v.narrow && !v.requested.contains(string(e.Kv.Key)) {
 				continue
 			}
 			v.m.mapKV(e.Kv, subs[i])
 			v.m.mapKV(e.PrevKv, -1)
 			shown = append(shown, e)
 		}
-		v.last, rest = revision, rest[n:]
+		v.lastRevision, rest = revision, rest[n:]
 	}
 	r.Events = shown
 	return len(shown) > 0
@@ -233,6 +233,6 @@ func (w *watcher) Close() error {
 	}
 	w.mu.Unlock()
 	err := w.Watcher.Close()
-	w.all.Wait()
+	w.watches.Wait()
 	return err
 }

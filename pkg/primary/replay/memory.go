@@ -31,8 +31,8 @@ type Memory struct {
 }
 
 type tenant struct {
-	seconds map[int64]map[string]*Answer
-	size    int
+	bySecond map[int64]map[string]*Answer
+	size     int
 	// floor is the latest evicted second. Messages signed until then may be replays.
 	floor int64
 }
@@ -42,15 +42,15 @@ func New(clock func() time.Time, valid time.Duration) *Memory {
 }
 
 // AcceptsFrom returns the first second whose signatures are accepted.
-func (m *Memory) Opens() time.Time { return time.Unix(m.began+1, 0) }
+func (m *Memory) AcceptsFrom() time.Time { return time.Unix(m.began+1, 0) }
 
 type Answer struct {
-	of     *Memory
-	tenant string
-	signed int64
-	id     string
-	done   chan struct{}
-	rcode  uint16
+	memory   *Memory
+	tenant   string
+	signedAt int64
+	id       string
+	done     chan struct{}
+	rcode    uint16
 }
 
 // Begin returns the Answer of message id of a tenant; nil for a possible replay. If first is true, the caller applies
@@ -62,24 +62,24 @@ func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.sweepTenants(now)
 	t := m.tenants[of]
 	if t == nil {
-		t = &tenant{seconds: map[int64]map[string]*Answer{}, floor: m.began}
+		t = &tenant{bySecond: map[int64]map[string]*Answer{}, floor: m.began}
 		m.tenants[of] = t
 	}
 	t.forgetExpired(now.Add(-m.valid).Unix())
-	if a = t.seconds[signed][id]; a != nil {
+	if a = t.bySecond[signed][id]; a != nil {
 		return a, false
 	}
 	for share := max(maxAnswers/len(m.tenants), leastShare); t.size >= share; {
-		t.forgetSecond(slices.Min(slices.Collect(maps.Keys(t.seconds))))
+		t.forgetSecond(slices.Min(slices.Collect(maps.Keys(t.bySecond))))
 	}
 	if signed <= t.floor {
 		return nil, false
 	}
-	a = &Answer{of: m, tenant: of, signed: signed, id: id, done: make(chan struct{})}
-	if t.seconds[signed] == nil {
-		t.seconds[signed] = map[string]*Answer{}
+	a = &Answer{memory: m, tenant: of, signedAt: signed, id: id, done: make(chan struct{})}
+	if t.bySecond[signed] == nil {
+		t.bySecond[signed] = map[string]*Answer{}
 	}
-	t.seconds[signed][id] = a
+	t.bySecond[signed][id] = a
 	t.size++
 	return a, true
 }
@@ -96,7 +96,7 @@ func (m *Memory) sweepTenants(now time.Time) {
 }
 
 func (t *tenant) forgetExpired(until int64) {
-	for signed := range t.seconds {
+	for signed := range t.bySecond {
 		if signed < until {
 			t.forgetSecond(signed)
 		}
@@ -104,17 +104,17 @@ func (t *tenant) forgetExpired(until int64) {
 }
 
 func (t *tenant) forgetSecond(signed int64) {
-	t.size -= len(t.seconds[signed])
+	t.size -= len(t.bySecond[signed])
 	t.floor = max(t.floor, signed)
-	delete(t.seconds, signed)
+	delete(t.bySecond, signed)
 }
 
 // End wakes Wait. If known is false, the next copy of the message is applied.
 func (a *Answer) End(rcode uint16, known bool) {
-	a.of.mu.Lock()
-	defer a.of.mu.Unlock()
-	if t := a.of.tenants[a.tenant]; !known && t != nil && t.seconds[a.signed][a.id] == a {
-		delete(t.seconds[a.signed], a.id)
+	a.memory.mu.Lock()
+	defer a.memory.mu.Unlock()
+	if t := a.memory.tenants[a.tenant]; !known && t != nil && t.bySecond[a.signedAt][a.id] == a {
+		delete(t.bySecond[a.signedAt], a.id)
 		t.size--
 	}
 	a.rcode = rcode

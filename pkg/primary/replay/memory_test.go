@@ -139,8 +139,8 @@ func TestMemory_forgetsInTime(t *testing.T) {
 	}
 	c.seconds.Add(int64(valid.Seconds()) + 1)
 	beginMessage(t, m, "tenant-0", "late", c.seconds.Load())
-	if one := m.tenants["tenant-0"]; one.size != 1 || len(one.seconds) != 1 {
-		t.Errorf("%d answers, of %d seconds", one.size, len(one.seconds))
+	if one := m.tenants["tenant-0"]; one.size != 1 || len(one.bySecond) != 1 {
+		t.Errorf("%d answers, of %d seconds", one.size, len(one.bySecond))
 	}
 	c.seconds.Add(int64(idle.Seconds()) + 1)
 	beginMessage(t, m, "late", "x", c.seconds.Load())

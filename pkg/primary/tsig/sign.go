@@ -57,10 +57,10 @@ func (k *SigningKey) RecordLen() int {
 }
 
 type Stamp struct {
-	Time  uint64 // unix seconds, 48 bits
-	Fudge uint16 // seconds
-	Err   uint16
-	Other []byte
+	Time      uint64 // unix seconds, 48 bits
+	Fudge     uint16 // seconds
+	Err       uint16
+	OtherData []byte
 }
 
 func (p Stamp) appendTimers(b []byte) []byte {
@@ -96,9 +96,9 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 	h.Write(k.algorithmWire)
 	b := p.appendTimers(scratch[:0])
 	b = binary.BigEndian.AppendUint16(b, p.Err)
-	b = binary.BigEndian.AppendUint16(b, uint16(len(p.Other)))
+	b = binary.BigEndian.AppendUint16(b, uint16(len(p.OtherData)))
 	h.Write(b)
-	h.Write(p.Other)
+	h.Write(p.OtherData)
 	return h.Sum(nil)
 }
 
@@ -126,15 +126,15 @@ func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
 	binary.BigEndian.PutUint16(msg[10:], binary.BigEndian.Uint16(msg[10:])+1)
 	msg = append(msg, nameWire...)
 	msg = append(msg, 0, typeTSIG, 0, classANY, 0, 0, 0, 0)
-	msg = binary.BigEndian.AppendUint16(msg, uint16(len(algorithmWire)+16+len(mac)+len(p.Other)))
+	msg = binary.BigEndian.AppendUint16(msg, uint16(len(algorithmWire)+16+len(mac)+len(p.OtherData)))
 	msg = append(msg, algorithmWire...)
 	msg = p.appendTimers(msg)
 	msg = binary.BigEndian.AppendUint16(msg, uint16(len(mac)))
 	msg = append(msg, mac...)
 	msg = binary.BigEndian.AppendUint16(msg, id)
 	msg = binary.BigEndian.AppendUint16(msg, p.Err)
-	msg = binary.BigEndian.AppendUint16(msg, uint16(len(p.Other)))
-	return append(msg, p.Other...)
+	msg = binary.BigEndian.AppendUint16(msg, uint16(len(p.OtherData)))
+	return append(msg, p.OtherData...)
 }
 
 // MAC is over the concatenated parts, for other protocols.

@@ -21,14 +21,14 @@ const (
 var ErrorNames = map[uint16]string{BadSig: "BADSIG", BadKey: "BADKEY", BadTime: "BADTIME", BadTrunc: "BADTRUNC"}
 
 type Signature struct {
-	At             int // offset in the message
+	Offset         int // offset in the message
 	Key, Algorithm string
 	Time           uint64
 	Fudge          uint16
 	MAC            []byte
 	OriginID       uint16
 	Err            uint16
-	Other          []byte
+	OtherData      []byte
 }
 
 type Verdict struct {
@@ -77,9 +77,9 @@ func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) V
 	if len(s.MAC) > full || len(s.MAC) < max(10, full/2) {
 		return Verdict{Key: k, Malformed: true}
 	}
-	p := Stamp{Time: s.Time, Fudge: s.Fudge, Err: s.Err, Other: s.Other}
+	p := Stamp{Time: s.Time, Fudge: s.Fudge, Err: s.Err, OtherData: s.OtherData}
 	arcount := binary.BigEndian.Uint16(msg[10:]) - 1
-	want := k.computeMAC(prior, msg[:s.At], s.OriginID, arcount, p, false)
+	want := k.computeMAC(prior, msg[:s.Offset], s.OriginID, arcount, p, false)
 	if !hmac.Equal(want[:len(s.MAC)], s.MAC) {
 		return Verdict{Key: k, Err: BadSig}
 	}

@@ -31,13 +31,13 @@ type Message struct {
 	From netip.Addr
 	Zone name.Name
 	// MAC and SignedAt (unix seconds) are the signature's.
-	MAC    []byte
-	Signed int64
+	MAC      []byte
+	SignedAt int64
 	// Octets is an UPDATE as received. For a question it is nil, and the Handler checks the key's rights by Probe.
 	Octets []byte
-	Asks   *update.Message
+	Probe  *update.Message
 
-	place *slots.Slot
+	slot *slots.Slot
 }
 
 func (m *Message) id() string {
@@ -59,7 +59,7 @@ type Queue struct {
 	handler          Handler
 	log              klog.Logger
 	running, waiting *slots.Slots
-	answered         *replay.Memory
+	answers          *replay.Memory
 
 	mu       sync.Mutex
 	octets   int
@@ -68,7 +68,7 @@ type Queue struct {
 
 func NewQueue(handler Handler, clock func() time.Time, log klog.Logger) *Queue {
 	return &Queue{handler: handler, log: log, running: slots.New(maxRunning, MaxRunningOfTenant).WithSpare(Spare),
-		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answered: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{}}
+		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answers: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{}}
 }
 
 func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error) {
@@ -76,7 +76,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 }
 
 // AcceptsFrom is that of the replay.Memory.
-func (q *Queue) Opens() time.Time { return q.answered.Opens() }
+func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
 // Enter copies the message's octets. It returns false if the queue is full; after true the caller must call Apply.
 func (q *Queue) Enter(m *Message) bool {
@@ -86,7 +86,7 @@ func (q *Queue) Enter(m *Message) bool {
 	if q.octets+octets > maxOctets || q.octetsOf[tenant]+octets > maxOctetsOfTenant {
 		return false
 	}
-	if m.place, _ = q.waiting.Take(slots.Client{Tenant: tenant}, nil); m.place == nil {
+	if m.slot, _ = q.waiting.Take(slots.Client{Tenant: tenant}, nil); m.slot == nil {
 		return false
 	}
 	m.Octets = bytes.Clone(m.Octets)
@@ -94,11 +94,11 @@ func (q *Queue) Enter(m *Message) bool {
 	return true
 }
 
-func (q *Queue) leave(m *Message) {
+func (q *Queue) release(m *Message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.countOctets(m.Key.Tenant, -len(m.Octets))
-	m.place.GiveBack()
+	m.slot.Release()
 }
 
 func (q *Queue) countOctets(tenant string, octets int) {
@@ -110,13 +110,13 @@ func (q *Queue) countOctets(tenant string, octets int) {
 
 // Apply returns the Handler's RCODE, SERVFAIL after the time within, or BADTIME for a possible replay.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
-	defer q.leave(m)
+	defer q.release(m)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if m.Octets == nil {
 		return q.callWhenFree(ctx, m)
 	}
-	answer, first := q.answered.Begin(m.Key.Tenant, m.id(), m.Signed)
+	answer, first := q.answers.Begin(m.Key.Tenant, m.id(), m.SignedAt)
 	switch {
 	case answer == nil:
 		q.logRefusal(m, "signed before the remembered updates")
@@ -141,7 +141,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	if place == nil {
 		return mdns.RcodeServerFailure
 	}
-	defer place.GiveBack()
+	defer place.Release()
 	return q.callHandler(ctx, m)
 }
 
@@ -154,7 +154,7 @@ func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 			rcode = mdns.RcodeServerFailure
 		}
 	}()
-	asked := m.Asks
+	asked := m.Probe
 	if m.Octets != nil {
 		read, failure := wire.Parse(m.Octets)
 		if failure != nil {

@@ -34,7 +34,7 @@ func TestQueue_octetsAreSharedOut(t *testing.T) {
 		held = append(held, m)
 	}
 	for _, m := range held {
-		q.leave(m)
+		q.release(m)
 	}
 	if q.octets != 0 || len(q.octetsOf) > 0 {
 		t.Errorf("%d octets are left, of %v", q.octets, q.octetsOf)

@@ -129,7 +129,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	case acme.ActionCleanUp:
 		rr.Class, rr.TTL = update.ClassNONE, 0
 	default:
-		return fmt.Sprintf("request.action: %q is neither %s nor %s", kind.Cut(string(request.Action), 32), acme.ActionPresent,
+		return fmt.Sprintf("request.action: %q is neither %s nor %s", kind.Shorten(string(request.Action), 32), acme.ActionPresent,
 			acme.ActionCleanUp), nil
 	}
 	view, refusal := readChallenge(request, &rr)

@@ -33,11 +33,11 @@ func newCluster() *bind9.Bind9Cluster {
 
 // Promise 1, S11.8: spec is the user's, status the controller's, and only changes of spec raise the generation.
 func TestStrategy_prepare_S11_8(t *testing.T) {
-	spec := kind.Strategy[*bind9.Bind9Cluster]{Of: newClusters(validation.FleetRules{})}
+	spec := kind.Strategy[*bind9.Bind9Cluster]{Kind: newClusters(validation.FleetRules{})}
 	stat := spec.Sub("status")
 	created := newCluster()
 	spec.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, bind9.Bind9ClusterStatus{Conditions: kind.Unjudged(created)}) || created.Generation != 1 {
+	if !reflect.DeepEqual(created.Status, bind9.Bind9ClusterStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := newCluster(), newCluster()

@@ -149,7 +149,7 @@ func rowOfProvider(of *bind9.ClusterBind9Provider) []any {
 	return []any{
 		of.Name, describeRatio(ready, int32(len(of.Status.Clusters))), describeRatio(servers.Ready, servers.Desired),
 		kind.Ready(of.Status.Conditions), kind.Age(of.CreationTimestamp),
-		kind.Cut(strings.Join(where, ","), listWidth), messageOf(of.Status.Conditions),
+		kind.Shorten(strings.Join(where, ","), listWidth), messageOf(of.Status.Conditions),
 	}
 }
 
@@ -174,7 +174,7 @@ func rowOfInstance(of *bind9.Bind9Instance) []any {
 	}
 	return []any{
 		of.Name, kind.OrNone(clusterName(of)), string(of.Spec.Role), kind.Ready(of.Status.Conditions), kind.Age(of.CreationTimestamp),
-		kind.OrNone(kind.Cut(strings.Join(addresses, ","), listWidth)), messageOf(of.Status.Conditions),
+		kind.OrNone(kind.Shorten(strings.Join(addresses, ","), listWidth)), messageOf(of.Status.Conditions),
 	}
 }
 

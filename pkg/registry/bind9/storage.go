@@ -47,7 +47,7 @@ func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9
 func completeKind[T kind.Object](of *kind.Kind[T], config Config) *kind.Kind[T] {
 	of.GroupVersion = bind9.SchemeGroupVersion
 	of.Keep = func(_ context.Context, after, before T) { // delivery's finalizer (S11.30)
-		after.SetFinalizers(kind.KeepHeld(before.GetFinalizers(), after.GetFinalizers()))
+		after.SetFinalizers(kind.KeepDeliveryFinalizer(before.GetFinalizers(), after.GetFinalizers()))
 	}
 	of.Validate = func(obj T) field.ErrorList {
 		var none T

@@ -21,7 +21,7 @@ const (
 )
 
 func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
-	if failure := together.Failed(); failure != nil {
+	if failure := together.Err(); failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
 			return failure
 		}
@@ -43,7 +43,7 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	switch {
 	case len(refused) > 0:
 		return errorOfItems(set, refused, "nothing was written")
-	case len(failed) > 0 && !together.Unwritten():
+	case len(failed) > 0 && !together.NothingWritten():
 		return errorOfItems(set, failed, "whether it was written is not known: read the Records before you repeat it")
 	case len(failed) > 0:
 		return withoutOutcome(errorOfItems(set, failed, "nothing was written"))
@@ -122,5 +122,5 @@ func (x *item) describeOutcome() string {
 	case x.record.ResourceVersion != "":
 		what += ", resourceVersion " + x.record.ResourceVersion
 	}
-	return kind.Cut(what, maxOutcome)
+	return kind.Shorten(what, maxOutcome)
 }

@@ -22,8 +22,8 @@ type endedSet struct {
 	unwritten bool
 }
 
-func (s endedSet) Failed() error   { return s.failure }
-func (s endedSet) Unwritten() bool { return s.unwritten }
+func (s endedSet) Err() error           { return s.failure }
+func (s endedSet) NothingWritten() bool { return s.unwritten }
 
 // Only reason Timeout means an unknown outcome (docs/changesets.md).
 func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
@@ -51,7 +51,7 @@ func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 		{"etcd does not answer", timeout, timeout, apierrors.NewTimeoutError("it is not known", 0), false, 504, metav1.StatusReasonTimeout, unknown},
 		{"etcd fails", webhook, webhook, errors.New("etcd"), false, 500, metav1.StatusReasonInternalError, unknown},
 	} {
-		items := []*item{{of: set, code: int(test.first.Code), failure: test.first}, {of: set, index: 1, code: int(test.other.Code), failure: test.other}}
+		items := []*item{{set: set, code: int(test.first.Code), failure: test.first}, {set: set, index: 1, code: int(test.other.Code), failure: test.other}}
 		err := errorOf(set, items, endedSet{failure: test.failure, unwritten: test.unwritten})
 		var s apierrors.APIStatus
 		if !errors.As(err, &s) || s.Status().Code != test.code || s.Status().Reason != test.reason || !strings.Contains(err.Error(), test.want) {
@@ -65,7 +65,7 @@ func TestDescribeOutcome_namesTheChange_S10_3(t *testing.T) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: []v1alpha1.ChangeSetItem{
 		{Create: &runtime.RawExtension{}}, {Apply: &runtime.RawExtension{}}, {Delete: &v1alpha1.ChangeSetDelete{}}}}}
 	for i, want := range []string{"create www: 200", "apply www: 200", "delete www: 200"} {
-		if got := (&item{index: i, name: "www", of: set, code: http.StatusOK}).describeOutcome(); got != want {
+		if got := (&item{index: i, name: "www", set: set, code: http.StatusOK}).describeOutcome(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

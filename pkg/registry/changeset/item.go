@@ -29,7 +29,7 @@ import (
 type item struct {
 	index int
 	name  string
-	of    *v1alpha1.ChangeSet
+	set   *v1alpha1.ChangeSet
 	write *direct.Write
 
 	// The response; failure is nil on success.
@@ -40,9 +40,9 @@ type item struct {
 
 func (x *item) path() *field.Path { return refusal.ItemPath(x.index) }
 
-func (x *item) deletes() *v1alpha1.ChangeSetDelete { return x.of.Spec.Items[x.index].Delete }
+func (x *item) deletes() *v1alpha1.ChangeSetDelete { return x.set.Spec.Items[x.index].Delete }
 
-func (x *item) creates() *runtime.RawExtension { return x.of.Spec.Items[x.index].Create }
+func (x *item) creates() *runtime.RawExtension { return x.set.Spec.Items[x.index].Create }
 
 func (x *item) member() string {
 	switch {
@@ -88,8 +88,8 @@ func sentBy(ctx context.Context) *http.Request {
 
 // The handler refuses invalid text when it serves the item.
 func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, options *metav1.CreateOptions) *item {
-	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, From: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
-	x := &item{index: i, of: set, write: w}
+	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, Request: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
+	x := &item{index: i, set: set, write: w}
 	if d := x.deletes(); d != nil {
 		w.Verb, w.Preconditions = "delete", preconditionsOf(d)
 		return x
@@ -142,12 +142,12 @@ func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	own, cancel := x.newContext(ctx)
 	defer cancel()
 	x.serve(set.Context(own, x.index), handler)
-	if x.failure == nil && x.deletes() != nil && !set.Came(x.index) {
+	if x.failure == nil && x.deletes() != nil && !set.HasArrived(x.index) {
 		x.fail(apierrors.NewInvalid(v1alpha1.Kind("Record"), x.name,
 			field.ErrorList{field.Forbidden(field.NewPath("metadata", "finalizers"),
 				"the Record has finalizers, and a change set deletes at once: delete it by itself")}))
 	}
-	set.Leave(x.index, x.failure != nil)
+	set.EndRequest(x.index, x.failure != nil)
 }
 
 // A panic fails only the item.
@@ -209,7 +209,7 @@ func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
 	switch {
 	case x.deletes() != nil:
 		s.Operation, s.ResourceVersion, s.Generation = v1alpha1.OperationDeleted, "", 0
-	case set.Unchanged(x.index):
+	case set.IsUnchanged(x.index):
 		s.Operation = v1alpha1.OperationUnchanged
 	case x.code == http.StatusCreated:
 		s.Operation = v1alpha1.OperationCreated

@@ -17,8 +17,8 @@ import (
 type slots struct {
 	all *semaphore.Weighted
 
-	mu sync.Mutex
-	of map[string]*namespaceSlots
+	mu          sync.Mutex
+	byNamespace map[string]*namespaceSlots
 }
 
 type namespaceSlots struct {
@@ -27,15 +27,15 @@ type namespaceSlots struct {
 }
 
 func newSlots() slots {
-	return slots{all: semaphore.NewWeighted(maxItems), of: map[string]*namespaceSlots{}}
+	return slots{all: semaphore.NewWeighted(maxItems), byNamespace: map[string]*namespaceSlots{}}
 }
 
 func (s *slots) acquire(ctx context.Context, namespace string, items int) (release func(), err error) {
 	s.mu.Lock()
-	own := s.of[namespace]
+	own := s.byNamespace[namespace]
 	if own == nil {
 		own = &namespaceSlots{free: semaphore.NewWeighted(maxItemsOfNamespace)}
-		s.of[namespace] = own
+		s.byNamespace[namespace] = own
 	}
 	own.users++
 	s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *slots) acquire(ctx context.Context, namespace string, items int) (relea
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if own.users--; own.users == 0 {
-			delete(s.of, namespace)
+			delete(s.byNamespace, namespace)
 		}
 	}
 	n := int64(items)

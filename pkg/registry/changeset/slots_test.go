@@ -64,8 +64,8 @@ func TestSlots_S10_4(t *testing.T) {
 		for _, release := range releases[1:] {
 			release()
 		}
-		if len(s.of) != 0 || !s.all.TryAcquire(maxItems) {
-			t.Errorf("%d namespaces are left, or slots are taken", len(s.of))
+		if len(s.byNamespace) != 0 || !s.all.TryAcquire(maxItems) {
+			t.Errorf("%d namespaces are left, or slots are taken", len(s.byNamespace))
 		}
 	})
 }

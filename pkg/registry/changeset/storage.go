@@ -32,27 +32,27 @@ type Set interface {
 	// Context returns the context by which the storage's commit of write i joins the set.
 	Context(ctx context.Context, i int) context.Context
 	// EndRequest ends the request of write i. After a refusal the set commits nothing.
-	Leave(i int, refused bool)
+	EndRequest(i int, refused bool)
 	// HasArrived reports whether write i has reached the commit, IsUnchanged whether the write changes nothing.
-	Came(i int) bool
-	Unchanged(i int) bool
+	HasArrived(i int) bool
+	IsUnchanged(i int) bool
 	// CountCreations counts the creations that have arrived.
-	Creates() int
+	CountCreations() int
 	// Abandon has waiting and later writes return cause, unless the set is being decided.
 	Abandon(cause error)
 	// Err returns the error of the whole set, or nil.
-	Failed() error
+	Err() error
 	// NothingWritten, after all requests have ended, is false if a transaction was sent.
-	Unwritten() bool
+	NothingWritten() bool
 	// CommittedZone returns the zone and serial of the commit, or nil.
-	Committed() (*v1alpha1.AdoptingZone, int64)
+	CommittedZone() (*v1alpha1.AdoptingZone, int64)
 }
 
 // Config configures the storage.
 type Config struct {
 	NewSet func(n int) Set
 	// ReturnQuota returns a failed set's quota of Records. Optional.
-	GiveBack func(ctx context.Context, namespace string, records int)
+	ReturnQuota func(ctx context.Context, namespace string, records int)
 }
 
 // Handler serves the writes of items (direct.Handler).
@@ -135,10 +135,10 @@ func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, items []
 	for _, one := range items {
 		audit.AddAuditAnnotation(ctx, fmt.Sprintf("changesets.kubi.zone/item-%d", one.index), one.describeOutcome())
 	}
-	zone, serial := together.Committed()
+	zone, serial := together.CommittedZone()
 	if err := errorOf(set, items, together); err != nil {
-		if n := together.Creates(); zone == nil && n > 0 && r.config.GiveBack != nil && !dryrun.IsDryRun(options.DryRun) {
-			r.config.GiveBack(context.WithoutCancel(ctx), set.Namespace, n)
+		if n := together.CountCreations(); zone == nil && n > 0 && r.config.ReturnQuota != nil && !dryrun.IsDryRun(options.DryRun) {
+			r.config.ReturnQuota(context.WithoutCancel(ctx), set.Namespace, n)
 		}
 		return nil, err
 	}

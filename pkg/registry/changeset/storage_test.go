@@ -22,14 +22,14 @@ type servedSet struct{ Set }
 
 func (servedSet) Require([]v1alpha1.ChangeSetPrerequisite) error     { return nil }
 func (servedSet) Context(ctx context.Context, _ int) context.Context { return ctx }
-func (servedSet) Leave(int, bool)                                    {}
-func (servedSet) Came(int) bool                                      { return true }
-func (servedSet) Unchanged(int) bool                                 { return false }
-func (servedSet) Creates() int                                       { return 0 }
+func (servedSet) EndRequest(int, bool)                               {}
+func (servedSet) HasArrived(int) bool                                { return true }
+func (servedSet) IsUnchanged(int) bool                               { return false }
+func (servedSet) CountCreations() int                                { return 0 }
 func (servedSet) Abandon(error)                                      {}
-func (servedSet) Failed() error                                      { return nil }
-func (servedSet) Unwritten() bool                                    { return false }
-func (servedSet) Committed() (at *v1alpha1.AdoptingZone, serial int64) {
+func (servedSet) Err() error                                         { return nil }
+func (servedSet) NothingWritten() bool                               { return false }
+func (servedSet) CommittedZone() (at *v1alpha1.AdoptingZone, serial int64) {
 	return &v1alpha1.AdoptingZone{}, 7
 }
 

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-var strategy = kind.Strategy[*v1alpha1.Delegation]{Of: &Kind}
+var strategy = kind.Strategy[*v1alpha1.Delegation]{Kind: &Kind}
 
 func inForce() *v1alpha1.Delegation {
 	d := &v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Name: "team-a", Namespace: "dns", Generation: 3}}
@@ -28,7 +28,7 @@ func inForce() *v1alpha1.Delegation {
 func TestStrategy_prepare(t *testing.T) {
 	created := inForce()
 	strategy.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.DelegationStatus{Conditions: kind.Unjudged(created)}) || created.Generation != 1 {
+	if !reflect.DeepEqual(created.Status, v1alpha1.DelegationStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := inForce(), inForce()

@@ -57,9 +57,9 @@ func delegationRow(delegation *v1alpha1.Delegation) []any {
 	}
 	patterns = append(patterns, delegation.Spec.Zones...)
 	return []any{
-		delegation.Name, delegation.Spec.ZoneRef.Name, kind.Cut(strings.Join(delegation.Spec.Namespaces, ","), namespacesWidth),
+		delegation.Name, delegation.Spec.ZoneRef.Name, kind.Shorten(strings.Join(delegation.Spec.Namespaces, ","), namespacesWidth),
 		delegation.Status.Records, accepted, kind.Age(delegation.CreationTimestamp),
-		kind.OrNone(kind.Cut(strings.Join(patterns, ","), namespacesWidth)), kind.Message(delegation.Status.Conditions,
+		kind.OrNone(kind.Shorten(strings.Join(patterns, ","), namespacesWidth)), kind.Message(delegation.Status.Conditions,
 			v1alpha1.ConditionAccepted),
 	}
 }

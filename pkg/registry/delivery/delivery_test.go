@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-var strategy = kind.Strategy[*v1alpha1.Delivery]{Of: &Kind}
+var strategy = kind.Strategy[*v1alpha1.Delivery]{Kind: &Kind}
 
 func makeDelivery() *v1alpha1.Delivery {
 	return &v1alpha1.Delivery{
@@ -41,7 +41,7 @@ func makeDelivery() *v1alpha1.Delivery {
 func TestStrategy_prepare(t *testing.T) {
 	created := makeDelivery()
 	strategy.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.DeliveryStatus{Conditions: kind.Unjudged(created)}) || created.Generation != 1 {
+	if !reflect.DeepEqual(created.Status, v1alpha1.DeliveryStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := makeDelivery(), makeDelivery()

@@ -91,8 +91,8 @@ var Kind = kind.Kind[*v1alpha1.Delivery]{
 	New:     func() *v1alpha1.Delivery { return &v1alpha1.Delivery{} },
 	NewList: func() runtime.Object { return &v1alpha1.DeliveryList{} },
 
-	Conditional: true, // a PUT would overwrite another worker's serial
-	Validate:    validation.Delivery, ValidateUpdate: validation.DeliveryUpdate,
+	RequiresVersion: true, // a PUT would overwrite another worker's serial
+	Validate:        validation.Delivery, ValidateUpdate: validation.DeliveryUpdate,
 	Subresources: map[string]kind.Subresource[*v1alpha1.Delivery]{"status": kind.Status(validation.DeliveryStatusUpdate)},
 
 	Fields: func(delivery *v1alpha1.Delivery) fields.Set {

@@ -46,9 +46,9 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 		return refuseWrite(fmt.Errorf("failed to initialize audit context: %w", err))
 	}
 	from := &http.Request{}
-	if w.From != nil {
-		from.RemoteAddr, from.Header = w.From.RemoteAddr, w.From.Header
-		id, _ := audit.AuditIDFrom(w.From.Context())
+	if w.Request != nil {
+		from.RemoteAddr, from.Header = w.Request.RemoteAddr, w.Request.Header
+		id, _ := audit.AuditIDFrom(w.Request.Context())
 		audit.WithAuditID(ctx, id)
 	}
 	query, err := queryparams.Convert(&w.Options)
@@ -80,10 +80,10 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 }
 
 func impersonatorOf(w *Write, as user.Info) user.Info {
-	if w.From == nil || as == nil {
+	if w.Request == nil || as == nil {
 		return nil
 	}
-	event := audit.AuditContextFrom(w.From.Context())
+	event := audit.AuditContextFrom(w.Request.Context())
 	if !event.Enabled() {
 		return nil
 	}

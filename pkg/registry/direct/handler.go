@@ -104,7 +104,7 @@ type Write struct {
 	// Preconditions of a deletion; may be nil.
 	Preconditions *metav1.Preconditions
 	// Request is the causing request, for audit events, or nil.
-	From *http.Request
+	Request *http.Request
 
 	text   []byte
 	fault  error // of decoding text

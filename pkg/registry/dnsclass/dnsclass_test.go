@@ -16,7 +16,7 @@ import (
 )
 
 func strategyWith(inlineSecrets bool) kind.Strategy[*v1alpha1.DNSClass] {
-	return kind.Strategy[*v1alpha1.DNSClass]{Of: NewKind(inlineSecrets, describeDeleted)}
+	return kind.Strategy[*v1alpha1.DNSClass]{Kind: NewKind(inlineSecrets, describeDeleted)}
 }
 
 // describeDeleted reports withdrawn zones for a deletion only.
@@ -42,7 +42,7 @@ func makeClass() *v1alpha1.DNSClass {
 func TestStrategy_prepare(t *testing.T) {
 	created := makeClass()
 	strategyWith(false).PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.DNSClassStatus{Conditions: kind.Unjudged(created)}) || created.Generation != 1 {
+	if !reflect.DeepEqual(created.Status, v1alpha1.DNSClassStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := makeClass(), makeClass()

@@ -78,7 +78,7 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 
 // FirstClass returns the first class that the zone names, or without names the first default class by name; else nil.
 // The class must not be modified.
-func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
+func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
 		if all := l.defaultClasses(zone.Namespace, zone.Spec.View); len(all) > 0 {
@@ -98,7 +98,7 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 
 // ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain, as each Bind9Cluster does
 // (S11.30).
-func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
+func (l *Lister) ClassesWithoutRetain(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
 		delivering = nil

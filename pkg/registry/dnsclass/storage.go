@@ -54,7 +54,7 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 			}
 			return warnings
 		},
-		Protected: func(c *v1alpha1.DNSClass) bool { return c.Spec.DeletionProtection },
+		IsProtected: func(c *v1alpha1.DNSClass) bool { return c.Spec.DeletionProtection },
 		CheckDeletion: func(ctx context.Context, c *v1alpha1.DNSClass, _ bool) error {
 			if c.DeletionTimestamp != nil || !slices.Contains(c.Finalizers, v1alpha1.FinalizerDelivery) {
 				return nil

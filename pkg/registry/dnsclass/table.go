@@ -30,7 +30,7 @@ func row(of *v1alpha1.DNSClass) []any {
 	return []any{
 		of.Name, kind.OrNone(class.ProviderOf(&of.Spec)), class.IsDefault(of), kind.Ready(of.Status.Conditions),
 		kind.Age(of.CreationTimestamp),
-		kind.Cut(describeNamespaces(of), namespacesWidth), kind.Message(of.Status.Conditions, v1alpha1.ConditionReady),
+		kind.Shorten(describeNamespaces(of), namespacesWidth), kind.Message(of.Status.Conditions, v1alpha1.ConditionReady),
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 
 // A list takes an index only for a value that the index has of all objects.
 func TestIndex_isAskedForItsValuesAlone(t *testing.T) {
-	k := &Kind[*v1alpha1.Record]{Indexed: []Index[*v1alpha1.Record]{{Field: "spec.type", Values: []string{"A", "MX"},
-		Of: func(record *v1alpha1.Record) string { return record.Spec.Type }}}}
+	k := &Kind[*v1alpha1.Record]{Indexes: []Index[*v1alpha1.Record]{{Field: "spec.type", Values: []string{"A", "MX"},
+		Get: func(record *v1alpha1.Record) string { return record.Spec.Type }}}}
 	for selector, want := range map[string][]string{"": nil, "spec.type=A": {"f:spec.type"},
 		"metadata.name=x,spec.type=MX": {"f:spec.type"}, "spec.type=TXT": nil, "spec.type!=A": nil, "metadata.name=A": nil} {
 		selected := k.selectObjects(labels.Everything(), must.Get(fields.ParseSelector(selector))(t))

@@ -46,13 +46,13 @@ type Kind[T Object] struct {
 	NewList                func() runtime.Object
 
 	// KeepsParentLabel is true if the server owns the adopting zone's label (S6.12).
-	Adopted bool
+	KeepsParentLabel bool
 	// Keep adjusts server-set fields of after. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
 	// RequiresVersion refuses a PUT without resourceVersion.
-	Conditional    bool
-	Validate       func(T) field.ErrorList
-	ValidateUpdate func(after, before T) field.ErrorList
+	RequiresVersion bool
+	Validate        func(T) field.ErrorList
+	ValidateUpdate  func(after, before T) field.ErrorList
 	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces it for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
@@ -60,12 +60,12 @@ type Kind[T Object] struct {
 	Check func(ctx context.Context, after, before T) error
 	// IsProtected reports whether to refuse a deletion. It and CheckDeletion get the object that is deleted, not an
 	// earlier read.
-	Protected     func(T) bool
+	IsProtected   func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
 
 	Fields  func(T) fields.Set
-	Indexed []Index[T]
+	Indexes []Index[T]
 	// Columns and Row are the output of `kubectl get`. Required.
 	Columns []metav1.TableColumnDefinition
 	Row     func(T) []any
@@ -76,7 +76,7 @@ type Index[T Object] struct {
 	Field string
 	// Values are those that few objects have: each takes memory.
 	Values []string
-	Of     func(T) string
+	Get    func(T) string
 }
 
 // REST is the storage of a kind.
@@ -127,10 +127,10 @@ func (k *Kind[T]) resource() schema.GroupResource {
 
 func (k *Kind[T]) makeIndexers() *cache.Indexers {
 	all := cache.Indexers{}
-	for i := range k.Indexed {
-		of := &k.Indexed[i]
+	for i := range k.Indexes {
+		of := &k.Indexes[i]
 		all[storage.FieldIndex(of.Field)] = func(obj any) ([]string, error) {
-			if value := of.Of(obj.(T)); slices.Contains(of.Values, value) {
+			if value := of.Get(obj.(T)); slices.Contains(of.Values, value) {
 				return []string{value}, nil
 			}
 			return nil, nil
@@ -142,8 +142,8 @@ func (k *Kind[T]) makeIndexers() *cache.Indexers {
 // selectObjects uses an index only for its Values.
 func (k *Kind[T]) selectObjects(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
 	selection := storage.SelectionPredicate{Label: label, Field: field, GetAttrs: k.AttributesOf}
-	for i := range k.Indexed {
-		of := &k.Indexed[i]
+	for i := range k.Indexes {
+		of := &k.Indexes[i]
 		if value, exact := field.RequiresExactMatch(of.Field); exact && slices.Contains(of.Values, value) {
 			selection.IndexFields = append(selection.IndexFields, of.Field)
 		}
@@ -270,7 +270,7 @@ func checkUpdate[T Object](check func(ctx context.Context, after, before T) erro
 func (r *REST[T]) checkDeletion(further rest.ValidateObjectFunc, options *metav1.DeleteOptions) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		of := obj.(T)
-		if r.of.Protected != nil && r.of.Protected(of) {
+		if r.of.IsProtected != nil && r.of.IsProtected(of) {
 			where := of.GetName()
 			if !r.of.ClusterScoped {
 				where += " -n " + of.GetNamespace()

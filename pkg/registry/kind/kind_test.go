@@ -87,9 +87,9 @@ func TestKeepMetadata(t *testing.T) {
 
 func TestNotOwnedOfStatus(t *testing.T) {
 	of := &Kind[*v1alpha1.Zone]{GroupVersion: v1alpha1.SchemeGroupVersion, Subresources: map[string]Subresource[*v1alpha1.Zone]{
-		"status": {NotOwned: NotOwnedOfStatus([]string{"serial"}, []string{"Adopted"})},
+		"status": {ResetFields: ResetFieldsOfStatus([]string{"serial"}, []string{"Adopted"})},
 	}}
-	set := Strategy[*v1alpha1.Zone]{Of: of}.Sub("status").GetResetFields()[fieldpath.APIVersion("kubi.zone/v1alpha1")]
+	set := Strategy[*v1alpha1.Zone]{Kind: of}.Sub("status").GetResetFields()[fieldpath.APIVersion("kubi.zone/v1alpha1")]
 	owned := func(parts ...any) bool { return !set.Has(fieldpath.MakePathOrDie(parts...)) }
 	adopted, ready := fieldpath.KeyByFields("type", "Adopted"), fieldpath.KeyByFields("type", "Ready")
 	if owned("status", "serial") || owned("status", "conditions", adopted) || owned("spec") || owned("metadata", "labels") {
@@ -112,8 +112,8 @@ func TestCells(t *testing.T) {
 		{"no message", Message([]metav1.Condition{makeCondition("Ready", "Pending")}, "Adopted", "Ready"), "Pending"},
 		{"no age", Age(metav1.Time{}), "<unknown>"},
 		{"age", Age(metav1.NewTime(time.Now().Add(-3 * time.Hour))), "3h"},
-		{"short", Cut("äbc", 3), "äbc"},
-		{"long", Cut("äbcd", 3), "äb…"},
+		{"short", Shorten("äbc", 3), "äbc"},
+		{"long", Shorten("äbcd", 3), "äb…"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, test.got, test.want)

@@ -49,17 +49,17 @@ func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
-func heldBy(before, written []string) []string {
-	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
+func setDeliveryFinalizer(before, written []string) []string {
+	return withDeliveryFinalizer(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
 // KeepDeliveryFinalizer returns the finalizers after a write: kubi.zone/delivery as in before, others as written. So
 // the right to write an object does not complete its deletion while a provider has its data (S8.3).
-func KeepHeld(before, written []string) []string {
-	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
+func KeepDeliveryFinalizer(before, written []string) []string {
+	return withDeliveryFinalizer(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }
 
-func withOurs(finalizers []string, held bool) []string {
+func withDeliveryFinalizer(finalizers []string, held bool) []string {
 	switch slices.Contains(finalizers, v1alpha1.FinalizerDelivery) {
 	case held:
 		return finalizers

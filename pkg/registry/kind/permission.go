@@ -45,7 +45,7 @@ func (r Resource) GetSingularName() string { return r.singular }
 // requests get 405.
 type Permission struct {
 	Endpoint
-	Of schema.GroupResource
+	Resource schema.GroupResource
 }
 
 var _ rest.Connecter = Permission{}
@@ -60,7 +60,7 @@ func (Permission) ConnectMethods() []string { return []string{http.MethodPost} }
 func (Permission) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
 
 func (p Permission) Connect(context.Context, string, runtime.Object, rest.Responder) (http.Handler, error) {
-	return nil, apierrors.NewMethodNotSupported(p.Of, "create")
+	return nil, apierrors.NewMethodNotSupported(p.Resource, "create")
 }
 
 // IsAllowed reports whether the user of ctx has the asked right.

@@ -22,7 +22,7 @@ import (
 type Strategy[T Object] struct {
 	runtime.ObjectTyper
 	names.NameGenerator
-	Of *Kind[T]
+	Kind *Kind[T]
 }
 
 var (
@@ -32,17 +32,17 @@ var (
 	_ rest.ResetFieldsStrategy = Strategy[Object]{}
 )
 
-func (s Strategy[T]) NamespaceScoped() bool { return !s.Of.ClusterScoped }
+func (s Strategy[T]) NamespaceScoped() bool { return !s.Kind.ClusterScoped }
 
 func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	of := obj.(T)
-	s.keepServerFields(ctx, of, s.Of.New())
+	s.keepServerFields(ctx, of, s.Kind.New())
 	of.SetGeneration(1)
-	statusOf(of).FieldByName("Conditions").Set(reflect.ValueOf(Unjudged(of)))
+	statusOf(of).FieldByName("Conditions").Set(reflect.ValueOf(InitialConditions(of)))
 }
 
 // InitialConditions returns Ready=Unknown for a new object: without conditions, tools take it as ready (S7.11).
-func Unjudged(of metav1.Object) []metav1.Condition {
+func InitialConditions(of metav1.Object) []metav1.Condition {
 	return []metav1.Condition{{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending,
 		Message: "no controller has judged it yet", ObservedGeneration: of.GetGeneration(), LastTransitionTime: of.GetCreationTimestamp(),
@@ -61,16 +61,16 @@ func (s Strategy[T]) keepServerFields(ctx context.Context, after, before T) {
 		generation++
 	}
 	after.SetGeneration(generation)
-	if s.Of.Adopted {
+	if s.Kind.KeepsParentLabel {
 		keepParentLabel(metaOf(after), metaOf(before))
 	}
-	if s.Of.Keep != nil {
-		s.Of.Keep(ctx, after, before)
+	if s.Kind.Keep != nil {
+		s.Kind.Keep(ctx, after, before)
 	}
 }
 
 func (s Strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	errs := s.Of.Validate(obj.(T))
+	errs := s.Kind.Validate(obj.(T))
 	if obj.(T).GetResourceVersion() != "" { // storage would answer 500, and a dry run 201
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "a new object has none yet: leave it out"))
 	}
@@ -78,20 +78,20 @@ func (s Strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.Err
 }
 
 func (s Strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return noteErrors(ctx, s.Of.ValidateUpdate(obj.(T), old.(T)))
+	return noteErrors(ctx, s.Kind.ValidateUpdate(obj.(T), old.(T)))
 }
 
 func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
-	if s.Of.Warn == nil {
+	if s.Kind.Warn == nil {
 		return nil
 	}
-	return s.Of.Warn(obj.(T))
+	return s.Kind.Warn(obj.(T))
 }
 
 func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
 	switch {
-	case s.Of.WarnUpdate != nil:
-		return s.Of.WarnUpdate(ctx, obj.(T), old.(T))
+	case s.Kind.WarnUpdate != nil:
+		return s.Kind.WarnUpdate(ctx, obj.(T), old.(T))
 	case SpecChanged(obj.(T), old.(T)):
 		return s.WarningsOnCreate(ctx, obj)
 	}
@@ -102,18 +102,18 @@ func (Strategy[T]) Canonicalize(runtime.Object) {}
 
 func (Strategy[T]) AllowCreateOnUpdate(context.Context) bool { return false }
 
-func (s Strategy[T]) AllowUnconditionalUpdate(context.Context) bool { return !s.Of.Conditional }
+func (s Strategy[T]) AllowUnconditionalUpdate(context.Context) bool { return !s.Kind.RequiresVersion }
 
 func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
-	if s.Of.Adopted {
+	if s.Kind.KeepsParentLabel {
 		set.Insert(fieldpath.MakePathOrDie("metadata", "labels", v1alpha1.LabelParentZone))
 	}
 	return s.inVersion(set)
 }
 
 func (s Strategy[T]) inVersion(set *fieldpath.Set) map[fieldpath.APIVersion]*fieldpath.Set {
-	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.Of.GroupVersion.String()): set}
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.Kind.GroupVersion.String()): set}
 }
 
 // SpecChanged reports whether PrepareForUpdate has increased the generation.

@@ -20,24 +20,24 @@ import (
 // Subresource is a separately written part of an object.
 type Subresource[T Object] struct {
 	// Copy copies the part from written to after, the stored object.
-	Take     func(after, written T)
+	Copy     func(after, written T)
 	Validate func(after, before T) field.ErrorList
 	// ResetFields lists fields that server-side apply cannot own here, besides spec and most metadata.
-	NotOwned []fieldpath.Path
+	ResetFields []fieldpath.Path
 	// Check checks other objects and rights, after admission. Optional.
 	Check func(ctx context.Context, after, before T) error
 	// AfterWrite is called after each stored write. Optional.
-	Written func(after, before T)
+	AfterWrite func(after, before T)
 }
 
 // Status returns the subresource status of a kind whose controller sets the whole status.
 func Status[T Object](validate func(after, before T) field.ErrorList) Subresource[T] {
-	return Subresource[T]{Take: func(after, written T) { statusOf(after).Set(statusOf(written)) }, Validate: validate,
-		NotOwned: NotOwnedOfStatus(nil, nil)}
+	return Subresource[T]{Copy: func(after, written T) { statusOf(after).Set(statusOf(written)) }, Validate: validate,
+		ResetFields: ResetFieldsOfStatus(nil, nil)}
 }
 
 // ResetFieldsOfStatus returns ResetFields for a status whose given fields and conditions the server sets.
-func NotOwnedOfStatus(fields, conditions []string) []fieldpath.Path {
+func ResetFieldsOfStatus(fields, conditions []string) []fieldpath.Path {
 	paths := []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "finalizers")}
 	for _, name := range fields {
 		paths = append(paths, fieldpath.MakePathOrDie("status", name))
@@ -51,17 +51,19 @@ func NotOwnedOfStatus(fields, conditions []string) []fieldpath.Path {
 // Finalizers returns the subresource finalizers, for a controller that may not write spec.
 func Finalizers[T Object]() Subresource[T] {
 	return Subresource[T]{
-		Take: func(after, written T) { after.SetFinalizers(heldBy(after.GetFinalizers(), written.GetFinalizers())) },
+		Copy: func(after, written T) {
+			after.SetFinalizers(setDeliveryFinalizer(after.GetFinalizers(), written.GetFinalizers()))
+		},
 		Validate: func(after, before T) field.ErrorList {
 			return apivalidation.ValidateObjectMetaUpdate(metaOf(after), metaOf(before), field.NewPath("metadata"))
 		},
-		NotOwned: []fieldpath.Path{fieldpath.MakePathOrDie("status")},
+		ResetFields: []fieldpath.Path{fieldpath.MakePathOrDie("status")},
 	}
 }
 
 // Sub returns the strategy of a subresource.
 func (s Strategy[T]) Sub(name string) SubStrategy[T] {
-	return SubStrategy[T]{s, s.Of.Subresources[name]}
+	return SubStrategy[T]{s, s.Kind.Subresources[name]}
 }
 
 // SubStrategy updates the part of a subresource.
@@ -75,7 +77,7 @@ func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	specOf(after).Set(specOf(before))
 	statusOf(after).Set(statusOf(before))
 	keepMetadata(metaOf(after), metaOf(before))
-	s.sub.Take(after, written)
+	s.sub.Copy(after, written)
 }
 
 func (s SubStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
@@ -87,7 +89,7 @@ func (SubStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 }
 
 func (s SubStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	set := fieldpath.NewSet(s.sub.NotOwned...)
+	set := fieldpath.NewSet(s.sub.ResetFields...)
 	set.Insert(fieldpath.MakePathOrDie("spec"))
 	for _, name := range []string{"labels", "annotations", "ownerReferences"} {
 		set.Insert(fieldpath.MakePathOrDie("metadata", name))
@@ -104,15 +106,15 @@ type partStore interface {
 
 type subresource[T Object] struct {
 	partStore
-	of      *Kind[T]
-	check   func(ctx context.Context, after, before T) error
-	written func(after, before T)
+	of         *Kind[T]
+	check      func(ctx context.Context, after, before T) error
+	afterWrite func(after, before T)
 }
 
 func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]) *subresource[T] {
 	store := *of
 	store.UpdateStrategy, store.ResetFieldsStrategy = strategy, strategy
-	return &subresource[T]{&store, strategy.Of, strategy.sub.Check, strategy.sub.Written}
+	return &subresource[T]{&store, strategy.Kind, strategy.sub.Check, strategy.sub.AfterWrite}
 }
 
 func (*subresource[T]) Destroy() {}
@@ -135,8 +137,8 @@ func (s *subresource[T]) Update(ctx context.Context, name string, info rest.Upda
 	// Server-side apply of the part does not create the object.
 	after, created, err := s.partStore.Update(ctx, name, info, onCreate, checkUpdate(s.check, onUpdate), false, options)
 	errs.addRules(err)
-	if err == nil && s.written != nil && len(options.DryRun) == 0 {
-		s.written(after.(T), before)
+	if err == nil && s.afterWrite != nil && len(options.DryRun) == 0 {
+		s.afterWrite(after.(T), before)
 	}
 	return after, created, err
 }

@@ -66,7 +66,7 @@ func Age(created metav1.Time) string {
 }
 
 // Shorten truncates text to a number of characters, with "…" last.
-func Cut(text string, most int) string {
+func Shorten(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
 		return text

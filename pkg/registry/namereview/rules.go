@@ -26,16 +26,16 @@ import (
 type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
 	// forAll are the rules for every namespace (S4.2).
-	open []v1alpha1.NameReviewRule
+	forAll []v1alpha1.NameReviewRule
 	// childZones has, by zone, the fqdns of delegated child zones, which alone are public (S1.8).
-	below map[types.NamespacedName]map[string]bool
+	childZones map[types.NamespacedName]map[string]bool
 }
 
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
 	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
 	none := gives
 	none.Records, none.Zones, none.Elsewhere = nil, nil, true
-	if below := t.below[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}]; below != nil {
+	if below := t.childZones[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}]; below != nil {
 		zone, _ := name.Parse(z.Status.FQDN) // parsed before it was stored
 		own := len(namespaces) == 0 || slices.Contains(namespaces, z.Namespace)
 		isZone := func(n name.Name) bool { return below[n.String()] }
@@ -60,7 +60,7 @@ func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegatio
 			continue
 		}
 		if len(namespaces) == 0 {
-			t.open = append(t.open, rule)
+			t.forAll = append(t.forAll, rule)
 		}
 		for _, namespace := range namespaces {
 			t.byNamespace[namespace] = append(t.byNamespace[namespace], rule)
@@ -85,7 +85,7 @@ const maxRuleOctets = 512 << 10
 
 func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewStatus) {
 	octets := 0
-	all := slices.Concat(t.byNamespace[namespace], t.open)
+	all := slices.Concat(t.byNamespace[namespace], t.forAll)
 	slices.SortStableFunc(all, compareZones)
 	for i := range all {
 		rule := &all[i]
@@ -106,9 +106,9 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 type ruleReader struct {
 	zones, delegations rest.Lister
 
-	mu   sync.Mutex
-	busy bool
-	next *ruleReading // nil without waiting reviews
+	mu     sync.Mutex
+	busy   bool
+	queued *ruleReading // nil without waiting reviews
 }
 
 type ruleReading struct {
@@ -121,10 +121,10 @@ const maxReadTime = time.Minute
 
 func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	r.mu.Lock()
-	reading := r.next
+	reading := r.queued
 	if reading == nil {
 		reading = &ruleReading{done: make(chan struct{})}
-		r.next = reading
+		r.queued = reading
 	}
 	if !r.busy {
 		r.busy = true
@@ -142,8 +142,8 @@ func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 func (r *ruleReader) readQueued(ctx context.Context) {
 	for {
 		r.mu.Lock()
-		reading := r.next
-		r.next, r.busy = nil, reading != nil
+		reading := r.queued
+		r.queued, r.busy = nil, reading != nil
 		r.mu.Unlock()
 		if reading == nil {
 			return
@@ -164,15 +164,15 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 		return nil, err
 	}
 	zones, table := map[types.NamespacedName]*v1alpha1.Zone{}, &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{},
-		below: map[types.NamespacedName]map[string]bool{}}
+		childZones: map[types.NamespacedName]map[string]bool{}}
 	all := list.(*v1alpha1.ZoneList).Items
 	for i := range all {
 		if above := all[i].Status.ParentRef; above != nil {
 			key := types.NamespacedName{Namespace: above.Namespace, Name: above.Name}
-			if table.below[key] == nil {
-				table.below[key] = map[string]bool{}
+			if table.childZones[key] == nil {
+				table.childZones[key] = map[string]bool{}
 			}
-			table.below[key][all[i].Status.FQDN] = true
+			table.childZones[key][all[i].Status.FQDN] = true
 		}
 	}
 	for i := range all {

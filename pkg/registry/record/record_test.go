@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-var strategy = kind.Strategy[*v1alpha1.Record]{Of: &Kind}
+var strategy = kind.Strategy[*v1alpha1.Record]{Kind: &Kind}
 
 func makeRecord() *v1alpha1.Record {
 	return &v1alpha1.Record{
@@ -34,7 +34,7 @@ func makeRecord() *v1alpha1.Record {
 func TestStrategy_prepare(t *testing.T) {
 	created := makeRecord()
 	strategy.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.RecordStatus{Conditions: kind.Unjudged(created)}) || created.Generation != 1 ||
+	if !reflect.DeepEqual(created.Status, v1alpha1.RecordStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 ||
 		len(created.Labels) != 0 {
 		t.Errorf("created %+v", created)
 	}
@@ -130,9 +130,9 @@ func TestAttributes(t *testing.T) {
 		if err != nil || set["status.ready"] != test.ready || set["status.withdrawn"] != test.withdrawn {
 			t.Errorf("%+v: %v, %v", test, set, err)
 		}
-		for _, index := range Kind.Indexed {
-			if index.Of(record) != set[index.Field] {
-				t.Errorf("%+v: the index has %s=%s", test, index.Field, index.Of(record))
+		for _, index := range Kind.Indexes {
+			if index.Get(record) != set[index.Field] {
+				t.Errorf("%+v: the index has %s=%s", test, index.Field, index.Get(record))
 			}
 		}
 	}

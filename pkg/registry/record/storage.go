@@ -24,17 +24,17 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 	New:     func() *v1alpha1.Record { return &v1alpha1.Record{} },
 	NewList: func() runtime.Object { return &v1alpha1.RecordList{} },
 
-	Adopted:  true,
-	Validate: validation.Record, ValidateUpdate: validation.RecordUpdate, Warn: validation.RecordWarnings,
+	KeepsParentLabel: true,
+	Validate:         validation.Record, ValidateUpdate: validation.RecordUpdate, Warn: validation.RecordWarnings,
 	Subresources: map[string]kind.Subresource[*v1alpha1.Record]{"status": {
-		Take: takeStatus, Validate: validation.RecordStatusUpdate, NotOwned: kind.NotOwnedOfStatus(serverFields, serverConditions),
+		Copy: takeStatus, Validate: validation.RecordStatusUpdate, ResetFields: kind.ResetFieldsOfStatus(serverFields, serverConditions),
 	}},
 
 	Fields: fieldsOf, Columns: columns, Row: recordRow,
-	Indexed: []kind.Index[*v1alpha1.Record]{
-		{Field: v1alpha1.FieldRecordReady, Values: []string{string(metav1.ConditionFalse), string(metav1.ConditionUnknown)}, Of: readyOf},
-		{Field: v1alpha1.FieldRecordAdopted, Values: []string{string(metav1.ConditionFalse)}, Of: adoptedOf},
-		{Field: v1alpha1.FieldRecordWithdrawn, Values: []string{string(metav1.ConditionTrue)}, Of: withdrawnOf},
+	Indexes: []kind.Index[*v1alpha1.Record]{
+		{Field: v1alpha1.FieldRecordReady, Values: []string{string(metav1.ConditionFalse), string(metav1.ConditionUnknown)}, Get: readyOf},
+		{Field: v1alpha1.FieldRecordAdopted, Values: []string{string(metav1.ConditionFalse)}, Get: adoptedOf},
+		{Field: v1alpha1.FieldRecordWithdrawn, Values: []string{string(metav1.ConditionTrue)}, Get: withdrawnOf},
 	},
 }
 

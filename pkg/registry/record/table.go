@@ -40,7 +40,7 @@ func recordRow(record *v1alpha1.Record) []any {
 		zone = zoneKey(ref)
 	}
 	return []any{
-		record.Name, kind.OrNone(record.Status.FQDN), rrtype(record), kind.Cut(data(record), dataWidth),
+		record.Name, kind.OrNone(record.Status.FQDN), rrtype(record), kind.Shorten(data(record), dataWidth),
 		kind.Ready(record.Status.Conditions), kind.Age(record.CreationTimestamp),
 		record.Spec.DomainName, zone, ttl, record.Status.Serial, kind.Message(record.Status.Conditions, v1alpha1.ConditionAdopted,
 			v1alpha1.ConditionReady),

@@ -28,7 +28,7 @@ type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameR
 func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)
-	status.Written = func(after, before *v1alpha1.UpdateKey) {
+	status.AfterWrite = func(after, before *v1alpha1.UpdateKey) {
 		now := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 		was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
 		if now != nil && now.Reason == v1alpha1.ReasonKeyNameTaken && (was == nil || was.Reason != now.Reason) {
@@ -97,5 +97,5 @@ func rowOfKey(key *v1alpha1.UpdateKey) []any {
 		last = kind.Age(u.Time)
 	}
 	return []any{key.Name, kind.OrNone(key.Status.KeyName), kind.Ready(key.Status.Conditions), last, kind.Age(key.CreationTimestamp),
-		kind.OrNone(kind.Cut(strings.Join(patterns, ","), patternsWidth)), kind.Message(key.Status.Conditions, v1alpha1.ConditionReady)}
+		kind.OrNone(kind.Shorten(strings.Join(patterns, ","), patternsWidth)), kind.Message(key.Status.Conditions, v1alpha1.ConditionReady)}
 }

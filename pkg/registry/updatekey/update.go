@@ -137,13 +137,13 @@ const maxTries = 10
 // status has the RCODE. An error means an unknown outcome, or a request to retry.
 func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
-	p := &plan{w: w, key: key, message: m, as: as}
+	p := &plan{w: w, key: key, message: m, requester: as}
 	for range maxTries {
 		if again, err := p.attemptWrite(ctx); err != nil || !again {
 			return p.status, err
 		}
 	}
-	if p.taken == maxTries { // a retry would not help
+	if p.nameConflicts == maxTries { // a retry would not help
 		p.answer(update.Refused, "a Record of namespace %s that no update made has the name of a Record that this update would create "+
 			"(dyn--OWNER-TYPE); rename or delete it with kubectl", key.Namespace)
 		return p.status, nil
@@ -164,17 +164,17 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 
 // plan is the work on a message: in the zone "in", whose object is "at".
 type plan struct {
-	w       *Writer
-	key     *v1alpha1.UpdateKey
-	message *update.Message
-	as      user.Info
-	scope   update.Scope
-	in      zone
-	at      v1alpha1.AdoptingZone
-	status  v1alpha1.UpdateRequestStatus
+	w         *Writer
+	key       *v1alpha1.UpdateKey
+	message   *update.Message
+	requester user.Info
+	scope     update.Scope
+	in        zone
+	at        v1alpha1.AdoptingZone
+	status    v1alpha1.UpdateRequestStatus
 	// retriedUnmet is true once an unmet prerequisite has led to a second read.
-	doubted bool
-	taken   int
+	retriedUnmet  bool
+	nameConflicts int
 }
 
 func (p *plan) answer(rcode update.RCode, format string, args ...any) {
@@ -206,7 +206,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		if p.answer(update.NoError, ""); failure != nil {
 			p.answer(failure.RCode, "%s", failure.Reason)
 		}
-		return false, p.takeError(ctx, err)
+		return false, p.answerError(ctx, err)
 	}
 	// Write the changes as a change set.
 	writes := make([]rrsets.Change, len(changes))
@@ -215,22 +215,22 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	}
 	set := rrsets.NewLocalSet(writes)
 	set.Spec.FieldManager, set.Spec.Force, set.Spec.Prerequisites = fieldManager, true, prerequisites
-	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
+	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.requester), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
 	switch {
 	case refusal.Has(err, metav1.StatusReasonAlreadyExists):
-		p.taken++
+		p.nameConflicts++
 		return true, nil
 	case refusal.Has(err, metav1.StatusReasonConflict), refusal.Has(err, metav1.StatusReasonNotFound):
 		return true, nil
 	}
-	if isUnmet(err) && p.message.ID != "" && !p.doubted {
+	if isUnmet(err) && p.message.ID != "" && !p.retriedUnmet {
 		// An attempt of unknown outcome may have completed since.
-		p.doubted = true
+		p.retriedUnmet = true
 		return true, nil
 	}
 	if err != nil {
-		return false, p.takeError(ctx, err)
+		return false, p.answerError(ctx, err)
 	}
 	p.answer(update.NoError, "")
 	p.status.Serial = answer.(*v1alpha1.ChangeSet).Status.Serial
@@ -360,7 +360,7 @@ func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present
 			if err != nil {
 				return err
 			}
-			at.Made = append(at.Made, resolved)
+			at.Derived = append(at.Derived, resolved)
 			present[fqdn] = at
 		case !own && set.Type == rdata.NS:
 			ns = append(ns, set.Data...)
@@ -371,7 +371,7 @@ func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present
 		if err != nil {
 			return err
 		}
-		at.ForeignNS = slices.ContainsFunc(all.Values, func(value string) bool { return !at.Has(rdata.NS, value) })
+		at.ForeignNS = slices.ContainsFunc(all.Values, func(value string) bool { return !at.HasValue(rdata.NS, value) })
 		present[p.in.fqdn] = at
 	}
 	return nil
@@ -382,7 +382,7 @@ func isUnmet(err error) bool {
 }
 
 // answerError sets status for a refusal, and returns other errors.
-func (p *plan) takeError(ctx context.Context, err error) error {
+func (p *plan) answerError(ctx context.Context, err error) error {
 	var of apierrors.APIStatus
 	if err == nil {
 		return nil
@@ -398,11 +398,11 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 			return err
 		}
 		p.answer(rcodeOfUnmet(all[i]), "a prerequisite is not met: %s", all[i].Name)
-	case status.Code == http.StatusForbidden && p.isUnknown(ctx):
+	case status.Code == http.StatusForbidden && p.isZoneAbsent(ctx):
 		p.answer(update.NotAuth, "%s", notAuth(p.in.fqdn, p.key.Namespace))
 	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity,
 		status.Code == http.StatusRequestEntityTooLarge:
-		p.answer(update.Refused, "%s", kind.Cut(explainRefusal(status, refusals), maxMessage))
+		p.answer(update.Refused, "%s", kind.Shorten(explainRefusal(status, refusals), maxMessage))
 	default:
 		return err
 	}
@@ -418,7 +418,7 @@ func explainRefusal(status metav1.Status, refusals []refusal.Refusal) string {
 
 const maxMessage = 1024
 
-func (p *plan) isUnknown(ctx context.Context) bool {
+func (p *plan) isZoneAbsent(ctx context.Context) bool {
 	err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, nil)
 	return apierrors.HasStatusCause(err, metav1.CauseType("ZoneNotFound"))
 }

@@ -108,7 +108,7 @@ func TestKind_warnsOfALostName_S13_3(t *testing.T) {
 	}
 	for _, write := range []struct{ before, after string }{{"", "Served"}, {"Served", "Served"}, {"Served", "KeyNameTaken"},
 		{"KeyNameTaken", "KeyNameTaken"}, {"KeyNameTaken", "Served"}, {"", "KeyNameTaken"}, {"Served", ""}} {
-		of.Subresources["status"].Written(with(write.after), with(write.before))
+		of.Subresources["status"].AfterWrite(with(write.after), with(write.before))
 	}
 	if want := "team/acme: because of KeyNameTaken"; len(reported) != 2 || reported[0] != want || reported[1] != want {
 		t.Errorf("told %q", reported)

@@ -113,7 +113,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 
 func (s *streams) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (
 	func(http.ResponseWriter) error, error) {
-	fqdn, change, err := s.Views.Left(ctx, zone, since)
+	fqdn, change, err := s.Views.EndedZone(ctx, zone, since)
 	if err != nil {
 		return nil, ifNotHeld(err, apierrors.NewResourceExpired(fmt.Sprintf("the entries of zone %s after serial %d, before it ended, "+
 			"are no longer kept here: compare the entries of its provider", zone.Name, since)))

@@ -24,7 +24,7 @@ import (
 
 // checkReferences checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also
 // of missing name servers and rules.
-func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
+func (r *REST) checkReferences(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
 		for _, reason := range slices.Sorted(maps.Keys(warnings)) {
@@ -61,10 +61,10 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
 	}
-	withdrawing, err := r.config.Withdrawing(ctx, zone)
+	withdrawing, err := r.config.ClassesWithoutRetain(ctx, zone)
 	var existing []v1alpha1.DNSClassReference
 	if err == nil && len(withdrawing) > 0 && before.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
-		existing, err = r.config.Withdrawing(ctx, before)
+		existing, err = r.config.ClassesWithoutRetain(ctx, before)
 	}
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("asking the classes of the zone for spec.allowRetain: %w", err))

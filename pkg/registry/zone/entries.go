@@ -88,7 +88,7 @@ func (s *streams) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token st
 	if from.UID != string(zone.UID) {
 		return nil, continuation{}, expiredError(zone, from.Serial, restart)
 	}
-	snapshot, err := s.Views.At(ctx, zone, from.Serial)
+	snapshot, err := s.Views.SnapshotAt(ctx, zone, from.Serial)
 	return snapshot, from, ifNotHeld(err, expiredError(zone, from.Serial, restart))
 }
 
@@ -112,7 +112,7 @@ func writeEntries(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, source
 		}
 	}
 	meta := metaOf(zone)
-	meta.Continue = page.next
+	meta.Continue = page.nextToken
 	return list.finishList(meta)
 }
 
@@ -136,8 +136,8 @@ func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
 	if _, err := zonefile.Write(stream, page.eachEntry()); err != nil {
 		return err
 	}
-	if page.next != "" {
-		stream.writeComment("continue " + page.next)
+	if page.nextToken != "" {
+		stream.writeComment("continue " + page.nextToken)
 	}
 	return stream.Flush()
 }
@@ -176,7 +176,7 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 			break
 		}
 	}
-	return list.finishList(v1alpha1.ZoneViewMeta{Continue: page.next})
+	return list.finishList(v1alpha1.ZoneViewMeta{Continue: page.nextToken})
 }
 
 func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) *list {

@@ -88,7 +88,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 		return r.readAt(ctx, name, version)
 	}}
 	for range maxReviews {
-		out, created, err := r.REST.Update(attempt, name, unasked{completed{info, r}, asked, &needs}, createValidation,
+		out, created, err := r.REST.Update(attempt, name, nameAuthorization{completed{info, r}, asked, &needs}, createValidation,
 			updateValidation, forceAllowCreate, options)
 		if needs == asked {
 			return out, created, err
@@ -103,13 +103,13 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 }
 
 // nameAuthorization refuses a name that is not authorized, and sets *wantedName.
-type unasked struct {
+type nameAuthorization struct {
 	rest.UpdatedObjectInfo
-	asked string
-	needs *string
+	authorizedName string
+	wantedName     *string
 }
 
-func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+func (u nameAuthorization) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj, err := u.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime
 	if before.Status.FQDN != "" || before.ResourceVersion != "" && same {
 		return obj, nil
 	}
-	if resource, ok := resourceName(&after.Spec); ok && resource != u.asked {
-		*u.needs = resource
+	if resource, ok := resourceName(&after.Spec); ok && resource != u.authorizedName {
+		*u.wantedName = resource
 		return nil, apierrors.NewConflict(v1alpha1.Resource("zones"), after.Name, errors.New("its name has not been authorized"))
 	}
 	return obj, nil

@@ -124,7 +124,7 @@ func (h *held) Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, err
 	return last, nil
 }
 
-func (h *held) At(_ context.Context, _ *v1alpha1.Zone, at serial.Serial) (Snapshot, error) {
+func (h *held) SnapshotAt(_ context.Context, _ *v1alpha1.Zone, at serial.Serial) (Snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.snapshots {
@@ -162,7 +162,7 @@ func (h *held) Steps(_ context.Context, _ *v1alpha1.Zone, since, until serial.Se
 	return h.steps[first:last], h.changes[first:last], nil
 }
 
-func (h *held) Left(_ context.Context, _ *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
+func (h *held) EndedZone(_ context.Context, _ *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.left.From != since {

@@ -27,18 +27,18 @@ import (
 // History reads the steps of zones (changes of serial), also older than Views has.
 type History interface {
 	// ReadZone returns the steps of a zone, newest first.
-	OfZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryAsk) (*HistoryAnswer, error)
+	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)
 	// ReadRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view in zone; or
 	// ErrNotHeld.
-	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
+	ReadRemoved(ctx context.Context, namespace, name string, ask HistoryQuery) (answer *HistoryPage, zone *v1alpha1.Zone, err error)
 	// ReadRemovedFQDN is ReadRemoved for a DNS name in a namespace, or in all for "".
-	OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, *v1alpha1.Zone, error)
+	ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryQuery) (*HistoryPage, *v1alpha1.Zone, error)
 	// ReadRecords returns the steps made by Records, newest first.
-	OfRecords(ctx context.Context, of OfRecords, ask HistoryAsk) (*HistoryAnswer, error)
+	ReadRecords(ctx context.Context, of RecordFilter, ask HistoryQuery) (*HistoryPage, error)
 }
 
 // RecordFilter selects steps made by Records of a namespace.
-type OfRecords struct {
+type RecordFilter struct {
 	Namespace string
 	// Record is the name of a Record, or "".
 	Record string
@@ -47,7 +47,7 @@ type OfRecords struct {
 }
 
 // HistoryQuery limits the steps of an answer.
-type HistoryAsk struct {
+type HistoryQuery struct {
 	Limit    int
 	Continue string
 	// Since reports whether a step is recent enough; if not, no older step is.
@@ -55,11 +55,11 @@ type HistoryAsk struct {
 }
 
 // HistoryPage has the newest steps first.
-type HistoryAnswer struct {
+type HistoryPage struct {
 	Items []HistoryItem
 	// Since CompleteSince no step is missing or condensed.
-	Whole    time.Time
-	Continue string
+	CompleteSince time.Time
+	Continue      string
 }
 
 // HistoryItem is a step with the earlier states of its Records.
@@ -67,7 +67,7 @@ type HistoryItem struct {
 	FQDN, View, Namespace, Name string
 	Step                        content.Step
 	// By uid: JSON of v1alpha1.HistoryState.
-	Was map[string]json.RawMessage
+	StatesBefore map[string]json.RawMessage
 	// Condensed is true for a step without values and states.
 	Condensed bool
 	// Removed is true if the step removed the zone. Zone then is the deleted object's state; nil if the object stayed.
@@ -88,8 +88,8 @@ type HistoryDelegation struct {
 // ErrContinue means a HistoryQuery.Continue from no earlier answer.
 var ErrContinue = errors.New("it is not the token of an answer")
 
-func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryAsk, error) {
-	ask := HistoryAsk{Limit: int(cmp.Or(limit, v1alpha1.DefaultHistoryLimit)), Continue: token}
+func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryQuery, error) {
+	ask := HistoryQuery{Limit: int(cmp.Or(limit, v1alpha1.DefaultHistoryLimit)), Continue: token}
 	if limit < 0 || limit > v1alpha1.MaxHistoryLimit {
 		return ask, apierrors.NewBadRequest(fmt.Sprintf("query parameter limit: %d is not from 1 to %d", limit,
 			v1alpha1.MaxHistoryLimit))
@@ -153,17 +153,17 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	object := v1alpha1.ZoneChanges{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
 		FQDN:     zone.Status.FQDN, View: zone.Status.View, Since: query.Since, Until: cmp.Or(query.Until, zone.Status.Serial),
-		WholeSince: wholeSince(answer.Whole),
+		WholeSince: wholeSince(answer.CompleteSince),
 	}
 	meta := metaOf(zone)
 	meta.Continue = answer.Continue
 	return func(w http.ResponseWriter) error {
-		return writeHistory(w, object, meta, answer.Items, reader{zone.Namespace, query.Sources})
+		return writeHistory(w, object, meta, answer.Items, viewer{zone.Namespace, query.Sources})
 	}, nil
 }
 
 // findHistory returns the history of the Zone of a name, or of the last removed Zone of the name or of a DNS name.
-func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryAsk) (answer *HistoryAnswer,
+func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryQuery) (answer *HistoryPage,
 	zone *v1alpha1.Zone, err error) {
 	namespace := genericapirequest.NamespaceValue(ctx)
 	if id == v1alpha1.AnyZone {
@@ -171,13 +171,13 @@ func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.Zo
 		if err != nil || fqdn.IsZero() {
 			return nil, nil, cmp.Or(err, error(apierrors.NewBadRequest("query parameter fqdn: write the DNS name of a deleted Zone")))
 		}
-		if answer, zone, err = s.History.OfRemovedFQDN(ctx, namespace, fqdn, ask); !errors.Is(err, ErrNotHeld) {
+		if answer, zone, err = s.History.ReadRemovedFQDN(ctx, namespace, fqdn, ask); !errors.Is(err, ErrNotHeld) {
 			return answer, zone, err
 		}
 		// Only with the right to all zones' changes may a user find a Zone of any namespace (S1.8).
 		all, err := isAllowed(ctx, s.Authorizer, "get", "zones", "changes", "", "")
 		if err == nil && all {
-			answer, zone, err = s.History.OfRemovedFQDN(ctx, "", fqdn, ask)
+			answer, zone, err = s.History.ReadRemovedFQDN(ctx, "", fqdn, ask)
 		}
 		if err == nil && !all || errors.Is(err, ErrNotHeld) {
 			err = apierrors.NewNotFound(v1alpha1.Resource("zones"), query.FQDN)
@@ -188,10 +188,10 @@ func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.Zo
 		return nil, nil, apierrors.NewBadRequest("query parameter fqdn: write the name - for the Zone, as zones/-/changes")
 	}
 	if zone, err = s.getZone(ctx, id); err == nil {
-		answer, err = s.History.OfZone(ctx, zone, ask)
+		answer, err = s.History.ReadZone(ctx, zone, ask)
 	} else if apierrors.IsNotFound(err) {
 		absent := err
-		if answer, zone, err = s.History.OfRemoved(ctx, namespace, id, ask); errors.Is(err, ErrNotHeld) {
+		if answer, zone, err = s.History.ReadRemoved(ctx, namespace, id, ask); errors.Is(err, ErrNotHeld) {
 			err = absent
 		}
 	}
@@ -218,7 +218,7 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 		return nil, err
 	}
 	namespace := genericapirequest.NamespaceValue(ctx)
-	of := OfRecords{Namespace: namespace, Record: id}
+	of := RecordFilter{Namespace: namespace, Record: id}
 	if id == v1alpha1.AllRecords {
 		of.Record = ""
 	}
@@ -232,17 +232,17 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	answer, err := s.History.OfRecords(ctx, of, ask)
+	answer, err := s.History.ReadRecords(ctx, of, ask)
 	if err != nil {
 		return nil, historyError(err)
 	}
 	object := v1alpha1.RecordChanges{
 		TypeMeta:   metav1.TypeMeta{Kind: "RecordChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
-		WholeSince: wholeSince(answer.Whole),
+		WholeSince: wholeSince(answer.CompleteSince),
 	}
 	return func(w http.ResponseWriter) error {
 		return writeHistory(w, object, v1alpha1.ZoneViewMeta{Namespace: namespace, Name: id, Continue: answer.Continue}, answer.Items,
-			reader{namespace, false})
+			viewer{namespace, false})
 	}, nil
 }
 
@@ -253,7 +253,7 @@ func wholeSince(at time.Time) *metav1.Time {
 	return &metav1.Time{Time: at.UTC()}
 }
 
-func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta, items []HistoryItem, by reader) error {
+func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta, items []HistoryItem, by viewer) error {
 	list := beginList(w, object, "history")
 	for i := range items {
 		if !list.writeItem(by.showItem(&items[i])) {
@@ -264,22 +264,22 @@ func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta,
 }
 
 // viewer is the namespace, or all, whose users and Records an answer may show (S1.8).
-type reader struct {
+type viewer struct {
 	namespace string
 	all       bool
 }
 
-func (by reader) knows(namespace string) bool { return by.all || namespace == by.namespace }
+func (by viewer) maySee(namespace string) bool { return by.all || namespace == by.namespace }
 
 // ShowStepTo returns a step as a namespace may know it.
 func ShowStepTo(x *HistoryItem, namespace string) v1alpha1.HistoryStep {
-	return reader{namespace: namespace}.showItem(x)
+	return viewer{namespace: namespace}.showItem(x)
 }
 
 // ShowStep returns a step with all users and Records.
-func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return reader{all: true}.showItem(x) }
+func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return viewer{all: true}.showItem(x) }
 
-func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
+func (by viewer) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	step := &x.Step
 	out := v1alpha1.HistoryStep{FQDN: x.FQDN, View: x.View, From: int64(step.From), Serial: int64(step.Serial),
 		ContentGeneration: int64(step.N), Time: apiTime(step.Time), Way: wayOf(step), Condensed: x.Condensed,
@@ -288,15 +288,15 @@ func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	if step.Record != nil {
 		author = step.Record.Namespace
 	}
-	if author = cmp.Or(step.CausedBy, author); by.knows(author) {
+	if author = cmp.Or(step.CausedBy, author); by.maySee(author) {
 		out.By, out.FieldManager, out.AuditID, out.Cause = step.By, step.Manager, step.Audit, step.Cause
 	} else {
 		out.AnotherNamespace, out.Cause = true, withoutObject(step.Cause)
 	}
 	if step.Record != nil {
 		for _, ref := range append([]content.RecordRef{*step.Record}, step.Others...) {
-			if by.knows(ref.Namespace) {
-				out.Records = append(out.Records, showRecord(&ref, x.Was[ref.UID]))
+			if by.maySee(ref.Namespace) {
+				out.Records = append(out.Records, showRecord(&ref, x.StatesBefore[ref.UID]))
 			} else {
 				out.AnotherNamespace = true
 			}
@@ -312,7 +312,7 @@ func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 		out.TTLs = append(out.TTLs, v1alpha1.TTLChange{Owner: change.Owner.String(), Type: change.Type.String(),
 			Before: apiTTL(change.Before), After: apiTTL(change.After)})
 	}
-	if x.Removed && by.knows(x.Namespace) {
+	if x.Removed && by.maySee(x.Namespace) {
 		out.Zone = showZone(x)
 	}
 	return out

@@ -92,16 +92,16 @@ type page struct {
 	snapshot Snapshot
 	uid      string
 	limit    int64
-	from     continuation
+	resumeAt continuation
 	owner    name.Name
 	rrtype   rdata.Type
 	search   *search
 	// nextToken is set by eachEntry; "" at the zone's end.
-	next string
+	nextToken string
 }
 
 func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntriesOptions, from continuation) (*page, error) {
-	p := &page{snapshot: snapshot, uid: string(zone.UID), limit: options.Limit, from: from}
+	p := &page{snapshot: snapshot, uid: string(zone.UID), limit: options.Limit, resumeAt: from}
 	if p.limit < 0 {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter limit: %d is below 0", p.limit))
 	}
@@ -127,8 +127,8 @@ func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntri
 func (p *page) eachEntry() iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		start := p.owner
-		if !p.from.Name.IsZero() {
-			start = p.from.Name
+		if !p.resumeAt.Name.IsZero() {
+			start = p.resumeAt.Name
 		}
 		if start == p.snapshot.Header().FQDN {
 			// The zero name is the SOA, the apex's first entry.
@@ -147,7 +147,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if !p.owner.IsZero() && at != p.owner {
 				return
 			}
-			if at == p.from.Name && index < p.from.Skip {
+			if at == p.resumeAt.Name && index < p.resumeAt.Skip {
 				continue
 			}
 			examined++
@@ -156,7 +156,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 				continue
 			}
 			if ends || p.limit > 0 && given == p.limit {
-				p.next = continuation{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
+				p.nextToken = continuation{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
 				return
 			}
 			given++

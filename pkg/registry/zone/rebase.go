@@ -23,7 +23,7 @@ type rebased struct {
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
 	version string // of older
-	was     *v1alpha1.Zone
+	older   *v1alpha1.Zone
 }
 
 func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
@@ -41,9 +41,9 @@ func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 		return obj, nil
 	}
 	if r.version != after.ResourceVersion {
-		r.version, r.was = after.ResourceVersion, r.read(ctx, after.ResourceVersion)
+		r.version, r.older = after.ResourceVersion, r.read(ctx, after.ResourceVersion)
 	}
-	if r.was == nil || !differsInStatusAlone(r.was, present) {
+	if r.older == nil || !differsInStatusAlone(r.older, present) {
 		return obj, nil
 	}
 	after.ResourceVersion = present.ResourceVersion

@@ -165,7 +165,7 @@ func startServer(t *testing.T, views Views) *server {
 	paths := map[string]rest.Storage{}
 	must.Succeed(t, AddStorage(paths, Config{
 		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.decideZone, Authorizer: d, WithEstablish: withEstablish,
-		Admits: d.admitsClass, FirstClass: d.firstClass, Withdrawing: d.listWithdrawing, Views: views,
+		Admits: d.admitsClass, FirstClass: d.firstClass, ClassesWithoutRetain: d.listWithdrawing, Views: views,
 		WarnOfAbsent: func(context.Context, []string, []string) {},
 	}))
 	zones := paths["zones"].(*REST)

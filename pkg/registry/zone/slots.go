@@ -16,34 +16,34 @@ import (
 // slots bounds concurrent reads. A user gets no more slots than are free, since a slow reader keeps a slot
 // indefinitely. A quarter is for users who may read all zones, such as primary and controller.
 type slots struct {
-	total int
-	each  int // of a user
+	total   int
+	perUser int // of a user
 
-	mutex  sync.Mutex
-	taken  int
-	byUser map[string]int // no zeros
+	mutex    sync.Mutex
+	acquired int
+	byUser   map[string]int // no zeros
 }
 
 func newSlots(total, each int) *slots {
-	return &slots{total: total, each: each, byUser: make(map[string]int)}
+	return &slots{total: total, perUser: each, byUser: make(map[string]int)}
 }
 
 // readsAll is true for a user who may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	free, mine := s.total-s.taken, s.byUser[user]
+	free, mine := s.total-s.acquired, s.byUser[user]
 	if !readsAll {
 		free -= s.total / 4
 	}
 	switch {
 	case free <= 0:
-		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.taken), retrySoon)
-	case mine >= min(free, s.each):
+		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.acquired), retrySoon)
+	case mine >= min(free, s.perUser):
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, and the %d free places are for other "+
 			"users; please try again", user, mine, free), retrySoon)
 	}
-	s.taken++
+	s.acquired++
 	s.byUser[user]++
 	return func() { s.release(user) }, nil
 }
@@ -51,7 +51,7 @@ func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apie
 func (s *slots) release(user string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.taken--
+	s.acquired--
 	if s.byUser[user]--; s.byUser[user] == 0 {
 		delete(s.byUser, user)
 	}

@@ -100,5 +100,5 @@ func TestSlots_ofHistories(t *testing.T) {
 func (s *slots) inUse() int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.taken
+	return s.acquired
 }

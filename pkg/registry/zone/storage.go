@@ -28,11 +28,11 @@ type Config struct {
 	Admits       func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	WarnOfAbsent func(ctx context.Context, after, before []string)
 	// FirstClass gets a Zone that is not yet validated.
-	FirstClass  func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
-	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
-	Views       Views
-	Sources     Sources
-	History     History
+	FirstClass           func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
+	ClassesWithoutRetain func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
+	Views                Views
+	Sources              Sources
+	History              History
 	// Stopping ends watches of changes at shutdown.
 	Stopping context.Context
 }

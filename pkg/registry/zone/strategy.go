@@ -30,13 +30,13 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 		New:     func() *v1alpha1.Zone { return &v1alpha1.Zone{} },
 		NewList: func() runtime.Object { return &v1alpha1.ZoneList{} },
 
-		Adopted:  true,
-		Keep:     keepFinalizers,
-		Validate: validation.Zone, ValidateUpdate: validation.ZoneUpdate,
-		Warn:       validation.NewZoneWarnings,
-		WarnUpdate: warnOfUpdate,
-		Check:      r.askOthers,
-		Protected:  func(zone *v1alpha1.Zone) bool { return zone.Spec.DeletionProtection },
+		KeepsParentLabel: true,
+		Keep:             keepFinalizers,
+		Validate:         validation.Zone, ValidateUpdate: validation.ZoneUpdate,
+		Warn:        validation.NewZoneWarnings,
+		WarnUpdate:  warnOfUpdate,
+		Check:       r.checkReferences,
+		IsProtected: func(zone *v1alpha1.Zone) bool { return zone.Spec.DeletionProtection },
 		CheckDeletion: func(ctx context.Context, zone *v1alpha1.Zone, dry bool) error {
 			if !dry {
 				return nil // the commit decides
@@ -46,14 +46,14 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 			return r.Decide(ctx, zone, marked)
 		},
 		Subresources: map[string]kind.Subresource[*v1alpha1.Zone]{
-			"status": {Take: takeStatus, Validate: validation.ZoneStatusUpdate,
-				NotOwned: kind.NotOwnedOfStatus(serverFields, serverConditions)},
+			"status": {Copy: takeStatus, Validate: validation.ZoneStatusUpdate,
+				ResetFields: kind.ResetFieldsOfStatus(serverFields, serverConditions)},
 			"finalizers": kind.Finalizers[*v1alpha1.Zone](),
 			"dnssec": {
 				// dnssec becomes content of the parent: the right to write status does not suffice (S12.2).
-				Take:     func(after, written *v1alpha1.Zone) { after.Status.DNSSEC = written.Status.DNSSEC },
+				Copy:     func(after, written *v1alpha1.Zone) { after.Status.DNSSEC = written.Status.DNSSEC },
 				Validate: validation.ZoneDNSSECUpdate,
-				NotOwned: kind.NotOwnedOfStatus(append(slices.DeleteFunc(slices.Clone(serverFields), func(field string) bool {
+				ResetFields: kind.ResetFieldsOfStatus(append(slices.DeleteFunc(slices.Clone(serverFields), func(field string) bool {
 					return field == "dnssec"
 				}), "conditions"), nil),
 			},
@@ -67,7 +67,7 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 }
 
 func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
-	held := kind.KeepHeld(before.Finalizers, after.Finalizers)
+	held := kind.KeepDeliveryFinalizer(before.Finalizers, after.Finalizers)
 	if len(held) > len(after.Finalizers) {
 		warning.AddWarning(ctx, "", refusal.Warning("S8.3", fmt.Sprintf("metadata.finalizers: %s stays until the zone is withdrawn from "+
 			"the classes that deliver it; a cluster admin who accepts that its data stays at a provider removes the finalizer with "+

@@ -48,7 +48,7 @@ func zoneRow(zone *v1alpha1.Zone) []any {
 	}
 	return []any{
 		zone.Name, kind.OrNone(zone.Status.FQDN), zone.Status.Serial, zone.Status.EntryCount,
-		kind.Cut(kind.OrNone(strings.Join(classes, ",")), classesWidth), parent,
+		kind.Shorten(kind.OrNone(strings.Join(classes, ",")), classesWidth), parent,
 		kind.Ready(zone.Status.Conditions), kind.Age(zone.CreationTimestamp),
 		zone.Spec.DomainName, kind.OrNone(hash), kind.OrNone(zone.Status.View),
 		notReadyMessage(zone),

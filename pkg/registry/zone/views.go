@@ -37,7 +37,7 @@ type Views interface {
 	// Snapshot returns the zone at status.serial or later, or the error of ctx.
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
 	// SnapshotAt returns the zone (by uid) at exactly that serial, or ErrNotHeld.
-	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
+	SnapshotAt(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
 	// Oldest returns the oldest serial since which all changes are held, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
 	// Steps returns the changes of the definition from serial since to until, oldest first, or ErrNotHeld. With
@@ -45,7 +45,7 @@ type Views interface {
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
 	// EndedZone returns the last fqdn of an ended zone (S3.7), and a change that removes all RRsets that a provider may
 	// have since a serial, without TTL and data; or ErrNotHeld.
-	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
+	EndedZone(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 
 // Sources finds the Records that define the entries at a name.

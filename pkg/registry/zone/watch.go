@@ -34,12 +34,12 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{streams: s, zone: zone, at: snapshot.Serial(), definition: definition, sources: query.Sources}
+	w := &watcher{streams: s, zone: zone, lastSent: snapshot.Serial(), definition: definition, sources: query.Sources}
 	if since != 0 {
-		w.at = since
+		w.lastSent = since
 		// After the first octet a refusal has no code of its own.
-		if _, _, err := s.Views.Steps(ctx, zone, w.at, snapshot.Serial(), false); err != nil {
-			return nil, ifNotHeld(err, expiredError(zone, w.at, restart))
+		if _, _, err := s.Views.Steps(ctx, zone, w.lastSent, snapshot.Serial(), false); err != nil {
+			return nil, ifNotHeld(err, expiredError(zone, w.lastSent, restart))
 		}
 	}
 	return func(out http.ResponseWriter) error {
@@ -58,7 +58,7 @@ var errWatchEnds = errors.New("the watch has lasted long enough")
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone
-	at                  serial.Serial
+	lastSent            serial.Serial
 	definition, sources bool
 
 	stream *stream
@@ -98,21 +98,21 @@ func (w *watcher) flush() error {
 
 // sendChanges returns an API status or writeFailed.
 func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
-	if w.at == until {
+	if w.lastSent == until {
 		return nil
 	}
-	steps, changes, err := w.Views.Steps(ctx, w.zone, w.at, until, !w.definition)
+	steps, changes, err := w.Views.Steps(ctx, w.zone, w.lastSent, until, !w.definition)
 	if err != nil {
-		return ifNotHeld(err, expiredError(w.zone, w.at, restart))
+		return ifNotHeld(err, expiredError(w.zone, w.lastSent, restart))
 	}
 	if w.definition {
 		for _, step := range steps {
-			object := w.object(w.at, step.Serial)
+			object := w.object(w.lastSent, step.Serial)
 			object.Steps = []v1alpha1.ZoneStep{apiStep(step, w.sources)}
 			if err := w.writeEvent(apiwatch.Modified, object); err != nil {
 				return err
 			}
-			w.at = step.Serial
+			w.lastSent = step.Serial
 		}
 		return nil
 	}
@@ -122,7 +122,7 @@ func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 		if err := w.writeEvent(apiwatch.Modified, object); err != nil {
 			return err
 		}
-		w.at = change.To
+		w.lastSent = change.To
 	}
 	return nil
 }

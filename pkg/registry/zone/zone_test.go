@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-var strategy = kind.Strategy[*v1alpha1.Zone]{Of: newKind(&REST{})}
+var strategy = kind.Strategy[*v1alpha1.Zone]{Kind: newKind(&REST{})}
 
 // S7.4: spec is the client's, status and generation are the server's.
 func TestStrategy_prepare(t *testing.T) {

@@ -222,7 +222,7 @@ func TestFold(t *testing.T) {
 		"two.example.org.": {Records: []update.RRset{makeSet(rdata.A, 300, "192.0.2.1"), makeSet(rdata.A, 60, "192.0.2.2"),
 			makeSet(rdata.TXT, 60, `"x"`)}},
 		"ns1.example.org.": {Share: []update.RRset{makeSet(rdata.TXT, 60, `"x"`)},
-			Made: []update.RRset{makeSet(rdata.A, 360, "192.0.2.53")}},
+			Derived: []update.RRset{makeSet(rdata.A, 360, "192.0.2.53")}},
 		"example.org.": {Share: []update.RRset{makeSet(rdata.NS, 60, "ns.example.net."), makeSet(rdata.TXT, 60, `"x"`)}},
 	} {
 		present[name.MustParse(owner)] = p
@@ -320,12 +320,12 @@ func TestFold_leavesAZoneItsNS(t *testing.T) {
 		"of updates alone":        {update.Present{Share: ns("a.example.net.")}, "it is the last NS"},
 		"two of updates":          {update.Present{Share: ns("a.example.net.", "b.example.net.")}, ""},
 		"a Record has another":    {update.Present{Share: ns("a.example.net."), Records: ns("b.example.net.")}, ""},
-		"the Zone makes another":  {update.Present{Share: ns("a.example.net."), Made: ns("b.example.net.")}, ""},
+		"the Zone makes another":  {update.Present{Share: ns("a.example.net."), Derived: ns("b.example.net.")}, ""},
 		"of another namespace":    {update.Present{Share: ns("a.example.net."), ForeignNS: true}, ""},
-		"the Zone makes it":       {update.Present{Made: ns("a.example.net.", "b.example.net.")}, "it is derived from spec.nameServers"},
-		"the Zone makes it, too":  {update.Present{Share: ns("a.example.net."), Made: ns("a.example.net.")}, "spec.nameServers"},
+		"the Zone makes it":       {update.Present{Derived: ns("a.example.net.", "b.example.net.")}, "it is derived from spec.nameServers"},
+		"the Zone makes it, too":  {update.Present{Share: ns("a.example.net."), Derived: ns("a.example.net.")}, "spec.nameServers"},
 		"a Record has it":         {update.Present{Records: ns("a.example.net.")}, "a Record of the namespace"},
-		"the Zone makes no other": {update.Present{Share: ns("b.example.net."), Made: ns("b.example.net.")}, ""},
+		"the Zone makes no other": {update.Present{Share: ns("b.example.net."), Derived: ns("b.example.net.")}, ""},
 	} {
 		m, failure := Parse(buildMessage(t, "update example.org. 0 NONE NS a.example.net."))
 		if failure != nil {

@@ -37,16 +37,16 @@ type Feed struct {
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing numbers the source's listings; listed is true after EndListing.
-	listing         int
-	listed          bool
-	pending, frozen int
-	proofsFailed    int64
+	listing                   int
+	listed                    bool
+	pendingCount, frozenCount int
+	proofsFailed              int64
 	// synced is true after a listing without pending zones, until the source fails.
 	synced   bool
 	failure  error
 	failures int
 	// syncChanged is closed and replaced when synced or failures change.
-	changed chan struct{}
+	syncChanged chan struct{}
 }
 
 type zone struct {
@@ -54,13 +54,13 @@ type zone struct {
 	identity zoneview.Zone
 	listing  int
 	// pendingReason is nil once the zone is in the Set or frozen.
-	pending, frozen error
-	proof           *Proof
-	misfits         int
+	pendingReason, frozenReason error
+	proof                       *Proof
+	misfits                     int
 }
 
 func New(set *zoneview.Set, proofs int) *Feed {
-	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
+	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), syncChanged: make(chan struct{})}
 }
 
 // BeginListing begins a listing: the source calls BeginProof for each zone, then EndListing. If stay is true, a feed in
@@ -74,7 +74,7 @@ func (f *Feed) BeginListing(stay bool) {
 	}
 	f.listing++
 	f.listed = false
-	f.setSynced(f.synced && stay && f.frozen > 0)
+	f.setSynced(f.synced && stay && f.frozenCount > 0)
 }
 
 // EndListing freezes unreadable zones, by namespace/name, and removes zones not listed.
@@ -115,9 +115,9 @@ func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, fi
 	case tx.Gone:
 		f.setPending(z, nil)
 		f.removeZone(key, z)
-	case z.proof != nil && !z.proof.held:
-		z.proof.waiting = append(z.proof.waiting, tx)
-	case z.frozen == nil:
+	case z.proof != nil && !z.proof.inSet:
+		z.proof.queue = append(z.proof.queue, tx)
+	case z.frozenReason == nil:
 		return f.applyToSet(ctx, key, z, tx)
 	}
 	return nil
@@ -151,7 +151,7 @@ func (f *Feed) RemoveUnless(key, uid string) {
 func (f *Feed) removeZone(key string, z *zone) {
 	f.set.Remove(z.identity.UID)
 	z.identity.UID, z.proof = "", nil
-	if z.pending == nil {
+	if z.pendingReason == nil {
 		f.confirmZone(key, z)
 	}
 }
@@ -176,7 +176,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	case err == nil && f.zones[key] != nil:
 		f.zones[key].misfits = 0
 		f.confirmZone(key, f.zones[key])
-	case err != nil && f.zones[key] != nil && f.zones[key].pending != nil:
+	case err != nil && f.zones[key] != nil && f.zones[key].pendingReason != nil:
 		f.setPending(f.zones[key], err)
 	}
 }
@@ -184,22 +184,22 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 // freezeZone drops a proof in flight, which would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
-	if z.frozen == nil {
-		f.frozen++
+	if z.frozenReason == nil {
+		f.frozenCount++
 		klog.FromContext(ctx).Error(err, "A zone is frozen: its content does not match its hash. Its last proven content is served, or "+
 			"none, until it matches again. kubizone fsck names the damage",
 			"zone", klog.KRef(z.identity.Namespace, z.identity.Name), "key", key)
 	}
-	z.frozen, z.proof, z.misfits = err, nil, 0
+	z.frozenReason, z.proof, z.misfits = err, nil, 0
 	f.proofsFailed++
 	f.setPending(z, nil)
 	f.checkSync()
 }
 
 func (f *Feed) unfreezeZone(key string, z *zone) {
-	if z.frozen != nil {
-		z.frozen = nil
-		f.frozen--
+	if z.frozenReason != nil {
+		z.frozenReason = nil
+		f.frozenCount--
 		klog.Background().Info("A frozen zone matches its hash again, or is gone", "zone", klog.KRef(z.identity.Namespace, z.identity.Name),
 			"key", key)
 	}
@@ -227,16 +227,16 @@ func (f *Feed) ensureZone(key string) *zone {
 }
 
 func (f *Feed) setPending(z *zone, why error) {
-	if z.pending != nil {
-		f.pending--
+	if z.pendingReason != nil {
+		f.pendingCount--
 	}
-	if z.pending = why; why != nil {
-		f.pending++
+	if z.pendingReason = why; why != nil {
+		f.pendingCount++
 	}
 }
 
 func (f *Feed) checkSync() {
-	if f.listed && f.pending == 0 && !f.synced {
+	if f.listed && f.pendingCount == 0 && !f.synced {
 		f.failure, f.failures = nil, 0
 		f.setSynced(true)
 	}
@@ -244,8 +244,8 @@ func (f *Feed) checkSync() {
 
 func (f *Feed) setSynced(synced bool) {
 	f.synced = synced
-	close(f.changed)
-	f.changed = make(chan struct{})
+	close(f.syncChanged)
+	f.syncChanged = make(chan struct{})
 }
 
 // Fail records a failure of the source, which then lists all zones again, and returns the number in a row.
@@ -271,8 +271,8 @@ func (f *Feed) Check() error {
 		return errors.New("the Zones are not listed yet; the log says why if that lasts")
 	}
 	for key, z := range f.zones {
-		if z.pending != nil {
-			return fmt.Errorf("%d zones are not in yet, one of them %s: %w", f.pending, key, z.pending)
+		if z.pendingReason != nil {
+			return fmt.Errorf("%d zones are not in yet, one of them %s: %w", f.pendingCount, key, z.pendingReason)
 		}
 	}
 	return nil
@@ -282,7 +282,7 @@ func (f *Feed) Check() error {
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()
-		synced, failure, failures, changed := f.synced, f.failure, f.failures, f.changed
+		synced, failure, failures, changed := f.synced, f.failure, f.failures, f.syncChanged
 		f.mutex.Unlock()
 		if synced {
 			return nil
@@ -300,24 +300,24 @@ func (f *Feed) Wait(ctx context.Context) error {
 }
 
 // FrozenReason returns the failed proof of a frozen zone, else nil.
-func (f *Feed) FrozenBy(key string) error {
+func (f *Feed) FrozenReason(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if z := f.zones[key]; z != nil {
-		return z.frozen
+		return z.frozenReason
 	}
 	return nil
 }
 
-func (f *Feed) Frozen() []cache.ObjectName {
+func (f *Feed) FrozenZones() []cache.ObjectName {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	frozen := make([]cache.ObjectName, 0, f.frozen)
-	if f.frozen == 0 {
+	frozen := make([]cache.ObjectName, 0, f.frozenCount)
+	if f.frozenCount == 0 {
 		return frozen
 	}
 	for _, z := range f.zones {
-		if z.frozen != nil {
+		if z.frozenReason != nil {
 			frozen = append(frozen, cache.NewObjectName(z.identity.Namespace, z.identity.Name))
 		}
 	}
@@ -327,5 +327,5 @@ func (f *Feed) Frozen() []cache.ObjectName {
 func (f *Feed) Counts() (frozen int, proofsFailed int64) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	return f.frozen, f.proofsFailed
+	return f.frozenCount, f.proofsFailed
 }

@@ -47,14 +47,14 @@ func newFed(t *testing.T) *fed {
 	return f
 }
 
-func (f *fed) makeBase(uid string, n int) Base {
+func (f *fed) makeBase(uid string, n int) UnprovenZone {
 	snapshots := zoneview.NewSet(zoneview.Config{})
 	must.Succeed(f.t, snapshots.Apply(uid, content.Transaction{Steps: f.steps[:n+1]}, zoneview.Zone{UID: uid, Namespace: "ns", Name: uid}))
 	snapshot, _ := snapshots.ByUID(uid)
-	return Base{Snapshot: snapshot, Settled: true, Final: true}
+	return UnprovenZone{Snapshot: snapshot, Settled: true, FreezeOnFailure: true}
 }
 
-func (f *fed) makeWrongBase(uid string, n int) Base {
+func (f *fed) makeWrongBase(uid string, n int) UnprovenZone {
 	b := f.makeBase(uid, n)
 	b.Hash = strings.Repeat("0", 64)
 	return b
@@ -62,7 +62,7 @@ func (f *fed) makeWrongBase(uid string, n int) Base {
 
 func (f *fed) putBase(uid string, n int) {
 	f.t.Helper()
-	must.Succeed(f.t, f.Base(uid, f.makeBase(uid, n)).Run(f.t.Context()))
+	must.Succeed(f.t, f.BeginProof(uid, f.makeBase(uid, n)).Run(f.t.Context()))
 }
 
 func (f *fed) applyStep(uid string, n int) error {
@@ -86,7 +86,7 @@ func TestFeed_isInSyncWhenAListingIsCompleteAndAllOfItIsInOrFrozen(t *testing.T)
 	if f.isSynced() {
 		t.Error("in sync before the listing has ended")
 	}
-	slow, damaged := f.Base("b", f.makeBase("b", 1)), f.Base("c", f.makeWrongBase("c", 1))
+	slow, damaged := f.BeginProof("b", f.makeBase("b", 1)), f.BeginProof("c", f.makeWrongBase("c", 1))
 	f.EndListing(t.Context(), map[string]error{"ns/d": errors.New("not protobuf")})
 	if err := f.Check(); err == nil || !strings.HasPrefix(err.Error(), "2 zones are not in yet, one of them ") {
 		t.Errorf("while two proofs are in flight: %v", err)
@@ -97,8 +97,8 @@ func TestFeed_isInSyncWhenAListingIsCompleteAndAllOfItIsInOrFrozen(t *testing.T)
 	if err := slow.Run(t.Context()); err != nil || !f.isSynced() {
 		t.Errorf("%v, in sync: %t", err, f.isSynced())
 	}
-	if frozen, failed := f.Counts(); frozen != 2 || failed != 2 || f.FrozenBy("c") == nil || f.FrozenBy("ns/d") == nil {
-		t.Errorf("%d zones are frozen, %d proofs failed: %v", frozen, failed, f.Frozen())
+	if frozen, failed := f.Counts(); frozen != 2 || failed != 2 || f.FrozenReason("c") == nil || f.FrozenReason("ns/d") == nil {
+		t.Errorf("%d zones are frozen, %d proofs failed: %v", frozen, failed, f.FrozenZones())
 	}
 }
 
@@ -142,7 +142,7 @@ func TestFeed_aSourceThatFailsIsReportedToTheCallersOfWait(t *testing.T) {
 
 func TestFeed_changesDuringAProofWaitForIt(t *testing.T) {
 	f := newFed(t)
-	proof := f.Base("a", f.makeBase("a", 1))
+	proof := f.BeginProof("a", f.makeBase("a", 1))
 	for n := 2; n < 4; n++ {
 		if err := f.applyStep("a", n); err != nil || f.readSerial("a") != -1 {
 			t.Errorf("step %d: %v, the zone is at %d", n, err, f.readSerial("a"))
@@ -152,7 +152,7 @@ func TestFeed_changesDuringAProofWaitForIt(t *testing.T) {
 		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
 	}
 	// A second proof of the zone in the Set delays no step.
-	again := f.Base("a", f.makeBase("a", 3))
+	again := f.BeginProof("a", f.makeBase("a", 3))
 	if err := f.applyStep("a", 4); err != nil || f.readSerial("a") != 4 {
 		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
 	}
@@ -166,20 +166,20 @@ func TestFeed_aProofThatWasOvertakenDoesNothing(t *testing.T) {
 		"removed":   func(f *fed) { f.RemoveUnless("a", "") },
 		"gone":      func(f *fed) { _ = f.Feed.Apply(t.Context(), "a", content.Transaction{Gone: true}, zoneview.Zone{}) },
 		"relisted":  func(f *fed) { f.BeginListing(false) },
-		"read anew": func(f *fed) { f.Base("a", f.makeBase("a", 2)) },
+		"read anew": func(f *fed) { f.BeginProof("a", f.makeBase("a", 2)) },
 		"frozen":    func(f *fed) { f.Report(t.Context(), "a", zoneview.ErrMisfit, true) },
 	} {
 		f := newFed(t)
-		proof := f.Base("a", f.makeBase("a", 1))
+		proof := f.BeginProof("a", f.makeBase("a", 1))
 		overtake(f)
-		proof.base.Snapshot = nil // fails if proven
-		frozen := f.FrozenBy("a")
-		if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != -1 || f.FrozenBy("a") != frozen {
-			t.Errorf("%s: %v, the zone is at %d, frozen by %v", what, err, f.readSerial("a"), f.FrozenBy("a"))
+		proof.unproven.Snapshot = nil // fails if proven
+		frozen := f.FrozenReason("a")
+		if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != -1 || f.FrozenReason("a") != frozen {
+			t.Errorf("%s: %v, the zone is at %d, frozen by %v", what, err, f.readSerial("a"), f.FrozenReason("a"))
 		}
 	}
 	f := newFed(t)
-	proof := f.Base("a", f.makeBase("a", 1))
+	proof := f.BeginProof("a", f.makeBase("a", 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := proof.Run(ctx); !errors.Is(err, context.Canceled) || f.readSerial("a") != -1 || f.zones["a"].proof != nil {
@@ -193,8 +193,8 @@ func TestFeed_aProofThatWasOvertakenDoesNothing(t *testing.T) {
 func TestFeed_aFrozenZoneStaysAsItWasProvenUntilItIsProvenAgain(t *testing.T) {
 	f := newFed(t)
 	f.putBase("a", 2)
-	if err := f.Base("a", f.makeWrongBase("a", 3)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
-		t.Fatalf("%v, frozen by %v", err, f.FrozenBy("a"))
+	if err := f.BeginProof("a", f.makeWrongBase("a", 3)).Run(t.Context()); err == nil || f.FrozenReason("a") == nil {
+		t.Fatalf("%v, frozen by %v", err, f.FrozenReason("a"))
 	}
 	for _, n := range []int{3, 5} { // a step that fits, and another with a gap
 		if err := f.applyStep("a", n); err != nil || f.readSerial("a") != 2 {
@@ -202,12 +202,12 @@ func TestFeed_aFrozenZoneStaysAsItWasProvenUntilItIsProvenAgain(t *testing.T) {
 		}
 	}
 	// The repair may restore an earlier state, and steps arrive during the proof.
-	proof := f.Base("a", f.makeBase("a", 2))
-	if err := f.applyStep("a", 3); err != nil || f.readSerial("a") != 2 || f.FrozenBy("a") == nil {
-		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.readSerial("a"), f.FrozenBy("a"))
+	proof := f.BeginProof("a", f.makeBase("a", 2))
+	if err := f.applyStep("a", 3); err != nil || f.readSerial("a") != 2 || f.FrozenReason("a") == nil {
+		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.readSerial("a"), f.FrozenReason("a"))
 	}
-	if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != 3 || f.FrozenBy("a") != nil {
-		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.readSerial("a"), f.FrozenBy("a"))
+	if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != 3 || f.FrozenReason("a") != nil {
+		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.readSerial("a"), f.FrozenReason("a"))
 	}
 }
 
@@ -216,8 +216,8 @@ func TestFeed_freezesAtTheThirdMisfitInARow(t *testing.T) {
 	f.putBase("a", 0)
 	misfit := func(want bool) {
 		t.Helper()
-		if err := f.applyStep("a", 8); !errors.Is(err, zoneview.ErrMisfit) || (f.FrozenBy("a") != nil) != want {
-			t.Errorf("%v, frozen by %v", err, f.FrozenBy("a"))
+		if err := f.applyStep("a", 8); !errors.Is(err, zoneview.ErrMisfit) || (f.FrozenReason("a") != nil) != want {
+			t.Errorf("%v, frozen by %v", err, f.FrozenReason("a"))
 		}
 	}
 	misfit(false)
@@ -239,9 +239,9 @@ func TestFeed_whatIsNotFinalIsReadAgainBeforeItIsFrozen(t *testing.T) {
 	f.Expect("a")
 	f.EndListing(t.Context(), nil)
 	wrong := f.makeWrongBase("a", 1)
-	wrong.Final = false
-	if err := f.Base("a", wrong).Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenBy("a") != nil || f.isSynced() {
-		t.Errorf("%v, frozen by %v, in sync: %t", err, f.FrozenBy("a"), f.isSynced())
+	wrong.FreezeOnFailure = false
+	if err := f.BeginProof("a", wrong).Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenReason("a") != nil || f.isSynced() {
+		t.Errorf("%v, frozen by %v, in sync: %t", err, f.FrozenReason("a"), f.isSynced())
 	}
 	f.Report(t.Context(), "a", errors.New("the server is away"), false)
 	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "one of them a: the server is away") {
@@ -258,15 +258,15 @@ func TestFeed_aZoneThatIsProvenIsNotFrozenByWhatItWas(t *testing.T) {
 	f := newFed(t)
 	f.BeginListing(true)
 	f.EndListing(t.Context(), map[string]error{})
-	if err := f.Base("a", f.makeWrongBase("a", 1)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
-		t.Fatalf("%v, frozen by %v", err, f.FrozenBy("a"))
+	if err := f.BeginProof("a", f.makeWrongBase("a", 1)).Run(t.Context()); err == nil || f.FrozenReason("a") == nil {
+		t.Fatalf("%v, frozen by %v", err, f.FrozenReason("a"))
 	}
-	proof := f.Base("a", f.makeBase("a", 1))
+	proof := f.BeginProof("a", f.makeBase("a", 1))
 	if err := f.applyStep("a", 8); err != nil {
 		t.Error(err)
 	}
-	if err := proof.Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenBy("a") != nil || f.readSerial("a") != 1 {
-		t.Errorf("%v, frozen by %v, at %d", err, f.FrozenBy("a"), f.readSerial("a"))
+	if err := proof.Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenReason("a") != nil || f.readSerial("a") != 1 {
+		t.Errorf("%v, frozen by %v, at %d", err, f.FrozenReason("a"), f.readSerial("a"))
 	}
 }
 
@@ -286,8 +286,8 @@ func TestFeed_onlyWhatTheListingHasIsWaitedFor(t *testing.T) {
 		"came later": func(f *fed) { f.Report(t.Context(), "b", away, false) },
 		"came later and is being proven": func(f *fed) {
 			wrong := f.makeWrongBase("b", 1)
-			wrong.Final = false
-			err := f.Base("b", wrong).Run(t.Context())
+			wrong.FreezeOnFailure = false
+			err := f.BeginProof("b", wrong).Run(t.Context())
 			f.Report(t.Context(), "b", err, false)
 		},
 	} {

@@ -35,7 +35,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 		uids := []string{"a1", "b1", "c1"} // a recreated zone gets another uid
 		all := slices.Clone(uids)
 		report := func(err error, uid string) {
-			if err != nil && f.FrozenBy(uid) == nil { // as in a source: restart the listing
+			if err != nil && f.FrozenReason(uid) == nil { // as in a source: restart the listing
 				f.Fail(err)
 				listed = false
 			}
@@ -53,9 +53,9 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 				case z.unreadable:
 					unreadable["ns/"+uid] = errors.New("not protobuf")
 				case z.damaged:
-					z.proof = f.Base(uid, f.makeWrongBase(uid, z.n))
+					z.proof = f.BeginProof(uid, f.makeWrongBase(uid, z.n))
 				default:
-					z.proof = f.Base(uid, f.makeBase(uid, z.n))
+					z.proof = f.BeginProof(uid, f.makeBase(uid, z.n))
 				}
 			}
 			f.EndListing(t.Context(), unreadable)
@@ -93,19 +93,19 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 		check := func() {
 			pending, frozen := 0, 0
 			for _, z := range f.zones {
-				if z.pending != nil {
+				if z.pendingReason != nil {
 					pending++
 				}
-				if z.frozen != nil {
+				if z.frozenReason != nil {
 					frozen++
 				}
 			}
-			if pending != f.pending || frozen != f.frozen {
-				draw.Fatalf("%d zones are pending and %d counted, %d frozen and %d counted", pending, f.pending, frozen, f.frozen)
+			if pending != f.pendingCount || frozen != f.frozenCount {
+				draw.Fatalf("%d zones are pending and %d counted, %d frozen and %d counted", pending, f.pendingCount, frozen, f.frozenCount)
 			}
 			for _, uid := range all {
 				z := store[uid]
-				isFrozen := f.FrozenBy(uid) != nil || f.FrozenBy("ns/"+uid) != nil
+				isFrozen := f.FrozenReason(uid) != nil || f.FrozenReason("ns/"+uid) != nil
 				switch at := f.readSerial(uid); {
 				case z == nil && listed && (at >= 0 || f.zones[uid] != nil):
 					draw.Fatalf("zone %s is gone and stays at %d: %+v", uid, at, f.zones[uid])
@@ -160,8 +160,8 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 			}
 		}
 		check()
-		if err := f.Check(); err != nil || len(f.Frozen()) > 0 || len(f.zones) != len(store) {
-			draw.Fatalf("after all is mended: %v, frozen %v, %d zones of %d", err, f.Frozen(), len(f.zones), len(store))
+		if err := f.Check(); err != nil || len(f.FrozenZones()) > 0 || len(f.zones) != len(store) {
+			draw.Fatalf("after all is mended: %v, frozen %v, %d zones of %d", err, f.FrozenZones(), len(f.zones), len(store))
 		}
 	})
 }

@@ -14,41 +14,41 @@ import (
 )
 
 // UnprovenZone is a zone as read from the source.
-type Base struct {
+type UnprovenZone struct {
 	Snapshot *zoneview.Snapshot
 	// Hash is the claimed status.hash, "" if the source has compared it.
 	Hash string
 	// Settled means that the snapshot may be delivered. Otherwise UnsettledSteps lead to it from the delivered state
 	// (S7.2, S7.5), unknown without steps.
-	Settled bool
-	Since   []content.Step
+	Settled        bool
+	UnsettledSteps []content.Step
 	// FreezeOnFailure is set if another read would return the same.
-	Final bool
+	FreezeOnFailure bool
 }
 
 type Proof struct {
-	feed *Feed
-	key  string
-	zone *zone
-	base Base
+	feed     *Feed
+	key      string
+	zone     *zone
+	unproven UnprovenZone
 	// inSet is true if the Set has this state already, so that transactions need not queue.
-	held    bool
-	waiting []content.Transaction
+	inSet bool
+	queue []content.Transaction
 }
 
 // BeginProof returns the proof of a zone, which replaces a proof in flight. The caller calls Run.
-func (f *Feed) Base(key string, base Base) *Proof {
+func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	z := f.ensureZone(key)
 	z.identity, z.listing = base.Snapshot.Zone(), f.listing
-	if !f.synced && (!f.listed || z.pending != nil) {
+	if !f.synced && (!f.listed || z.pendingReason != nil) {
 		f.setPending(z, errNotProven)
 	}
 	known, held := f.set.ByUID(z.identity.UID)
-	held = held && z.frozen == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
+	held = held && z.frozenReason == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
 		known.Hash() == base.Snapshot.Hash()
-	z.proof = &Proof{feed: f, key: key, zone: z, base: base, held: held}
+	z.proof = &Proof{feed: f, key: key, zone: z, unproven: base, inSet: held}
 	if held && base.Settled {
 		f.set.Put(known, true)
 	}
@@ -67,19 +67,19 @@ func (p *Proof) Run(ctx context.Context) error {
 	if p.isOvertaken() {
 		return context.Cause(ctx)
 	}
-	snapshot := p.base.Snapshot
+	snapshot := p.unproven.Snapshot
 	err := snapshot.Prove()
-	if err == nil && p.base.Hash != "" && snapshot.Hash() != p.base.Hash {
-		err = fmt.Errorf("%s: %w: its hash is %s, the zone claims %s", snapshot, zoneview.ErrMisfit, snapshot.Hash(), p.base.Hash)
+	if err == nil && p.unproven.Hash != "" && snapshot.Hash() != p.unproven.Hash {
+		err = fmt.Errorf("%s: %w: its hash is %s, the zone claims %s", snapshot, zoneview.ErrMisfit, snapshot.Hash(), p.unproven.Hash)
 	}
 	var delivered *zoneview.Snapshot
 	switch {
 	case err != nil:
-	case p.base.Settled:
+	case p.unproven.Settled:
 		delivered = snapshot
-	case len(p.base.Since) > 0:
+	case len(p.unproven.UnsettledSteps) > 0:
 		var damaged error
-		if delivered, damaged = snapshot.UndoAll(p.base.Since); damaged != nil {
+		if delivered, damaged = snapshot.UndoAll(p.unproven.UnsettledSteps); damaged != nil {
 			klog.FromContext(ctx).Error(damaged, "The journal does not reach back to the delivered content of a zone: the zone is "+
 				"served again when it settles; run kubizone fsck", "zone", snapshot.String())
 		}
@@ -97,7 +97,7 @@ func (p *Proof) isOvertaken() bool {
 // finishProof publishes a proven zone, or freezes it after err if FreezeOnFailure is set. delivered is the settled
 // snapshot, nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
-	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
+	f, z, snapshot := p.feed, p.zone, p.unproven.Snapshot
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if z.proof != p {
@@ -108,19 +108,19 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 		return context.Cause(ctx)
 	}
 	switch {
-	case err != nil && p.base.Final:
+	case err != nil && p.unproven.FreezeOnFailure:
 		f.freezeZone(ctx, p.key, err)
 		return err
 	case err != nil:
 		return err
-	case p.held:
+	case p.inSet:
 	case delivered == nil || delivered == snapshot:
 		f.set.Put(snapshot, delivered != nil)
 	default:
-		f.set.PutUnsettled(snapshot, delivered, p.base.Since)
+		f.set.PutUnsettled(snapshot, delivered, p.unproven.UnsettledSteps)
 	}
 	f.unfreezeZone(p.key, z) // first, as a step may freeze the zone again
-	for _, tx := range p.waiting {
+	for _, tx := range p.queue {
 		if err := f.applyToSet(ctx, p.key, z, tx); err != nil {
 			return err
 		}

@@ -126,7 +126,7 @@ func startKubizone(ctx context.Context, s *stack) error {
 	if err != nil {
 		return err
 	}
-	endpoint, running := embed.Running(filepath.Join(s.dir, "server", "data"))
+	endpoint, running := embed.RunningEndpoint(filepath.Join(s.dir, "server", "data"))
 	if !running {
 		return errors.New("the server's etcd has no socket in its data directory")
 	}

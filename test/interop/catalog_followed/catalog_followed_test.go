@@ -133,8 +133,8 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	bind.expectSerial(t, ctx, "alone.example.", 300)
 	knot.expectSerial(t, ctx, "alone.example.", 300)
 
-	signed.Set(makeMembership(2, first, alone, second))
-	plain.Set(makeMembership(2, first, second))
+	signed.SetMembers(makeMembership(2, first, alone, second))
+	plain.SetMembers(makeMembership(2, first, second))
 	everywhere("second.example.", 200)
 
 	serving.Put(makeZone(t, "uid-1", "first.example.", 101), true)
@@ -143,12 +143,12 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	again := makeZone(t, "uid-4", "second.example.", 7)
 	serving.Remove("uid-2")
 	serving.Put(again, true)
-	signed.Set(makeMembership(3, first, alone, again))
-	plain.Set(makeMembership(3, first, again))
+	signed.SetMembers(makeMembership(3, first, alone, again))
+	plain.SetMembers(makeMembership(3, first, again))
 	everywhere("second.example.", 7)
 
-	signed.Set(makeMembership(4, alone, again))
-	plain.Set(makeMembership(4, again))
+	signed.SetMembers(makeMembership(4, alone, again))
+	plain.SetMembers(makeMembership(4, again))
 	everywhere("first.example.", 0)
 	bind.expectSerial(t, ctx, "alone.example.", 300)
 	pdns.expectSerial(t, ctx, "alone.example.", 0)
@@ -167,8 +167,8 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 		first uint32
 	}{{makeMembership(2, second), 0}, {makeMembership(3, first, second), 100}, {makeMembership(4, second), 0},
 		{makeMembership(5, first, second), 100}} {
-		signed.Set(to.Membership)
-		plain.Set(to.Membership)
+		signed.SetMembers(to.Membership)
+		plain.SetMembers(to.Membership)
 		for _, c := range []consumer{bind, knot, pdns} {
 			c.expectSerial(t, ctx, "second.example.", 200)
 			c.expectSerial(t, ctx, "first.example.", to.first)
@@ -244,8 +244,8 @@ func TestManyZones(t *testing.T) {
 		return
 	}
 	begun = time.Now()
-	signed.Set(makeMembership(2, all[1:]...))
-	plain.Set(makeMembership(2, all[1:]...))
+	signed.SetMembers(makeMembership(2, all[1:]...))
+	plain.SetMembers(makeMembership(2, all[1:]...))
 	for _, c := range []consumer{bind, knot, pdns} {
 		c.expectSerial(t, ctx, "zone-0.example.", 0)
 		c.expectSerial(t, ctx, "zone-1.example.", 1)

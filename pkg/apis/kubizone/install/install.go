@@ -81,7 +81,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 }
 
 // NewServedScheme returns a scheme without the internal version, which OpenAPI would offer to clients.
-func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
+func NewServedScheme(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	addVersions(scheme)
 	addUnversioned(scheme)

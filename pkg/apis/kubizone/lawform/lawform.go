@@ -38,7 +38,7 @@ func Zone(o *v1alpha1.Zone) (*law.Zone, error) {
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	z.ClassNameServers = servable != nil && servable.Reason == v1alpha1.ReasonClassNameServers
 	if o.Status.FQDN == "" {
-		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
+		z.Pending, z.ZoneRef, z.WantedName, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
 		return z, nil
 	}
 	if z.Header.FQDN, err = name.Parse(o.Status.FQDN); err != nil {
@@ -51,8 +51,8 @@ func Zone(o *v1alpha1.Zone) (*law.Zone, error) {
 		}
 		z.State = state
 	}
-	z.Complete()
-	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.Made, 0)
+	z.SetNameServers()
+	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.NSSets, 0)
 	return z, nil
 }
 
@@ -61,12 +61,12 @@ func readDeletions(o *v1alpha1.ZoneDeletions) (d law.Deletions) {
 		return d
 	}
 	stock := func(s v1alpha1.ZoneStock) law.Stock { return law.Stock{RRsets: int(s.RRsets), Own: int(s.Own)} }
-	d.Own, d.Since = int(o.Own), o.PeriodStart
-	for i := range min(len(d.Least), len(o.Least)) {
-		d.Least[i] = stock(o.Least[i])
+	d.Own, d.PeriodStart = int(o.Own), o.PeriodStart
+	for i := range min(len(d.LeastStocks), len(o.Least)) {
+		d.LeastStocks[i] = stock(o.Least[i])
 	}
 	if o.Most != nil {
-		d.Most = new(stock(*o.Most))
+		d.PeakStock = new(stock(*o.Most))
 	}
 	return d
 }
@@ -216,7 +216,7 @@ func Record(o *v1alpha1.Record) (*law.Record, error) {
 		case err != nil:
 			return nil, fmt.Errorf("spec.values[%d]: %w", i, err)
 		case seen[v.Text]:
-			r.Repeated = append(r.Repeated, v)
+			r.RepeatedValues = append(r.RepeatedValues, v)
 		default:
 			seen[v.Text] = true
 			r.Values = append(r.Values, v)

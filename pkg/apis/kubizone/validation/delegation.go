@@ -63,7 +63,7 @@ func validateDelegationSpec(delegation *v1alpha1.Delegation) field.ErrorList {
 				"spec.delegations of the Zone")))
 	}
 	errs = append(errs, validateNamespaces(spec.Namespaces, MaxDelegationNamespaces, path)...)
-	errs = append(errs, validateAllowed(spec.Records, spec.Zones, spec.DS, specPath)...)
+	errs = append(errs, validateRule(spec.Records, spec.Zones, spec.DS, specPath)...)
 	for i := range spec.Records {
 		if spec.Records[i].Shared {
 			errs = append(errs, refusal.Cite("S4.3", field.Invalid(specPath.Child("records").Index(i).Child("shared"), true,

@@ -35,7 +35,7 @@ type partSizes struct {
 	metadata, managers, spec, status int
 }
 
-func (p partSizes) written() int { return p.metadata + p.managers + p.spec }
+func (p partSizes) nonStatus() int { return p.metadata + p.managers + p.spec }
 
 func sizesOf(meta *metav1.ObjectMeta, spec, status interface{ Size() int }) partSizes {
 	p := partSizes{metadata: meta.Size(), spec: spec.Size(), status: status.Size()}
@@ -89,7 +89,7 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 	case after.managers:
 		path, wayOut = field.NewPath("metadata", "managedFields"), fewManagers
 	}
-	errs := validateOctets(path, "the "+kind+" without its status", after.written(), before.written(), limit-maxStatusOctets, wayOut)
+	errs := validateOctets(path, "the "+kind+" without its status", after.nonStatus(), before.nonStatus(), limit-maxStatusOctets, wayOut)
 	// a metadata update may label its managedFields as the status's
 	return append(errs, validateStatusSize(after, before)...)
 }

@@ -118,7 +118,7 @@ func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	if err != nil || !wanted.CanMatch(zone) {
 		return false
 	}
-	only, literal := wanted.Only(zone)
+	only, literal := wanted.LiteralName(zone)
 	tail := name.Apex
 	if at, err := name.Parse(behindStar(text)); err == nil {
 		if below, ok := at.Rel(zone); ok { // else above the zone

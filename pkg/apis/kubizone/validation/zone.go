@@ -158,7 +158,7 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {
-		errs := validateAllowed(rule.Records, rule.Zones, rule.DS, at)
+		errs := validateRule(rule.Records, rule.Zones, rule.DS, at)
 		if rule.Namespace != "" {
 			errs = append(errs, validateNamespace(rule.Namespace, at.Child("namespace"))...)
 		}
@@ -166,7 +166,7 @@ func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	})
 }
 
-func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, ds bool, path *field.Path) field.ErrorList {
+func validateRule(records []v1alpha1.RecordDelegation, zones []string, ds bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if ds && len(zones) == 0 {
 		errs = append(errs, refusal.Cite("S4.2",

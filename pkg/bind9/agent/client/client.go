@@ -31,10 +31,10 @@ type Client struct {
 	slot chan struct{} // held by the current request or sequence of requests
 
 	// Guarded by slot.
-	speaks dialect
-	asked  time.Time
-	pace   *rate.Limiter
-	paused time.Time
+	dialect       dialect
+	dialectReadAt time.Time
+	pace          *rate.Limiter
+	pausedUntil   time.Time
 }
 
 const (
@@ -59,7 +59,7 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 	}
 	keep := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{url: strings.TrimSuffix(address, "/"), http: http.Client{Transport: transport, CheckRedirect: keep},
-		slot: make(chan struct{}, 1), speaks: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
+		slot: make(chan struct{}, 1), dialect: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
 }
 
 type Error struct {
@@ -225,13 +225,13 @@ func (c *Client) acquireSlot(ctx context.Context) (leave func(), speaks dialect,
 		return nil, dialect{}, &Error{Message: c.url + " is still at work on earlier requests", RetryAfter: pauseTime,
 			Err: context.Cause(waiting)}
 	}
-	if time.Since(c.asked) > dialectAge {
+	if time.Since(c.dialectReadAt) > dialectAge {
 		err = c.askDialect(ctx)
 	}
 	if leave = func() { <-c.slot }; err != nil {
 		leave()
 	}
-	return leave, c.speaks, err
+	return leave, c.dialect, err
 }
 
 func (c *Client) askDialect(ctx context.Context) error {
@@ -243,17 +243,17 @@ func (c *Client) askDialect(ctx context.Context) error {
 	if err != nil {
 		return unsupported("%s: %v", c.url, err)
 	}
-	if c.speaks != read {
+	if c.dialect != read {
 		c.pace = rate.NewLimiter(read.rate, read.burst)
 	}
-	c.speaks, c.asked = read, time.Now()
+	c.dialect, c.dialectReadAt = read, time.Now()
 	return nil
 }
 
 // waitPace fails at once if the wait would exceed maxWait or ctx.
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
-	wait := c.paused.Sub(now)
+	wait := c.pausedUntil.Sub(now)
 	reservation := c.pace.ReserveN(now, 1)
 	wait = max(wait, reservation.DelayFrom(now))
 	end, ends := ctx.Deadline()
@@ -335,7 +335,7 @@ func (c *Client) readRefusal(method, path string, response *http.Response) error
 		refusal.RetryAfter = pauseTime
 	}
 	if refusal.RetryAfter > 0 {
-		c.paused = time.Now().Add(refusal.RetryAfter)
+		c.pausedUntil = time.Now().Add(refusal.RetryAfter)
 	}
 	return refusal
 }

@@ -215,7 +215,7 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 		must.Succeed(t, s.Ensure(t.Context(), zone, asked, passFence))
 		ownedBy := func(owner string) func(string) bool { return func(other string) bool { return other == owner } }
 		if !s.agent {
-			for _, err := range []error{s.RemoveOwned(t.Context(), zone, ownedBy("team"), passFence),
+			for _, err := range []error{s.RemoveIfOwned(t.Context(), zone, ownedBy("team"), passFence),
 				func() error { _, err := s.ListZones(t.Context()); return err }()} {
 				if refused, ok := errors.AsType[*Error](err); !ok || !refused.Unsupported {
 					t.Error(err)
@@ -229,16 +229,16 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 				t.Errorf("zones %v, %v; want %v", zones, err, want)
 			}
 		}
-		if err := s.RemoveOwned(t.Context(), zone, ownedBy("other"), passFence); err != nil {
+		if err := s.RemoveIfOwned(t.Context(), zone, ownedBy("other"), passFence); err != nil {
 			t.Error(err)
 		}
 		lost := errors.New("lost")
-		if err := s.RemoveOwned(t.Context(), zone, ownedBy("team"), func(context.Context) error { return lost }); !errors.Is(err, lost) {
+		if err := s.RemoveIfOwned(t.Context(), zone, ownedBy("team"), func(context.Context) error { return lost }); !errors.Is(err, lost) {
 			t.Error(err)
 		}
 		list(zone)
 		for range 2 {
-			if err := s.RemoveOwned(t.Context(), zone, ownedBy("team"), passFence); err != nil {
+			if err := s.RemoveIfOwned(t.Context(), zone, ownedBy("team"), passFence); err != nil {
 				t.Error(err)
 			}
 			list()

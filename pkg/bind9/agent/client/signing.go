@@ -105,7 +105,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 }
 
 // RemoveIfOwned removes a zone, but not its keys, if isOwner is true for the keys' owner ("" for keys added by hand).
-func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
+func (c *Client) RemoveIfOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(o
 	return nil
 }
 
-func (c *Client) RemoveSigned(ctx context.Context, zone name.Name, fence Fence) error {
+func (c *Client) RemoveWithKeys(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
 		return err

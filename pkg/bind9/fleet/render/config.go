@@ -78,7 +78,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 	}, nil
 }
 
-func (s *Server) Mounted() (map[string]string, error) {
+func (s *Server) MountedFiles() (map[string]string, error) {
 	files, err := s.Files()
 	if err != nil {
 		return nil, err
@@ -215,10 +215,10 @@ func (s *Server) namedConf() (string, error) {
 	s.writeCatalogs(c)
 	c.line("};")
 	s.writeCatalogZones(c)
-	if len(s.Hidden) > 0 {
-		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.Hidden}, netip.AddrPort{}))
+	if len(s.HiddenPrimaries) > 0 {
+		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.HiddenPrimaries}, netip.AddrPort{}))
 	}
-	for _, at := range s.Unkeyed {
+	for _, at := range s.UnkeyedPrimaries {
 		// Only zones that name no key use this key.
 		c.line("server %s { keys %q; };", at, s.Transfer.Name)
 	}

@@ -114,7 +114,7 @@ func fullServer(role bind9.Role) render.Server {
 	server.Transfer.Next, server.Transfer.Former = other("bind9", 4), other("bind9", 5)
 	server.Peers = &render.TransferKeys{Key: makeKey("bind9", 6), Next: other("bind9", 7), Former: other("bind9", 8)}
 	server.Catalogs = makeCatalogs()
-	server.Hidden, server.Unkeyed = makeCatalogs()[0].Primaries, []netip.Addr{netip.MustParseAddr("192.0.2.10")}
+	server.HiddenPrimaries, server.UnkeyedPrimaries = makeCatalogs()[0].Primaries, []netip.Addr{netip.MustParseAddr("192.0.2.10")}
 	reader := []types.NamespacedName{{Namespace: "kubizone-system", Name: "kubizone"}}
 	server.Platform.KeyReaders, server.Platform.AgentReaders = reader, reader
 	return server

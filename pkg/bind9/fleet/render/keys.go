@@ -33,14 +33,14 @@ type TransferKeys struct {
 	Key
 	Next, Former *Key
 	// CreatedAt is the time of the newest key, SteppedAt of the last rotation step.
-	Made, Stepped time.Time
+	CreatedAt, SteppedAt time.Time
 }
 
 // SecondKey returns the key accepted beside Key; nil without a rotation.
-func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
+func (k *TransferKeys) SecondKey() *Key { return cmp.Or(k.Next, k.Former) }
 
-func (k *TransferKeys) Both() string {
-	if other := k.Other(); other != nil {
+func (k *TransferKeys) Names() string {
+	if other := k.SecondKey(); other != nil {
 		return k.Name + " " + other.Name
 	}
 	return k.Name
@@ -53,7 +53,7 @@ const (
 
 func (k *TransferKeys) annotations() map[string]string {
 	annotations := map[string]string{}
-	for name, at := range map[string]time.Time{annotationMade: k.Made, annotationStepped: k.Stepped} {
+	for name, at := range map[string]time.Time{annotationMade: k.CreatedAt, annotationStepped: k.SteppedAt} {
 		if !at.IsZero() {
 			annotations[name] = at.UTC().Format(time.RFC3339)
 		}
@@ -128,8 +128,8 @@ func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (Tr
 		return TransferKeys{}, fmt.Errorf("%w: %w", ErrKey, err)
 	}
 	keys := TransferKeys{Key: current}
-	keys.Made, _ = time.Parse(time.RFC3339, annotations[annotationMade])
-	keys.Stepped, _ = time.Parse(time.RFC3339, annotations[annotationStepped])
+	keys.CreatedAt, _ = time.Parse(time.RFC3339, annotations[annotationMade])
+	keys.SteppedAt, _ = time.Parse(time.RFC3339, annotations[annotationStepped])
 	for prefix, other := range map[string]**Key{dataNext: &keys.Next, dataFormer: &keys.Former} {
 		if len(data[prefix+dataSecret]) == 0 {
 			continue
@@ -172,7 +172,7 @@ func (k *TransferKeys) formatStatements() (string, error) {
 	if err := k.check(); err != nil {
 		return "", err
 	}
-	other := k.Other()
+	other := k.SecondKey()
 	if other == nil {
 		return k.statement(), nil
 	}
@@ -187,7 +187,7 @@ func (k *TransferKeys) formatStatements() (string, error) {
 
 func (k *TransferKeys) formatList() string {
 	text := fmt.Sprintf("key %q;", k.Name)
-	if other := k.Other(); other != nil {
+	if other := k.SecondKey(); other != nil {
 		text += fmt.Sprintf(" key %q;", other.Name)
 	}
 	return text

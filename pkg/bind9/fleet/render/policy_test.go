@@ -27,7 +27,7 @@ func newSigner(policies ...bind9.DNSSECPolicy) (render.Server, *bind9.Bind9Clust
 	cluster.Spec.DNSSEC = &bind9.ClusterDNSSEC{Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}, Policies: policies}
 	signer := newServer(instance, cluster)
 	signer.Peers = &render.TransferKeys{Key: makeKey("bind9", 5)}
-	signer.Hidden = makeCatalogs()[0].Primaries
+	signer.HiddenPrimaries = makeCatalogs()[0].Primaries
 	return signer, cluster
 }
 

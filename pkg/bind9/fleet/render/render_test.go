@@ -114,7 +114,7 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 	} {
 		if golden == "all" {
 			server.Catalogs = makeCatalogs()
-			server.Unkeyed = []netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8::35")}
+			server.UnkeyedPrimaries = []netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8::35")}
 			server.Platform.KeyReaders = []types.NamespacedName{{Namespace: "kubizone-system", Name: "kubizone-controller"}, {Namespace: "kubizone-system", Name: "kubizone-primary"}} // S11.31
 		}
 		objects := must.Get(server.Objects())(t)
@@ -215,7 +215,7 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 	server := newServer(rich, cluster)
 	server.Catalogs = makeCatalogs()
 	for _, primary := range server.Catalogs[0].Primaries {
-		server.Unkeyed = append(server.Unkeyed, primary.Addr()) // for bindcar's zones, too
+		server.UnkeyedPrimaries = append(server.UnkeyedPrimaries, primary.Addr()) // for bindcar's zones, too
 	}
 	result, err := checkConf(ctx, t, program, dir, server)
 	if err != nil {
@@ -332,17 +332,17 @@ func TestMerge_takesBlocksOfTheCluster(t *testing.T) {
 func TestTransferKeys_ofARotation_S11_11(t *testing.T) {
 	one, two := makeKey("bind9-one", 1), makeKey("bind9-two", 2)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for _, keys := range []render.TransferKeys{{Key: one, Next: &two, Made: at, Stepped: at}, {Key: two, Former: &one, Made: at, Stepped: at.Add(time.Minute)}} {
+	for _, keys := range []render.TransferKeys{{Key: one, Next: &two, CreatedAt: at, SteppedAt: at}, {Key: two, Former: &one, CreatedAt: at, SteppedAt: at.Add(time.Minute)}} {
 		server := newServer(makeInstance())
 		server.Transfer = keys
-		files := must.Get(server.Mounted())(t)
-		both := fmt.Sprintf("key %q; key %q;", keys.Name, keys.Other().Name)
+		files := must.Get(server.MountedFiles())(t)
+		both := fmt.Sprintf("key %q; key %q;", keys.Name, keys.SecondKey().Name)
 		for _, line := range []string{"\tallow-notify { " + both + " };\n", "\tallow-transfer { " + both} {
 			if !strings.Contains(files["named.conf"], line) {
 				t.Errorf("no %q in\n%s", line, files["named.conf"])
 			}
 		}
-		if text := files["tsig.key"]; !strings.HasPrefix(text, fmt.Sprintf("key %q {", keys.Name)) || strings.Count(text, "secret") != 2 || strings.Count(files["named.conf"], fmt.Sprintf("key %q", keys.Other().Name)) != 2 {
+		if text := files["tsig.key"]; !strings.HasPrefix(text, fmt.Sprintf("key %q {", keys.Name)) || strings.Count(text, "secret") != 2 || strings.Count(files["named.conf"], fmt.Sprintf("key %q", keys.SecondKey().Name)) != 2 {
 			t.Errorf("tsig.key:\n%s", text)
 		}
 		object := render.TransferObjects("dns", render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, keys, &server.Platform)[0]

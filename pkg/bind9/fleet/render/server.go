@@ -32,12 +32,12 @@ type Server struct {
 	Peers  *TransferKeys
 	Access Access
 	// HiddenPrimaries are addresses of the hidden primary, for a signer.
-	Hidden []netip.AddrPort
+	HiddenPrimaries []netip.AddrPort
 	// UnkeyedPrimaries are of zones whose agent cannot name a key (bindcar), each once.
-	Unkeyed  []netip.Addr
-	Policies []bind9.DNSSECPolicy
-	Catalogs []Catalog
-	Platform Platform
+	UnkeyedPrimaries []netip.Addr
+	Policies         []bind9.DNSSECPolicy
+	Catalogs         []Catalog
+	Platform         Platform
 }
 
 type Access struct {

@@ -59,7 +59,7 @@ type Source struct {
 	metrics      *Metrics
 	traced       atomic.Bool
 	// During a proof: the server keeps a busy zone's steps only for seconds.
-	keepUp time.Duration
+	catchUpInterval time.Duration
 }
 
 // New returns a source for events of Zones from now on. It fails if the informer has stopped.
@@ -76,8 +76,8 @@ func New(config Config) (*Source, error) {
 		queue: workqueue.NewTypedRateLimitingQueue[cache.ObjectName](jittered{
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstPause, longestPause),
 		}),
-		metrics: NewMetrics(config.Registry),
-		keepUp:  time.Second,
+		metrics:         NewMetrics(config.Registry),
+		catchUpInterval: time.Second,
 	}
 	s.traced.Store(config.Traced)
 	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
@@ -101,7 +101,7 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 }
 
 // Recheck enqueues a zone after a change of Interest.
-func (s *Source) Look(zone cache.ObjectName) { s.queue.Add(zone) }
+func (s *Source) Recheck(zone cache.ObjectName) { s.queue.Add(zone) }
 
 func (s *Source) enqueue(object any, first bool) {
 	zone, err := cache.DeletionHandlingObjectToName(object)

@@ -125,7 +125,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		case proof == nil:
 			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
-				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})
+				begun := s.BeginProof(object.String(), feed.UnprovenZone{Snapshot: snapshot, Settled: true})
 				proving.Go(func() { proof <- begun.Run(proofContext) })
 			}
 		case settled != at:
@@ -141,7 +141,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		select {
 		case err := <-proof:
 			return err
-		case <-time.After(s.keepUp):
+		case <-time.After(s.catchUpInterval):
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestSource_aZoneThatGoesWhileItIsProvenIsNotPutIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source.keepUp = time.Millisecond
+	source.catchUpInterval = time.Millisecond
 	if err := source.updateZone(t.Context(), cache.NewObjectName("a", "org")); err != nil || asked != 3 {
 		t.Fatalf("%v, asked %d times", err, asked)
 	}

@@ -103,10 +103,10 @@ func (p *pass) Unreadable(namespace, name string, err error) { p.unreadable[name
 
 func (p *pass) Base(base ledger.Base) {
 	uid, z := base.Zone.UID, base.Zone
-	proof := p.Feed.Base(uid, feed.Base{
+	proof := p.Feed.BeginProof(uid, feed.UnprovenZone{
 		Snapshot: zoneview.NewSnapshot(identify(uid, base.Identity), z.Header, z.Serial, z.N, z.State,
-			slices.Values(mergeRRsets(base.Sets))),
-		Hash: base.Hash, Settled: base.Settled, Since: base.Since, Final: true,
+			slices.Values(mergeRRsets(base.RRsets))),
+		Hash: base.Hash, Settled: base.Settled, UnsettledSteps: base.UndeliveredSteps, FreezeOnFailure: true,
 	})
 	p.goroutines.Go(func() { p.restartUnlessFrozen(uid, proof.Run(p.ctx)) })
 }
@@ -122,7 +122,7 @@ func (p *pass) Apply(uid string, tx content.Transaction) {
 }
 
 func (p *pass) restartUnlessFrozen(uid string, err error) {
-	if err != nil && p.FrozenBy(uid) == nil {
+	if err != nil && p.FrozenReason(uid) == nil {
 		p.fail(err)
 	}
 }

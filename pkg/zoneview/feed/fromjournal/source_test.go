@@ -74,7 +74,7 @@ func makeBase(t *testing.T, n int) ledger.Base {
 	}
 	last := all[len(all)-1]
 	return ledger.Base{
-		Identity: content.Identity{Namespace: "ns", Name: "z"}, Settled: true, Sets: []content.RRset{set},
+		Identity: content.Identity{Namespace: "ns", Name: "z"}, Settled: true, RRsets: []content.RRset{set},
 		Zone: &law.Zone{Ref: law.Ref{Namespace: "ns", Name: "z", UID: uid}, Header: *all[0].HeaderAfter, Serial: last.Serial, N: last.N, State: last.State},
 	}
 }
@@ -145,7 +145,7 @@ func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 func notifyWrong(t *testing.T, n int) func(ledger.Sink) {
 	return func(sink ledger.Sink) {
 		wrong := makeBase(t, n)
-		wrong.Sets[0].Data = wrong.Sets[0].Data[:1]
+		wrong.RRsets[0].Data = wrong.RRsets[0].Data[:1]
 		sink.Reset()
 		sink.Base(wrong)
 		right := makeBase(t, 2)
@@ -159,12 +159,12 @@ func notifyWrong(t *testing.T, n int) func(ledger.Sink) {
 // journal, nothing is served until the next settled state.
 func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 	for what, damage := range map[string]func(*ledger.Base){
-		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.Since = nil }, "damaged": func(b *ledger.Base) { b.Since = b.Since[:1] },
+		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.UndeliveredSteps = nil }, "damaged": func(b *ledger.Base) { b.UndeliveredSteps = b.UndeliveredSteps[:1] },
 	} {
 		t.Run(what, func(t *testing.T) {
 			f := startFeed(t, func(sink ledger.Sink) {
 				b := makeBase(t, 4)
-				b.Settled, b.Since = false, makeSteps(t, 4)[3:]
+				b.Settled, b.UndeliveredSteps = false, makeSteps(t, 4)[3:]
 				damage(&b)
 				sink.Reset()
 				sink.Base(b)
@@ -173,7 +173,7 @@ func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 			})
 			waitForFeed(t, f)
 			waitFor(t, func() bool { newest, ok := f.set.ByUID(uid); return ok && newest.Serial() == 105 })
-			if err := f.FrozenBy(uid); err != nil {
+			if err := f.FrozenReason(uid); err != nil {
 				t.Error(err)
 			}
 			settled, ok := f.set.Settled(uid)
@@ -194,10 +194,10 @@ func TestSource_freezesWhatItCannotProve(t *testing.T) {
 	if _, ok := f.set.ByUID(uid); ok {
 		t.Error("a zone without a proof is in the Set")
 	}
-	if err := f.FrozenBy(uid); !errors.Is(err, zoneview.ErrMisfit) {
+	if err := f.FrozenReason(uid); !errors.Is(err, zoneview.ErrMisfit) {
 		t.Errorf("frozen by %v", err)
 	}
-	if _, ok := f.set.Settled("other"); !ok || f.FrozenBy("other") != nil {
+	if _, ok := f.set.Settled("other"); !ok || f.FrozenReason("other") != nil {
 		t.Error("a zone that is proven waits for one that is not")
 	}
 }
@@ -215,7 +215,7 @@ func TestSource_servesWhatWasProvenLastUntilRepaired(t *testing.T) {
 			notifyWrong(t, 3)(sink)
 			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[4:], Settled: true})
 			one := sink.(*pass)
-			waitFor(t, func() bool { return one.Check() == nil && one.FrozenBy(uid) != nil })
+			waitFor(t, func() bool { return one.Check() == nil && one.FrozenReason(uid) != nil })
 			one.fail(errRetry)
 		},
 		func(sink ledger.Sink) {
@@ -226,13 +226,13 @@ func TestSource_servesWhatWasProvenLastUntilRepaired(t *testing.T) {
 			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true})
 		},
 	)
-	waitFor(t, func() bool { return f.FrozenBy(uid) != nil })
-	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 102 || f.FrozenBy(uid) == nil {
-		t.Errorf("%v, frozen by %v", snapshot, f.FrozenBy(uid))
+	waitFor(t, func() bool { return f.FrozenReason(uid) != nil })
+	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 102 || f.FrozenReason(uid) == nil {
+		t.Errorf("%v, frozen by %v", snapshot, f.FrozenReason(uid))
 	}
 	mend()
-	if snapshot, err := f.set.Wait(t.Context(), uid, 6); err != nil || snapshot.Serial() != 105 || f.FrozenBy(uid) != nil {
-		t.Errorf("%v, %v, frozen by %v", snapshot, err, f.FrozenBy(uid))
+	if snapshot, err := f.set.Wait(t.Context(), uid, 6); err != nil || snapshot.Serial() != 105 || f.FrozenReason(uid) != nil {
+		t.Errorf("%v, %v, frozen by %v", snapshot, err, f.FrozenReason(uid))
 	}
 }
 
@@ -247,8 +247,8 @@ func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 		sink.Ready()
 	})
 	waitForFeed(t, f)
-	if f.FrozenBy(uid) == nil || f.FrozenBy("ns/broken") == nil || len(f.Frozen()) != 2 {
-		t.Errorf("frozen: %v", f.Frozen())
+	if f.FrozenReason(uid) == nil || f.FrozenReason("ns/broken") == nil || len(f.FrozenZones()) != 2 {
+		t.Errorf("frozen: %v", f.FrozenZones())
 	}
 }
 
@@ -264,7 +264,7 @@ func TestSource_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
 		sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true})
 	}
 	f := startFeed(t, misfit, misfit, misfit)
-	waitFor(t, func() bool { return f.FrozenBy(uid) != nil })
+	waitFor(t, func() bool { return f.FrozenReason(uid) != nil })
 	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 101 {
 		t.Errorf("%v, %v", snapshot, ok)
 	}
