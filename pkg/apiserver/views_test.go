@@ -201,7 +201,8 @@ func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{MaxSteps: 1})
 	all := makeSteps(t, 5)
 	reads := 0
-	v := views{zones: set, readSteps: func(_ context.Context, _ string, since serial.Serial, n uint64) (sethash.State, []content.Step, error) {
+	v := views{zones: set, readSteps: func(_ context.Context, _ string, since serial.Serial, n uint64) (
+		sethash.State, []content.Step, error) {
 		steps := slices.Clone(all[since-99 : n])
 		if reads++; reads > 1 {
 			steps = append([]content.Step{content.Condense(steps[:2])}, steps[2:]...)

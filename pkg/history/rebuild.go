@@ -122,7 +122,7 @@ func (c *Content) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(c.Header, c.Serial, slices.Values(sets))
 }
 
-// entriesAt returns the entries by their text. The SOA has the serial 1: only the header makes it differ.
+// entriesAt returns the entries by their text. The SOA has the serial 1: only the header makes the SOA differ.
 func (c *Content) entriesAt(at name.Name) map[string]dns.Entry {
 	one := *c
 	one.Serial = 1

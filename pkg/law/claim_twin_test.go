@@ -513,7 +513,9 @@ func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 	})
 	by := plan.Record.Admission
 	adopts := by != rules.AdmittedUnderscore && by != rules.AdmittedLiteral
-	named := slices.ContainsFunc(listRulesFor(z, r), func(to rules.RecordRule) bool { return to.Pattern.IsLiteralFor(plan.Record.FQDN, z.FQDN()) })
+	named := slices.ContainsFunc(listRulesFor(z, r), func(to rules.RecordRule) bool {
+		return to.Pattern.IsLiteralFor(plan.Record.FQDN, z.FQDN())
+	})
 	return adopts && !had && !named && allowsSome(z, other, baseName(owner), name.Apex)
 }
 

@@ -506,8 +506,9 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 
 func (w *world) deleteRecord(o object) *law.Plan {
 	was := w.records[o]
-	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(), WaitingBefore: was.waits,
-		Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
+	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(),
+		WaitingBefore: was.waits,
+		Now:           w.now, By: o.Namespace, WorkID: w.makeUID("work")}
 	out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		panicInvariant("S2.4: deleting %s is refused: %v", o, out.Refusal)

@@ -119,7 +119,8 @@ func TestCondense_whileAServerStarts_S7_8(t *testing.T) {
 		base := s.bases["infra/example"]
 		if base.Settled || len(base.UndeliveredSteps) == 0 || base.UndeliveredSteps[0].From != serial.Serial(z.Status.SettledSerial) ||
 			!maps.Equal(rowsOf(t, base, true), was) {
-			t.Errorf("compacted %t: settled %t, %d steps since serial %d", compacted, base.Settled, len(base.UndeliveredSteps), base.Zone.SettledSerial)
+			t.Errorf("compacted %t: settled %t, %d steps since serial %d", compacted, base.Settled,
+				len(base.UndeliveredSteps), base.Zone.SettledSerial)
 		}
 	}
 }

@@ -88,7 +88,8 @@ func newCause(reason, what, role, step string) Judgement {
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// keepsReady reports whether a Ready that names a dead process stays, as the Lease does not show yet whether it works.
+// keepsReady reports whether a Ready that names a dead process stays, as the Lease does not show
+// yet whether that process works.
 func (p *Processes) keepsReady(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)

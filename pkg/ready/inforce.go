@@ -27,8 +27,8 @@ type InForce struct {
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
-// wait for it. A class under deletion, for other namespaces or views, or in taken is not: a taken class delivers the
-// zone of the same name in the default view (S1.9). "of" has the namespace's labels, and named finds a class.
+// wait for the class. A class under deletion, for other namespaces or views, or in taken is not: a taken class delivers
+// the zone of the same name in the default view (S1.9). "of" has the namespace's labels, and named finds a class.
 func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce

@@ -433,7 +433,8 @@ func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 		"confirmed":              {classes: []ClassFacts{delivered(nothing)}, wantZone: "True Delivered", wantRecord: "True Delivered"},
 		"confirmed where it was": {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Target = "there" }).ForTarget("here")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
 		"begun to be withdrawn":  {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Hash = "" }).ForTarget("")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
-		"down":                   {classes: []ClassFacts{delivered(down)}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
+		"down": {classes: []ClassFacts{delivered(down)}, wantZone: "False ServerUnreachable",
+			wantRecord: "False ServerUnreachable"},
 		"down, as the class says": {classes: []ClassFacts{delivered(func(of *ClassFacts) {
 			of.Known, of.State, of.FaultReason = false, delivery.State{}, "ServerUnreachable"
 		})}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},

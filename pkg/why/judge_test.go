@@ -40,7 +40,8 @@ func goodFacts() *Facts {
 		setCondition(&zone.Status.Conditions, kind, "True", kind, "")
 	}
 	row := v1alpha1.DeliveryServer{Name: "192.0.2.53", Serial: 7, State: v1alpha1.ServerCurrent}
-	return &Facts{Record: record, AskedName: name.MustParse("www.example.org."), Type: rdata.A, ExpectedData: []string{"192.0.2.1"}, Exact: true,
+	return &Facts{Record: record, AskedName: name.MustParse("www.example.org."), Type: rdata.A,
+		ExpectedData: []string{"192.0.2.1"}, Exact: true,
 		Zone: &ZoneFacts{Namespace: "dns", Name: "org", FQDN: name.MustParse("example.org."), Object: zone,
 			Deliveries: []v1alpha1.Delivery{{Spec: v1alpha1.DeliverySpec{ClassRef: v1alpha1.DNSClassReference{Name: "public"}},
 				Status: v1alpha1.DeliveryStatus{Serial: 7, Servers: []v1alpha1.DeliveryServer{row}}}},

@@ -126,7 +126,8 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	if len(f.listKeyFiles("goes.example")) == 0 {
 		t.Error("the keys of a removed zone went at once")
 	}
-	for zone, want := range map[string]int{"n0.example": 0, "n1.example": 0, "n2.example": 1, fmt.Sprintf("n%d.example", maxOrphanedKeys+1): 1} {
+	for zone, want := range map[string]int{"n0.example": 0, "n1.example": 0, "n2.example": 1,
+		fmt.Sprintf("n%d.example", maxOrphanedKeys+1): 1} {
 		if got := len(f.listKeyFiles(zone)); got != want {
 			t.Errorf("%s has %d keys, want %d", zone, got, want)
 		}

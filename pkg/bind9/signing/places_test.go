@@ -99,7 +99,8 @@ func TestRun_isSharedByNamespaces_S12_11(t *testing.T) {
 // A woken zone that no longer exists passes its slots on.
 func TestPlaces_passOn(t *testing.T) {
 	var woken []cache.ObjectName
-	p := places{wake: func(zone cache.ObjectName) { woken = append(woken, zone) }, inUse: map[place]int{}, byZone: map[cache.ObjectName][]place{}}
+	p := places{wake: func(zone cache.ObjectName) { woken = append(woken, zone) }, inUse: map[place]int{},
+		byZone: map[cache.ObjectName][]place{}}
 	needed := []place{{namespace: "team"}, {namespace: "platform", ofSigner: true}}
 	of := func(name string) cache.ObjectName { return cache.ObjectName{Namespace: "team", Name: name} }
 	if !p.takePlaces(of("a"), needed) || p.takePlaces(of("b"), needed) || p.takePlaces(of("b"), needed) || p.takePlaces(of("c"), needed) {

@@ -234,9 +234,11 @@ var faultsOfCluster = []fault{
 	{"a server's clock ahead", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.clockSkews = map[string]time.Duration{kubeAPIServer: time.Minute, "pod a": 11 * time.Minute, "pod b": time.Minute}
 	}, "clocks", Fail, "the clock of pod a is 10m0s ahead of kube-apiserver's", "timedatectl"},
-	{"a server's clock somewhat behind", func(_ *testing.T, f *facts, _ *pki.Pair) { f.clockSkews["pod a"] = -30 * time.Second }, "clocks", Warn,
+	{"a server's clock somewhat behind", func(_ *testing.T, f *facts, _ *pki.Pair) { f.clockSkews["pod a"] = -30 * time.Second },
+		"clocks", Warn,
 		"is 30s behind kube-apiserver's", "timedatectl"},
-	{"clocks unseen", func(_ *testing.T, f *facts, _ *pki.Pair) { f.clockSkews = nil }, "clocks", Warn, "no answer has a date", "see servers"},
+	{"clocks unseen", func(_ *testing.T, f *facts, _ *pki.Pair) { f.clockSkews = nil },
+		"clocks", Warn, "no answer has a date", "see servers"},
 }
 
 var faultsOfCertificates = []fault{

@@ -43,7 +43,8 @@ func TestAnnounce_namesWhatRemains_S8_6(t *testing.T) {
 		want  []string
 	}{
 		{delivery.Event{Outcome: delivery.OutcomeDelivered}, nil},
-		{delivery.Event{Outcome: delivery.OutcomeDelivered, LeftoverZone: name.MustParse("example.org.")}, []string{"Warning HistoryForgotten"}},
+		{delivery.Event{Outcome: delivery.OutcomeDelivered, LeftoverZone: name.MustParse("example.org.")},
+			[]string{"Warning HistoryForgotten"}},
 		{delivery.Event{Outcome: delivery.OutcomeRemoved, AbsentZone: name.MustParse("example.org.")}, []string{"Warning ZoneNotFound"}},
 		{delivery.Event{Outcome: delivery.OutcomeDelivered, Recovered: true, LeftoverZone: name.MustParse("example.org.")}, []string{"Warning HistoryForgotten", "Normal Delivered"}},
 	} {

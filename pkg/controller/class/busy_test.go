@@ -71,8 +71,9 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 			zone.Spec.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "main"}}
 			zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = namespace+".example.", 7, 7
 			must.Succeed(t, c.index.Zones.GetStore().Add(zone))
-			c.reports.states[delivery.Key{UID: string(uid), Class: "main"}] = report{Report: ready.Report{Known: true, State: delivery.State{Serial: 7,
-				Hash: "h", Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered}}}}
+			c.reports.states[delivery.Key{UID: string(uid), Class: "main"}] = report{Report: ready.Report{Known: true,
+				State: delivery.State{Serial: 7,
+					Hash: "h", Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered}}}}
 		}
 		patches := map[string]int{}
 		client.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {

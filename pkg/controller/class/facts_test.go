@@ -75,8 +75,9 @@ func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	zone.ResourceVersion = "1"
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
-	f := &ready.Facts{Zone: zone, InForce: ready.InForce{Classes: []string{"public"}}, Classes: []ready.ClassFacts{{Class: "public", Known: true,
-		State: delivery.State{Serial: 7, Hash: "h", Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered}}}}}
+	f := &ready.Facts{Zone: zone, InForce: ready.InForce{Classes: []string{"public"}},
+		Classes: []ready.ClassFacts{{Class: "public", Known: true,
+			State: delivery.State{Serial: 7, Hash: "h", Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered}}}}}
 	at := cache.NewObjectName(zone.Namespace, zone.Name)
 	for range 3 {
 		must.Succeed(t, c.zones.syncStatus(t.Context(), c.zones.memoryOf(at), f))

@@ -74,7 +74,8 @@ func TestVerify_comparesTheData_S6_11(t *testing.T) {
 				t.Errorf("it has %q besides, want %q", got, test.others)
 			}
 			differs := test.content == delivery.ContentDiffers
-			if differs && (row.Err == nil || row.Err.Reason != delivery.ReasonContentDiffers || row.Err.Code != "" || row.DiffersSince != 10) {
+			if differs && (row.Err == nil || row.Err.Reason != delivery.ReasonContentDiffers || row.Err.Code != "" ||
+				row.DiffersSince != 10) {
 				t.Errorf("%+v: %+v", row, row.Err)
 			}
 			if test.refuses && (row.Err != nil || !strings.Contains(row.Note, "not compared")) {

@@ -178,7 +178,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnForRequest is isOwnForRequest, but literal and shared rules (Admission) except some own names (S4.10, S4.12, S4.13,
+// isOwnForRequest is isOwn, but literal and shared rules (Admission) except some own names (S4.10, S4.12, S4.13,
 // S4.16).
 func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	z := c.Zone

@@ -191,8 +191,8 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 }
 
 // answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, up to maxContradictions times, as its zone may have changed. Then, and for a single
-// write, the error reports damage.
+// Otherwise a change set is decided again, up to maxContradictions times, as its zone may have changed. Then, and
+// for a single write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})

@@ -221,8 +221,8 @@ func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	return ctx, b.span
 }
 
-// WriteObjectOnly writes an object with unchanged content, or deletes it if data is nil. Only the object's revision is compared,
-// without a lock.
+// WriteObjectOnly writes an object with unchanged content, or deletes it if data is nil. Only the object's revision is
+// compared, without a lock.
 func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {

@@ -18,7 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// errBeginsBatch means that the write must begin a batch: it depends on this batch's puts, or the batch has read enough.
+// errBeginsBatch means that the write must begin a batch: it depends on this batch's puts, or the batch has read
+// enough.
 var errBeginsBatch = errors.New("the write begins a batch")
 
 // admitGroup returns errBeginsBatch if the group begins the next batch.
@@ -222,8 +223,8 @@ func (b *batch) putPending(g *group, m *member) {
 	}
 }
 
-// addZoneToItem adds the zone to the outbox item in a cascade's first transaction there, for any server to finish. A write
-// that leaves the cascade's mark compares the item: another server may have removed both.
+// addZoneToItem adds the zone to the outbox item in a cascade's first transaction there, for any server to finish. A
+// write that leaves the cascade's mark compares the item: another server may have removed both.
 func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 	s := m.OutboxItem
 	if c.Removed || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {

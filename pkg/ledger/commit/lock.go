@@ -89,8 +89,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// requestYield asks other servers, after two lost races, for the next commit at a zone: a server that always wins does not
-// notice others.
+// requestYield asks other servers, after two lost races, for the next commit at a zone: a server that always wins does
+// not notice others.
 func (com *Committer) requestYield(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()

@@ -96,8 +96,8 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if ok = g.inFlight < most; ok {
-		g.inFlight++
+	if ok = g.pending < most; ok {
+		g.pending++
 	} else if p != nil {
 		g.parkBatch(p)
 	}
@@ -155,7 +155,7 @@ func (g *gate) leavePlace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.parked) == 0 {
-		g.inFlight--
+		g.pending--
 		return
 	}
 	close(g.parked[0].wakeup)

@@ -61,8 +61,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	return err
 }
 
-// rewritesZone reports whether an unchanged zone is put: after a lost race, so that the other server meets a conflict and
-// yields.
+// rewritesZone reports whether an unchanged zone is put: after a lost race, so that the other server meets a conflict
+// and yields.
 func (b *batch) rewritesZone() bool {
 	if b.retries == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false

@@ -67,11 +67,11 @@ type queue struct {
 	// Memory.Mu guards the rest. committing means that a goroutine takes batches from waiting.
 	waiting    []*group
 	committing bool
-	// sizeReached is closed when the queue has want groups, nil if no batch waits.
+	// sizeReached is closed when the queue has targetSize groups, nil if no batch waits.
 	sizeReached chan struct{}
 	targetSize  int
-	// lastContention is the last time at which this server noticed another server at the zone. asked counts requests since
-	// (requestYield). yield is how long the next Release keeps the lock, for the other server.
+	// lastContention is the last time at which this server noticed another server at the zone. yieldRequests counts
+	// those since (requestYield). yieldFor is how long the next Release keeps the lock, for the other server.
 	lastContention time.Time
 	yieldRequests  int
 	yieldFor       time.Duration
@@ -194,9 +194,9 @@ const (
 )
 
 type gate struct {
-	mu       sync.Mutex
-	inFlight int
-	parked   []*parked
+	mu      sync.Mutex
+	pending int
+	parked  []*parked
 }
 
 type parked struct {

@@ -54,7 +54,8 @@ type Write struct {
 	Payer string
 	// LikelyZone is the key of the zone that probably changes, "" if unknown.
 	LikelyZone string
-	// KeepLocks leaves the locks with the write after Commit, so that the caller's next try loses no race in this process.
+	// KeepLocks leaves the locks with the write after Commit, so that the caller's next try loses no race in this
+	// process.
 	KeepLocks bool
 
 	Locks []*queue

@@ -294,8 +294,8 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 func (c *check) isWorkPending(r *record) bool {
 	return c.anyScan(func(s *law.Scan) bool {
 		if r.adoptedBy != nil {
-			return string(r.adoptedBy.UID) == s.Zone && (s.Kind == law.ScanNamespaces && s.Covers(r.Namespace) || s.Kind == law.ScanMembers &&
-				(r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key())))
+			return string(r.adoptedBy.UID) == s.Zone && (s.Kind == law.ScanNamespaces && s.Covers(r.Namespace) ||
+				s.Kind == law.ScanMembers && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key())))
 		}
 		switch s.Kind {
 		case law.ScanNamespaces:

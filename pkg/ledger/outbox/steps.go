@@ -64,8 +64,9 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	r.Terminating = r.Terminating || ob.Terminates(o.Namespace)
 	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, WaitingBefore: waits,
 		After: r, Cascade: true,
-		HadZone: before != nil || objects.IsMoving(o), HasFormerName: before == nil && c.removedFQDN != "" && c.removedFQDN == o.Status.FQDN,
-		Now: ob.mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
+		HadZone:       before != nil || objects.IsMoving(o),
+		HasFormerName: before == nil && c.removedFQDN != "" && c.removedFQDN == o.Status.FQDN,
+		Now:           ob.mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
 		Yields: s.Work.Yields, RulesChanged: s.Work.RulesChanged(),
 		Uncounted: ob.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}
 	if !s.Work.Unmarked {

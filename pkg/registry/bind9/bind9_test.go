@@ -37,7 +37,8 @@ func TestStrategy_prepare_S11_8(t *testing.T) {
 	stat := spec.Sub("status")
 	created := newCluster()
 	spec.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, bind9.Bind9ClusterStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 {
+	if !reflect.DeepEqual(created.Status, bind9.Bind9ClusterStatus{Conditions: kind.InitialConditions(created)}) ||
+		created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := newCluster(), newCluster()

@@ -28,7 +28,8 @@ func inForce() *v1alpha1.Delegation {
 func TestStrategy_prepare(t *testing.T) {
 	created := inForce()
 	strategy.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.DelegationStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 {
+	if !reflect.DeepEqual(created.Status, v1alpha1.DelegationStatus{Conditions: kind.InitialConditions(created)}) ||
+		created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := inForce(), inForce()

@@ -136,7 +136,8 @@ func startReadsOnce(t *testing.T, fixtures string) {
 	}
 	found := false
 	for _, b := range seen.bases {
-		s := zoneview.NewSnapshot(zoneview.Zone{UID: b.Zone.UID}, b.Zone.Header, b.Zone.Serial, b.Zone.N, b.Zone.State, slices.Values(b.RRsets))
+		s := zoneview.NewSnapshot(zoneview.Zone{UID: b.Zone.UID}, b.Zone.Header, b.Zone.Serial, b.Zone.N, b.Zone.State,
+			slices.Values(b.RRsets))
 		if err := s.Prove(); err != nil || s.Hash() != b.Hash {
 			t.Errorf("%s: hash %s, %s in its zone: %v", s.FQDN(), s.Hash(), b.Hash, err)
 		}
