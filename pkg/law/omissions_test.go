@@ -17,8 +17,8 @@ import (
 // omissions remove a rule from package law: in file, instead replaces text, and omits the rule if OMITTED is true. Then
 // the twin must fail.
 var omissions = []struct{ rule, twin, file, text, instead string }{
-	{"S4.8 below", "TestSpeakers", "claims/claim.go", "\tif refusal := c.refuseBelow(base, c.othersBelow); refusal != nil {\n",
-		"\tif refusal := c.refuseBelow(base, c.othersBelow); refusal != nil && !OMITTED {\n"},
+	{"S4.8 below", "TestSpeakers", "claims/claim.go", "\tif refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil {\n",
+		"\tif refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil && !OMITTED {\n"},
 	{"S4.8 above", "TestSpeakers", "claims/claim.go", "\t\t\treturn up, others\n", "\t\t\treturn up, others && !OMITTED\n"},
 	{"S4.8 at", "TestSpeakers", "claims/claim.go", "\tif _, others := c.claimsAt(n); !others {\n",
 		"\tif _, others := c.claimsAt(n); !others || OMITTED {\n"},
@@ -26,30 +26,30 @@ var omissions = []struct{ rule, twin, file, text, instead string }{
 		"if OMITTED {\nreturn false\n}\n"},
 	{"S4.7", "TestSpeakers", "rules/base.go", "func Base(owner name.Rel) name.Rel {\n", "if OMITTED {\nreturn owner\n}\n"},
 
-	{"S4.20", "TestStrangers", "claims/bar.go", "func (c *Claimant) findNamed(base name.Rel, found []rules.NamedAbove) Bar {\n",
+	{"S4.20", "TestStrangers", "claims/bar.go", "func (c *Claimant) findReservedBar(base name.Rel, found []rules.ReservedAbove) Bar {\n",
 		"if OMITTED {\nreturn Bar{}\n}\n"},
 	{"S2.13", "TestStrangers", "records/withdrawal.go",
 		"func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {\n", "if OMITTED {\nreturn nil, at\n}\n"},
 	{"S4.9", "TestStrangers", "claims/bar.go",
-		"func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel, ok bool) {\n",
+		"func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at name.Rel, ok bool) {\n",
 		"if OMITTED {\nreturn at, false\n}\n"},
 	{"S4.10", "TestStrangers", "claims/bar.go", "func (c *Claimant) isService(n name.Rel) bool {\n", "if OMITTED {\nreturn false\n}\n"},
-	{"S4.14", "TestStrangers", "claims/claim.go", "func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {\n",
+	{"S4.14", "TestStrangers", "claims/claim.go", "func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {\n",
 		"if OMITTED {\nreturn nil\n}\n"},
 	{"S2.14", "TestStrangers", "records/waiting.go",
-		"func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {\n", "if OMITTED {\nreturn h\n}\n"},
+		"func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {\n", "if OMITTED {\nreturn h\n}\n"},
 	{"S4.23", "TestStrangers", "claims/guest.go", "func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {\n",
 		"if OMITTED {\nreturn nil\n}\n"},
 	{"S4.24 one type", "TestStrangers", "claims/guest.go",
 		"func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {\n", "if OMITTED {\nreturn nil\n}\n"},
 	{"S4.24 half", "TestStrangers", "records/guest.go",
 		"func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {\n", "if OMITTED {\nreturn nil\n}\n"},
-	{"S4.25", "TestStrangers", "records/guest.go", "func (x *delta) noteHidden(plan *law.Plan) {\n", "if OMITTED {\nreturn\n}\n"},
+	{"S4.25", "TestStrangers", "records/guest.go", "func (x *delta) noticeHiddenNames(plan *law.Plan) {\n", "if OMITTED {\nreturn\n}\n"},
 	{"S2.10", "TestStrangers", "records/delta.go",
-		"func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {\n", "if OMITTED {\nreturn true\n}\n"},
+		"func (x *delta) affectsBelow(base name.Rel, grants []rules.Grant) bool {\n", "if OMITTED {\nreturn true\n}\n"},
 	{"S3.10", "TestStrangers", "records/admission.go", "func (x *delta) signsAnother() bool {\n", "if OMITTED {\nreturn false\n}\n"},
 	{"S4.18", "TestStrangers", "records/dot.go", "func (x *delta) warnsOfHolder(t target) bool {\n", "if OMITTED {\nreturn false\n}\n"},
-	{"S4.26", "TestStrangers", "records/pointer.go", "func (x *delta) noteTaken() {\n", "if OMITTED {\nreturn\n}\n"},
+	{"S4.26", "TestStrangers", "records/pointer.go", "func (x *delta) noticeTakenHosts() {\n", "if OMITTED {\nreturn\n}\n"},
 }
 
 // One build of package law has all omissions; each must make its twin fail (F9).
