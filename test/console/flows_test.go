@@ -48,7 +48,7 @@ func TestZones_areFiltered(t *testing.T) {
 	b.visitPage("/zones?class=public")
 	b.expectText("#live", "2 of ")
 	b.visitPage("/zones?reason=ServerUnreachable")
-	b.expectText("#live", "2 of ")
+	b.expectText("#live", "1 of ", "example.net.")
 	b.expectPeace()
 }
 
