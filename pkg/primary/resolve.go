@@ -45,7 +45,6 @@ type qname struct {
 	isQuestion  bool
 }
 
-// readName returns false for a malformed name.
 func readName(wire []byte, first bool) (qname, bool) {
 	q := qname{wire: wire, isQuestion: first}
 	for at := 0; at < len(wire); at += 1 + int(wire[at]) {

@@ -100,6 +100,15 @@ func TestPages_areAsTheirPictures(t *testing.T) {
 		text := b.readText("#live table")
 		return strings.Contains(text, "ServerUnreachable") && strings.Index(text, "net/paused") < strings.Index(text, "net/example-net")
 	})
+	// A paused zone and a waiting Record stall two minutes after their change (S7.4).
+	for _, path := range []string{"/records?state=not+Ready", "/"} {
+		b.visitPage(path)
+		for began := time.Now(); !strings.Contains(b.readText("#live"), "stalled"); time.Sleep(time.Second) {
+			if time.Since(began) > 4*time.Minute {
+				t.Fatalf("nothing on %s has stalled:\n%s", path, b.readText("#live"))
+			}
+		}
+	}
 	for _, page := range seen {
 		for _, screen := range screens {
 			what := fmt.Sprintf("%s-%d-%s", page.name, screen.width, screen.scheme)

@@ -446,7 +446,7 @@ var table = []row{
 	{
 		pkg: "pkg/find", may: []string{"api/...", "pkg/dns/name", "pkg/law/pattern", "pkg/load"},
 		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg},
-		why: "a search has the rights of its user: it is a client of the API, whoever asks",
+		why: "a search reads through the API with the rights of its user",
 	},
 	{
 		pkg: "pkg/history", may: []string{"api/...", "pkg/apis/kubizone/lawform", "pkg/dns/...", "pkg/law/content", "pkg/load",

@@ -250,7 +250,6 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		record.Status.LastDeliveryError != v.lastError || !ready.SameStall(conditions, v.stalled)
 }
 
-// addsCauseOnly reports whether the verdict only adds the cause to a Pending Record.
 func (v *verdict) addsCauseOnly(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&

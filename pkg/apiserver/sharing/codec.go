@@ -77,7 +77,6 @@ func (c Codec) shareFields(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Dele
 	c.lastVersions.Add(meta.UID, have)
 }
 
-// shareEqual replaces *of by remembered, if equal.
 func shareEqual[T any](of *T, remembered T) T {
 	if of == nil {
 		return remembered

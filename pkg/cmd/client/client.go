@@ -64,7 +64,6 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 	return p
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any {
 	all := map[string]any{}
 	for _, of := range []func() map[string]any{applier.Results, doctor.Results, explain.Results, history.Results,

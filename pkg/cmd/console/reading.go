@@ -162,7 +162,6 @@ func (l *lack) Ask() string {
 	return command + " -A"
 }
 
-// lackOf returns nil for nil.
 func lackOf(err error, verb, resource, namespace string) *lack {
 	switch {
 	case err == nil:

@@ -44,7 +44,6 @@ var recordFilters = []recordFilter{
 		fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, string(metav1.ConditionTrue))}},
 }
 
-// recordsPage is a page of the Records of a namespace, or of all.
 type recordsPage struct {
 	Namespace string
 	Filter    *recordFilter

@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// zonePage is the head of the pages of a zone.
 type zonePage struct {
 	Tab  string
 	Zone *v1alpha1.Zone

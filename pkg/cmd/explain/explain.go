@@ -92,7 +92,6 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// findAll returns the rules and reasons of the arguments, or all rules.
 func findAll(arguments []string) (*foundRules, error) {
 	rules, found := listRules(docs.Semantics), &foundRules{Rules: []foundRule{}}
 	if len(arguments) == 0 {

@@ -246,7 +246,6 @@ func (s *store) ownerOf(plan *law.Plan) name.Rel {
 	return owner
 }
 
-// countNSHosts adds n for each host of an NS Record.
 func (s *store) countNSHosts(made *law.Plan, r *law.Record, n int) {
 	z := s.zoneOf(made)
 	if s.nsHosts[z.UID] == nil {

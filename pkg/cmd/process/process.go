@@ -80,7 +80,6 @@ func BindPort(flag, at string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Close closes the port.
 func (p *Process) Close() error { return p.health.Close() }
 
 // Printf prints a line for users.

@@ -186,7 +186,6 @@ func listFormats() (names []string) {
 	return names
 }
 
-// Results returns an empty result per JSON kind.
 func Results() map[string]any { return map[string]any{"ShownUpdateKey": shown{}} }
 
 type shown struct {

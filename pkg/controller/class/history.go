@@ -82,7 +82,6 @@ func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.S
 // errNotEnded keeps an existing zone's changes from counting as all its content.
 var errNotEnded = errors.New("the zone has not ended")
 
-// endedRRsets returns the RRsets of an ended zone.
 func endedRRsets(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
 	if answer.Metadata.UID != uid {
 		return nil, errNoZone

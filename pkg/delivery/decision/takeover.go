@@ -55,8 +55,8 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 	}
 	if !quiet && !intent.Equal(&m.takeover.intent) {
 		// The other worker may still call the server. If its delivery begins and ends at a single serial, late calls
-		// write that content, and only later changes need a repeat. The repeat is scheduled once: frequent failures
-		// would postpone it forever.
+		// write that content, and only later changes need a repeat. Failures do not postpone a
+		// scheduled repeat.
 		m.takeover.wroteWhole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

@@ -58,8 +58,8 @@ type item struct {
 	class *knownClass
 	zone  *knownZone
 
-	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone,
-	// delivered if it has confirmed a serial.
+	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has no record of the
+	// zone, delivered if the class has confirmed a serial.
 	job
 	withdrawn, delivered bool
 	// changedAt is of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.

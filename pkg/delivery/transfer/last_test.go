@@ -53,7 +53,7 @@ func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 }
 
 // An old disk lacks the last changes: comparisons and repairs of another zone do not replace the last changed zone, and
-// comparisons find it after a restart.
+// after a restart comparisons find the last changed zone again.
 func TestAskLast_asksForTheLastChange(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -128,7 +128,8 @@ type Config struct {
 func New(config Config) *Memory {
 	mem := &Memory{
 		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Jobs: make(chan func())},
-		index: map[law.Key]*indexed{}, cascadingZones: map[law.Key]*law.Holding{}, heldZones: map[law.Key]bool{}, heads: map[string]*Head{}, byUID: map[string]*Head{}, staleNames: map[law.Key]bool{},
+		index: map[law.Key]*indexed{}, cascadingZones: map[law.Key]*law.Holding{}, heldZones: map[law.Key]bool{},
+		heads: map[string]*Head{}, byUID: map[string]*Head{}, staleNames: map[law.Key]bool{},
 		zonesByTarget: map[law.Ref]map[law.Key]bool{},
 	}
 	mem.Sessions.New = func() any { return mem.Session(true) }

@@ -56,8 +56,8 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 	return tx, placed
 }
 
-// oldDelegationOps keeps a Delegation that leaves its zone, for the zone's return, or deletes the old Delegation whose
-// place a new one takes.
+// oldDelegationOps keeps a Delegation that leaves its zone, for the zone's return, or deletes the archived
+// Delegation with the number of a new Delegation.
 func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {
