@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	goruntime "runtime"
 	"runtime/debug"
 
 	"go.opentelemetry.io/otel/trace"
@@ -129,16 +128,7 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
-// growStack grows the stack while it is empty: later steps copy all frames.
-//
-//go:noinline
-func growStack() {
-	var frame [24 << 10]byte
-	goruntime.KeepAlive(&frame)
-}
-
 func (x *item) run(ctx context.Context, handler Handler, set Set) {
-	growStack()
 	own, cancel := x.newContext(ctx)
 	defer cancel()
 	x.serve(set.Context(own, x.index), handler)

@@ -28,7 +28,7 @@ import (
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	Zones      func() rest.Getter
-	// Stale returns why no Ready is of the present; "" for none.
+	// Stale returns the cause for which the table prints every Ready as Unknown, or "".
 	Stale func() string
 }
 
