@@ -22,7 +22,7 @@ import (
 // LabelNamespaceName is kube-apiserver's label with a namespace's name.
 const LabelNamespaceName = "kubernetes.io/metadata.name"
 
-const MessageNoClass = "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
+const MessageNoClass = "the zone names no class and no default class applies; only secondaries that transfer the zone by themselves have it"
 
 // IsDefault reports whether the class delivers zones that name no class.
 func IsDefault(class *v1alpha1.DNSClass) bool {
