@@ -40,6 +40,24 @@ func (s *Search) Where() string {
 	return fmt.Sprintf("in namespace %s, the only one that was searched", s.Namespace)
 }
 
+// Kinds of objects in arguments.
+const (
+	KindRecord = "Record"
+	KindZone   = "Zone"
+)
+
+var kinds = map[string]string{"record": KindRecord, "records": KindRecord, "rec": KindRecord, "zone": KindZone, "zones": KindZone,
+	"zn": KindZone}
+
+// CutKind splits KIND/NAME. The kind is "" for any other text; with a final dot it is a DNS name, as of RFC 2317.
+func CutKind(text string) (kind, object string) {
+	before, after, isObject := strings.Cut(text, "/")
+	if kind = kinds[before]; kind == "" || !isObject || strings.HasSuffix(text, ".") {
+		return "", text
+	}
+	return kind, after
+}
+
 // ParsePrefix parses a prefix, or an address as a prefix.
 func ParsePrefix(text string) (netip.Prefix, bool) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
