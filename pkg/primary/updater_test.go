@@ -395,7 +395,7 @@ func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	}
 }
 
-// An unsupported algorithm is logged at most once a minute.
+// An unsupported algorithm is logged at most once a minute, although the controller sets the keys every few seconds.
 func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, &recordedUpdates{}, key)
@@ -408,6 +408,7 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	message := "signs with hmac-sha1, and the key is for hmac-sha256: set the algorithm"
 	for after, want := range []string{message, "", message} {
 		now = now.Add(time.Duration(after) * 30 * time.Second)
+		must.Succeed(t, p.SetUpdateKeys([]*updates.Key{key}))
 		a := p.tcp.answerMessage(wire, loopback, false)
 		m := unpackMessage(t, a.msg)
 		if m.Rcode != mdns.RcodeNotAuth || (want == "") != (a.advice == "") || !strings.Contains(a.advice, want) {
