@@ -273,7 +273,8 @@ func NewCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "make an UpdateKey with its Secret, Role and RoleBinding",
 		Example: `  kubectl kubizone updatekey create acme -n team-a --pattern '*.apps.example.org.' --type A --type AAAA
-  kubectl kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT`,
+  kubectl kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' \
+    --pattern _acme-challenge.apps.example.org. --type TXT    # the second for the certificate of *.apps`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return o.createKey(command.Context(), arguments[0], command.OutOrStdout())

@@ -6,6 +6,7 @@ package rdata
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,8 +139,8 @@ func ParseType(text string) (Type, error) {
 		}
 	}
 	remedy := `write a mnemonic such as "AAAA", or "TYPE" and a number (RFC 3597 §5)`
-	if strings.EqualFold(text, "ALIAS") || strings.EqualFold(text, "ANAME") {
-		remedy = "write A and AAAA with the addresses of the host, and HTTPS for browsers (docs/recipes.md)"
+	if slices.Contains([]string{"ALIAS", "ANAME", "AWS"}, strings.ToUpper(text)) { // cli53 exports a line AWS ALIAS A
+		remedy = "for an alias write A and AAAA with the addresses of the host, and HTTPS for browsers (docs/recipes.md)"
 	}
 	return 0, fmt.Errorf("type %s is not known; %s", quote(text), remedy)
 }

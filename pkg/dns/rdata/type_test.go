@@ -33,8 +33,8 @@ func TestParseType_normalised(t *testing.T) {
 			t.Errorf("S4.5: ParseType(%.20q): %v; want it to say what would be right", text, err)
 		}
 	}
-	for _, text := range []string{"ALIAS", "aname"} {
-		if _, err := ParseType(text); err == nil || !strings.Contains(err.Error(), "write A and AAAA with the addresses of the host") {
+	for _, text := range []string{"ALIAS", "aname", "AWS"} {
+		if _, err := ParseType(text); err == nil || !strings.Contains(err.Error(), "for an alias write A and AAAA with the addresses") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
