@@ -38,7 +38,7 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
 	a, g := t.Committer.commitGroup(etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1}), g)
-	switch t.Sent = a.sent; {
+	switch t.Sent = a.sent || a.Out.OK; { // also for a panic of readOutcome
 	case a.sent:
 		return false, unknownOutcome("the change set", a.Err)
 	case a.Err != nil:
