@@ -28,9 +28,9 @@ import (
 // that follows Bind9Instances.
 var callers = map[string][]string{
 	"controller": {"pkg/cmd/controller", "pkg/cmd/delivering", "pkg/secrets", "pkg/controller/class", "pkg/bind9/signing",
-		"pkg/zoneview/feed/fromapi"},
+		"pkg/zoneview/definition", "pkg/zoneview/feed/fromapi"},
 	"primary": {"pkg/cmd/primary", "pkg/cmd/dnsserving", "pkg/controller/transferclass", "pkg/controller/updatekey",
-		"pkg/zoneview/feed/fromapi"},
+		"pkg/zoneview/definition", "pkg/zoneview/feed/fromapi"},
 	"fleet": {"pkg/cmd/fleet", "pkg/bind9/fleet"},
 }
 
