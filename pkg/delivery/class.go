@@ -12,7 +12,7 @@ import (
 type Class struct {
 	Name string
 	Kind string
-	// Generation changes with every setting that may resolve a failure, credentials included.
+	// Generation changes with every setting that may resolve a failure, also credentials.
 	Generation string
 	// Target identifies the destination. After a change, the whole zone is delivered again.
 	Target string
@@ -35,12 +35,13 @@ type Zone struct {
 	// Tenant has a share of the workers of each class.
 	Tenant  string
 	Classes []string
-	// FormerClasses still have the zone. The Loop itself remembers earlier Classes.
+	// FormerClasses still have the zone. The Loop also remembers the classes of earlier calls.
 	FormerClasses []string
 	// ExpelledClasses are former classes that lose the zone at once.
 	ExpelledClasses []string
-	// Remove is true for a Zone being deleted, which leaves Classes, too.
+	// Remove is true if the Zone object is being deleted: the zone leaves Classes, too.
 	Remove bool
+	// Retain keeps the zone at providers whose class has AllowRetain.
 	Retain bool
 	Paused bool
 	// Request asks for an immediate comparison and retry, if different from State.Request.

@@ -55,11 +55,12 @@ type Error struct {
 	Message string
 	// Detail is text of the provider for operators only (S6.13): printable, short, without a secret.
 	Detail string
-	// Permanent excludes a retry until a change of the zone, the class or its credentials, or a Zone.Request. A
-	// comparison retries refused RRsets, too.
+	// Permanent prevents retries until the zone, the class or its credentials change, or Zone.Request asks. Comparisons
+	// still retry refused RRsets.
 	Permanent bool
-	// RetryAfter is 0 for the usual backoff.
+	// RetryAfter is the delay before the retry; 0 means the usual backoff.
 	RetryAfter time.Duration
+	// WholeClass is true if the cause is not of a single zone: all deliveries of the class pause.
 	WholeClass bool
 	Err        error
 }

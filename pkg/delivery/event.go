@@ -14,7 +14,7 @@ const (
 	// OutcomeDelivered means that all servers of the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
 	OutcomePending   Outcome = "Pending"
-	// OutcomeFailed means State.Error. RRsets beyond Failed may be missing, too.
+	// OutcomeFailed has its reason in State.Error. RRsets beyond Failed may be missing, too.
 	OutcomeFailed   Outcome = "Failed"
 	OutcomeDrifted  Outcome = "Drifted"
 	OutcomeCompared Outcome = "Compared"
@@ -28,13 +28,14 @@ type Event struct {
 	Serial  serial.Serial
 	State   State
 	Failed  []Failure
-	// First is true for the first failure after a success, Recovered for the first success after a failure.
+	// First is true for the first failure after a success, Recovered for the first success after a failure. Proven is
+	// Report.Proven.
 	First, Recovered bool
 	Proven           bool
 	ClassError       *Error
 	Drift            Drift
-	// AbsentZone counts as removed: the provider lacked the zone for too long.
+	// AbsentZone counts as removed, because the provider lacked the zone for too long.
 	AbsentZone name.Name
-	// LeftoverZone may still have removed RRsets at the provider.
+	// LeftoverZone may have RRsets at the provider that were removed from the zone.
 	LeftoverZone name.Name
 }

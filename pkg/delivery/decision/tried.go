@@ -13,13 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// PlannedWrite is the plans of a DoDeliver, with the intent to store before.
+// PlannedWrite is the plans of a DoDeliver and the intent to store first.
 type PlannedWrite struct {
 	Plans       []delivery.Plan
 	Intent      delivery.Intent
 	Repeat      bool
 	stateBefore delivery.State
-	// unconfirmedBefore are the RRsets already refused or half written.
+	// unconfirmedBefore are the RRsets that were refused or half written before.
 	unconfirmedBefore map[delivery.RRsetKey]bool
 }
 
@@ -29,14 +29,18 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	if err != nil {
 		return PlannedWrite{}, err
 	}
+
 	intent := delivery.Intent{Serial: f.View.Serial, From: f.View.Serial, Holder: f.Identity}
 	if m.State.Intent != nil {
 		intent.From = m.State.Intent.From
 	} else if m.State.Serial != 0 {
 		intent.From = m.State.Serial
 	}
+
 	intent.RRsets, intent.Unlisted = listHalfWritten(m.State.Intent, plans...)
 	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlistedRefusals()
+
+	// Late calls of the other worker may have hit any RRset.
 	if repeat && m.takeover.wroteWhole {
 		state := m.State
 		state.Serial = 0
@@ -44,11 +48,13 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 			return PlannedWrite{}, err
 		}
 	}
+
 	for n := range plans {
 		if plans[n].Delivered = m.State.Serial != 0; m.hasUnlistedRefusals() {
 			plans[n].Unconfirmed = slices.SortedFunc(maps.Keys(m.refusals.byRRset), delivery.RRsetKey.Compare)
 		}
 	}
+
 	t := PlannedWrite{Plans: plans, Intent: intent, Repeat: repeat, stateBefore: m.State, unconfirmedBefore: f.unconfirmedBefore}
 	if m.State.Intent != nil && !f.compared {
 		t.unconfirmedBefore = m.listUnconfirmed()
@@ -56,7 +62,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDuringDelivery returns the state from the first call on. A covered state need not be stored (State.Holder).
+// StateDuringDelivery returns the state from the first call on. It need not be stored if covered: the stored Holder
+// then announces the write.
 func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -65,18 +72,20 @@ func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.St
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// recordRefusals stores failed, the refused RRsets, in m, and returns their intent. From stays if the provider may have
-// earlier data in place of a refused RRset.
+// recordRefusals stores failed in m, and returns the intent to retry these RRsets. Intent.From stays if the provider
+// may have earlier data in place of a refused RRset.
 func (m *Memory) recordRefusals(t PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
 		m.refusals.byRRset[failure.Key()] = failure.Err
 	}
+
 	earlier, fresh := t.splitFailed(failed)
 	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, earlier)}
 	if len(earlier) > 0 {
 		intent.From = t.stateBefore.Earliest()
 	}
+
 	if len(m.refusals.byRRset) > maxListed {
 		intent.Unlisted = true
 		if len(fresh) > maxListed {
@@ -84,16 +93,18 @@ func (m *Memory) recordRefusals(t PlannedWrite, at serial.Serial, failed []deliv
 		}
 		intent.RRsets = intent.RRsets[:maxListed]
 	}
+
 	slices.SortFunc(intent.RRsets, delivery.RRsetKey.Compare)
 	return intent
 }
 
-// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history;
-// in place of a fresh RRset, none.
+// splitFailed divides the refused RRsets. For an earlier RRset, the provider may have former data, known from the
+// history; for a fresh RRset, none.
 func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
+
 	had := map[delivery.RRsetKey]bool{}
 	for _, plan := range t.Plans {
 		for _, change := range plan.Changes {
@@ -105,7 +116,8 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 			}
 		}
 	}
-	// A refused RRset without history was never at the provider.
+
+	// A refused RRset without former data never was at the provider.
 	lags := t.stateBefore.Earliest() != t.stateBefore.Serial
 	for _, failure := range failed {
 		if key := failure.Key(); had[key] && (lags || !t.unconfirmedBefore[key]) {
@@ -142,8 +154,8 @@ func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Err
 	return zoneless
 }
 
-// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes; with unlisted, which are too
-// many or unknown, the intent's alone.
+// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes. If they are unknown or too
+// many, it returns those of the intent and unlisted.
 func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -160,7 +172,7 @@ func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []
 	return addRRsets(rrsets, false, changed)
 }
 
-// addRRsets merges both lists; beyond maxListed, it returns rrsets and true.
+// addRRsets merges both lists. If the result exceeds maxListed, it returns rrsets and true.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)

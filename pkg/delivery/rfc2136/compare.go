@@ -30,7 +30,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone drops records outside the zone and those made by a signing server.
+// fetchZone transfers the zone, without records outside the zone or made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Limit: maxTransfer,
@@ -38,8 +38,10 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	if err != nil {
 		return contents{}, w.explainNoAnswer(w.config.TransferServer, err)
 	}
+
 	w.proven = true
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
+
 	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: w.plan.Zone}) {
 		if err != nil {
 			var line *zonefile.LineError
@@ -48,14 +50,17 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 			}
 			return contents{}, delivery.Errorf(delivery.ReasonServerError, "what %s handed out: %w", w.config.TransferServer, err)
 		}
+
 		switch rr.Type {
 		case rdata.RRSIG, rdata.NSEC, rdata.NSEC3, rdata.NSEC3PARAM:
 			continue
 		}
+
 		key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
 		if w.isServerOwned(key) || !w.plan.Zone.Encloses(rr.Name) {
 			continue
 		}
+
 		set, ok := held.sets[key]
 		if !ok {
 			set = delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL}
@@ -132,6 +137,7 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 
 func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
+
 	left := maps.Clone(held.sets)
 	for want := range w.plan.All {
 		key := want.Key()
@@ -147,13 +153,14 @@ func (w *work) compareZone(held contents) delivery.Drift {
 			d.Differing = append(d.Differing, want)
 		}
 	}
+
 	for _, key := range slices.SortedFunc(maps.Keys(left), delivery.RRsetKey.Compare) {
 		d.Foreign = append(d.Foreign, left[key])
 	}
 	return d
 }
 
-// reviseChanges replaces changes whose prerequisites failed. Their new Before is the server's RRset.
+// reviseChanges returns new changes for those whose prerequisites failed; Before is the server's RRset now.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -174,15 +181,17 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts drops changes that still conflict with the foreign data of the last comparison. A message of
-// prerequisites checks the data without a transfer.
+// failKnownConflicts drops the changes that still conflict with the foreign data found last. An update of prerequisites
+// alone shows whether the server still has that data, without a transfer.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
+
 	w.mu.Lock()
 	known := w.Provider.foreign[w.plan.UID]
 	w.mu.Unlock()
 	ask, octets := w.newUpdate(nil), 0
+
 	for _, change := range changes {
 		foreign, ok := known[change.After.Key()]
 		if !ok {
@@ -205,9 +214,11 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 			octets += existing.octets()
 		}
 	}
+
 	if len(conceded) == 0 || octets > maxUpdate {
 		return changes, nil
 	}
+
 	answer, err := w.askServer(ctx, ask)
 	if err != nil {
 		return nil, err
@@ -215,10 +226,11 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	if answer.Rcode != mdns.RcodeSuccess {
 		return changes, nil
 	}
+
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server.
+// mayReplace reports whether the server's RRset is ours: the zone had this data at a serial that may be at the server.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -226,14 +238,15 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	case !w.plan.Uncertain && w.plan.Changes != nil:
 		return false
 	case w.plan.History == nil:
-		// Without the history, content delivered and never refused counts as ours.
+		// Without the history, an RRset of a delivered zone that was never refused counts as ours.
 		return w.plan.Delivered && !w.isUnconfirmed(change.After.Key())
 	}
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
 }
 
-// subtractWritten returns the server's RRset without our records: empty if the RRset is a version that we sent, or was
-// replaced with no version known; whole if our write is unconfirmed. Else clients may have added records, which stay.
+// subtractWritten returns the server's RRset without our records. Nothing is left of a version that we sent, nor of an
+// RRset that we may have replaced while no version is known. All is left if our write is unconfirmed. Otherwise records
+// that clients added are left.
 func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -255,18 +268,22 @@ func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
 }
 
+// listVersions returns the data that the RRset had in the zone and that may be at the server.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
+
 	add := func(set delivery.RRset) {
 		if len(set.Data) > 0 {
 			versions = append(versions, set)
 		}
 	}
+
 	add(change.Before)
 	add(change.After)
 	if !w.plan.Uncertain {
 		return versions
 	}
+
 	if w.steps == nil {
 		w.steps = map[delivery.RRsetKey][]step{}
 		for at, one := range w.plan.History {
@@ -278,6 +295,8 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 			}
 		}
 	}
+
+	// Undo the history step by step.
 	was := change.After
 	for _, one := range slices.Backward(w.steps[change.After.Key()]) {
 		was = subtractData(was, delivery.RRset{Data: one.added})
@@ -302,7 +321,8 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts drops changes that servers ignore (RFC 2136 §3.4.2.2): a CNAME beside other data, or the reverse.
+// dropAliasConflicts drops the changes that servers ignore: a CNAME beside other data, or the reverse (RFC 2136
+// §3.4.2.2).
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {
@@ -310,6 +330,7 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 			gone[change.After.Key()] = true
 		}
 	}
+
 	return slices.DeleteFunc(changes, func(change delivery.Change) bool {
 		key := change.After.Key()
 		if len(change.After.Data) == 0 {

@@ -15,21 +15,22 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/plan"
 )
 
-// Config configures a Loop. Fields without a default are required.
+// Config configures a Loop.
 type Config struct {
+	// Identity names this worker in intents and as State.Holder.
 	Identity string
 	plan.Source
 	Store    lease.Store
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long a process may act before noticing the loss of its lease. When Run stops, a call in flight ends
-	// within half of Lease. 0 means 15 s.
+	// Lease is how long a process may act before it notices the loss of its lease; 0 means 15 s. When Run stops, a call
+	// in progress ends within half of Lease.
 	Lease time.Duration
-	// CallTimeout of 0 means half of Lease.
+	// CallTimeout bounds each call to a provider; 0 means half of Lease.
 	CallTimeout time.Duration
-	// Workers bounds a class's simultaneous attempts; 0 means 16. A tenant has at most half, a second tenant half of
-	// the rest, and so on.
+	// Workers bounds the simultaneous attempts of a class; 0 means 16. A tenant gets at most half of the workers, a
+	// second tenant half of the rest, and so on.
 	Workers int
 	Backoff delivery.Backoff
 	// Traces records the deliveries of sampled writes; nil means none.
@@ -44,14 +45,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// The next holder of the lease relies on the bound.
+// grace is the time for calls in progress after a stop; the next holder of the lease relies on it.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
-// repeatAfter is the time until the last call of a fenced worker has arrived: a lease, and the timeout of a call begun
-// at its end.
+// repeatAfter is the time after which no call of a fenced worker can arrive: a lease, and the timeout of a call that
+// began at its end.
 func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
-// Observer.Observe delays the attempt, and must not block for long.
+// Observer receives the events of attempts. Observe delays the attempt, so it must not block for long.
 type Observer interface {
 	Observe(event delivery.Event)
 }
@@ -59,10 +60,11 @@ type Observer interface {
 // Metrics must be safe for concurrent use.
 type Metrics interface {
 	CountCall(call Call)
-	// CountDelivery counts a confirmed serial. lag is the time since the Loop saw the oldest change.
+	// CountDelivery counts a confirmed serial. lag is the time since the Loop saw the oldest change of the serial.
 	CountDelivery(class string, lag time.Duration)
 	// CountDrift counts each missing and differing RRset once until the repair, and new foreign RRsets.
 	CountDrift(class string, missing, differing, foreign int)
+	// CountFenced counts an attempt that another worker's intent ended.
 	CountFenced(class string)
 }
 

@@ -14,12 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names has the deliveries with a right to a zone name in a class: the name in their state, or claimed. Two zones of a
-// name, in different views, would mix their records at the provider. Guarded by Loop.mu.
+// names has the deliveries with a right to a zone name in a class: the name is in their state, or claimed. Two zones of
+// the same name, in different views, would mix their records at the provider. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
-	// holders are in order of precedence. Only the first may deliver; the others had the name before this process
-	// began.
+	// holders are in order of precedence. Only the first may deliver; the others had the name at the provider before
+	// this process began.
 	holders      map[className][]*right
 	waiters      map[className][]delivery.Key
 	awaitedNames map[delivery.Key]name.Name
@@ -33,12 +33,12 @@ type className struct {
 type right struct {
 	key  delivery.Key
 	rank precedence.Rank
-	// zoneNames are the names in the state, with claimedName.
+	// zoneNames are the names in the state, and claimedName.
 	zoneNames      []name.Name
 	claimedName    name.Name
 	confirmed      serial.Serial
 	laggingServers []string
-	// owned is true if the Loop works on this delivery, and ignores Hold.
+	// owned is true once the Loop works on this delivery: Hold then has no effect.
 	owned bool
 }
 
@@ -66,7 +66,7 @@ func (n *names) firstHolder(at className) *right {
 	return nil
 }
 
-// setNames returns the deliveries that waited for a name now free.
+// setNames sets the names of r to has. It returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.zoneNames {
 		if slices.Contains(has, zone) {
@@ -109,15 +109,18 @@ func (n *names) setAwaitedName(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name.
-// If over is true, the delivery has ended and owns no name.
+// updateNames sets the names of a delivery from its states. It returns the deliveries that waited for a name now free.
+// A leaving delivery claims and awaits no name. If over is true, the delivery has ended and has no name.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
+
 	r := n.ensureRight(key)
 	r.owned = true
+
 	if leaving || over {
 		r.claimedName = name.Name{}
 		n.setAwaitedName(key, name.Name{})
 	}
+
 	var few [4]name.Name
 	has := few[:0]
 	if !over {
@@ -128,9 +131,11 @@ func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, 
 		slices.SortFunc(has, name.Name.Compare)
 		has = slices.Compact(has)
 	}
+
 	if !slices.Equal(has, r.zoneNames) {
 		waited = n.setNames(r, slices.Clone(has))
 	}
+
 	if over {
 		delete(n.rights, key)
 	}

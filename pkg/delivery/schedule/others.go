@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold reserves the zone name of a stored delivery in its class; a zero State frees the name. Call Hold before Run for
-// each stored delivery, and after each write of another worker. Hold has no effect while the Loop itself works on the
-// delivery. The earlier delivery has precedence for a name; id decides between equal times.
+// Hold reserves the zone name of a stored delivery in its class; a zero State frees the name. Call Hold for each stored
+// delivery before Run, and after each write of another worker. Hold has no effect on a delivery that the Loop itself
+// works on. The earlier delivery, by since and then by id, has precedence for a name.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,7 +34,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	l.wakeAll(waited)
 }
 
-// mu is held.
+// wakeAll needs mu.
 func (l *Loop) wakeAll(keys []delivery.Key) {
 	for _, key := range keys {
 		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
@@ -45,7 +45,7 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// While the item has a worker, only that worker calls updateNames. mu is held.
+// updateNames updates the names of i. While the item has a worker, only that worker calls it. mu is held.
 func (l *Loop) updateNames(i *item) {
 	over := i.dropped || i.withdrawn
 	if !i.LoadedOnce && !over {
@@ -76,11 +76,13 @@ func (o siblings) readClaims() decision.Claims {
 	return c
 }
 
-// claimName returns false if another delivery has the name, and retries when the name is free.
+// claimName claims the zone name. If another delivery has the name, it returns false, and i is retried when the name is
+// free.
 func (o siblings) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	r, first := l.names.ensureRight(i.key), l.names.firstHolder(className{i.key.Class, zone})
 	if first == nil || first == r {
 		r.claimedName = zone
@@ -88,10 +90,12 @@ func (o siblings) claimName(zone name.Name) bool {
 		l.updateNames(i)
 		return true
 	}
+
 	r.claimedName = name.Name{}
 	isNew := l.names.awaitedNames[i.key] != zone
 	l.names.setAwaitedName(i.key, zone)
 	l.updateNames(i)
+
 	if z := l.zones[first.key.UID]; isNew && z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
 		other.queue.enqueueJob(&other.job) // a leaving delivery no longer waits for other classes
@@ -112,8 +116,8 @@ func (o siblings) isAtWork(class string) bool {
 	return other != nil && other.running
 }
 
-// isReplaced reports whether a former class may drop the zone: once every class in force has the zone. An expelled
-// class loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is held.
+// isReplaced returns true if a former class may drop the zone, because every class in force has it. An expelled class
+// loses the zone at once, so that no tenant keeps the zone there by naming a class that never works. mu is held.
 func (l *Loop) isReplaced(i *item) bool {
 	if slices.Contains(i.zone.ExpelledClasses, i.key.Class) {
 		return true
@@ -124,7 +128,7 @@ func (l *Loop) isReplaced(i *item) bool {
 	})
 }
 
-// mu is held.
+// isHandedOver needs mu.
 func (l *Loop) isHandedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
@@ -133,7 +137,7 @@ func (l *Loop) isHandedOver(i *item) bool {
 	})
 }
 
-// listLeaving is sorted. mu is held.
+// listLeaving returns the sorted classes that the zone leaves and that still have it. mu is held.
 func (l *Loop) listLeaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

@@ -15,9 +15,10 @@ import (
 type job struct {
 	queue  *queue
 	tenant string
-	// start begins a run with the mutex held; endRun ends it.
+	// start begins a run, with the mutex held; endRun ends the run.
 	start func()
-	// runAgain is true if enqueued during the run, dropped if the job never runs again, woken if it retries at once.
+	// runAgain is true if the job was enqueued during its run, dropped if it never runs again, woken if it ignores its
+	// delay.
 	queued, running, runAgain, dropped, woken bool
 	timer                                     *time.Timer
 }
@@ -27,11 +28,11 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// probe starts a health check of a paused class, without blocking.
+	// open reports whether jobs may start. probe starts a health check of a paused class, without blocking.
 	open  func() bool
 	probe func()
 
-	// ready has each tenant's waiting jobs, order those tenants, the next first.
+	// ready has the waiting jobs of each tenant, order the tenants with such jobs, the next first.
 	ready           map[string][]*job
 	order           []string
 	runningByTenant map[string]int
@@ -41,7 +42,8 @@ type queue struct {
 	pausedUntil     time.Time
 	failures        int
 	timer           *time.Timer
-	// down is true if a job failed because of the class, and none succeeded since; failedJobs has those jobs.
+	// down is true if a job failed because of the class, and none succeeded since. failedJobs has the jobs that failed
+	// so.
 	down       bool
 	failedJobs map[*job]bool
 	health     health
@@ -52,13 +54,13 @@ type health int
 
 const (
 	healthAsked health = iota
-	// healthTrusted means that good health ended a pause, and no job has succeeded since.
+	// healthTrusted means that a good health check ended a pause, and no job has succeeded since.
 	healthTrusted
-	// healthIgnored means that the provider set the end of the pause, or jobs failed despite good health.
+	// healthIgnored means that the provider set the end of the pause, or that jobs failed despite good health.
 	healthIgnored
 )
 
-// enqueueJob lets a running job run once more afterwards.
+// enqueueJob lets a running job run once more after this run.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.dropped || j.queued:
@@ -94,17 +96,20 @@ func (q *queue) startNext() {
 	}
 }
 
-// dequeueJob returns the next job, or nil. Tenants take turns, each with at most as many workers as stay free for
+// dequeueJob returns the next job, or nil. Tenants take turns. A tenant has at most as many workers as stay free for
 // others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
 		return nil
 	}
+
 	for i, tenant := range q.order {
 		if q.runningByTenant[tenant] >= free {
 			continue
 		}
+
+		// Move the tenant from position i to the end, if jobs are left.
 		copy(q.order[1:i+1], q.order[:i])
 		q.order = q.order[1:]
 		jobs := q.ready[tenant]
@@ -116,6 +121,7 @@ func (q *queue) dequeueJob() *job {
 			q.ready[tenant] = jobs
 			q.order = append(q.order, tenant)
 		}
+
 		q.waiting--
 		return next
 	}
@@ -138,13 +144,15 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// pause is set if the provider asks all jobs to wait, worked if the provider made a change or comparison.
+// endRun records the end of a run. pause is the error by which the provider asks all jobs to wait, or nil. worked is
+// true if the provider made a change or comparison. Results of an earlier revision do not count.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
 	if q.runningByTenant[j.tenant]--; q.runningByTenant[j.tenant] == 0 {
 		delete(q.runningByTenant, j.tenant)
 	}
+
 	switch now := time.Now(); {
 	case revision != q.revision:
 	case pause != nil:
@@ -171,8 +179,8 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext runs an ended job again: at once if enqueued meanwhile or if again is true, otherwise at the time,
-// unless zero.
+// scheduleNext runs an ended job again: at once if it was enqueued meanwhile or again is true, otherwise at the given
+// time, unless zero.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {
@@ -210,7 +218,7 @@ func (q *queue) retryFailed() {
 	}
 }
 
-// The caller of restartJobs enqueues the jobs.
+// restartJobs forgets all failures and the pause; the caller enqueues the jobs.
 func (q *queue) restartJobs() {
 	q.revision++
 	q.pausedUntil, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// digest is the sum of the hashes of a zone's records, without the SOA and signers' records. Collisions of unkeyed sums
-// can be constructed, so the key is random, of this process, and digests are never stored.
+// digest is the sum of the hashes of a zone's records, without the SOA and signers' records. Collisions of an unkeyed
+// sum could be constructed, so the key is random in each process, and digests are never stored.
 type digest [4]uint64
 
 var digestKey = func() []byte {
@@ -84,7 +84,7 @@ func hashTransferred(rr mdns.RR) digest {
 			return hashRecord(owner.String(), t, header.Ttl, data)
 		}
 	}
-	// Unreadable data cannot be of the zone.
+	// No zone of ours has unreadable data.
 	return hashRecord("", t, header.Ttl, rr.String())
 }
 
@@ -97,6 +97,7 @@ func readData(rr mdns.RR) (string, error) {
 	return rdata.FromRR(rdata.Type(rr.Header().Rrtype), `\# `+strconv.Itoa(len(generic.Rdata)/2)+" "+generic.Rdata, name.Root)
 }
 
+// formatSOA leaves out the serial.
 func formatSOA(ttl uint32, data string) string {
 	fields := strings.Fields(data)
 	if len(fields) == 7 {

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the zone of each secondary that changed last: a secondary restarted from an old disk answers an
-// earlier serial.
+// confirmations has, for each secondary, the confirmed zone that changed last. If the secondary restarts from an old
+// disk, it answers an earlier serial of this zone.
 type confirmations struct {
 	mu          sync.Mutex
 	bySecondary map[string]confirmation
@@ -26,11 +26,11 @@ type confirmation struct {
 	uid    string
 	zone   name.Name
 	serial serial.Serial // as answered, even by a signing secondary
-	// confirmedAt is the last confirmation, changed the first of this serial.
+	// confirmedAt is the last confirmation, changed the first one of this serial.
 	confirmedAt, changed time.Time
 }
 
-// A confirmation is kept for confirmationKept after the next comparison is due. Later, the secondary may have left the
+// A confirmation is kept until confirmationKept after the next comparison is due; then the secondary may have left the
 // class.
 const confirmationKept = 2 * time.Hour
 
@@ -56,24 +56,28 @@ func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	c := p.confirmations
 	c.mu.Lock()
 	kept := p.config.DriftInterval + confirmationKept
+
 	maps.DeleteFunc(c.bySecondary, func(_ string, one confirmation) bool { return time.Since(one.confirmedAt) > kept })
-	all := maps.Clone(c.bySecondary)
+	zones := maps.Clone(c.bySecondary)
 	c.mu.Unlock()
+
 	var asking sync.WaitGroup
-	for _, one := range all {
+	for _, last := range zones {
 		asking.Go(func() {
-			now := p.probeSOA(ctx, one.server, one.zone, packetTimeout)
-			if now.err == nil && !one.serial.Ahead(now.serial) || now.err != nil && now.err.Reason != delivery.ReasonZoneNotFound {
+			now := p.probeSOA(ctx, last.server, last.zone, packetTimeout)
+			if now.err == nil && !last.serial.Ahead(now.serial) || now.err != nil && now.err.Reason != delivery.ReasonZoneNotFound {
 				return
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.bySecondary[one.server.Name].confirmedAt.Equal(one.confirmedAt) {
-				delete(c.bySecondary, one.server.Name)
-				lost = append(lost, one.server.Name)
+			// A confirmation during the question counts.
+			if c.bySecondary[last.server.Name].confirmedAt.Equal(last.confirmedAt) {
+				delete(c.bySecondary, last.server.Name)
+				lost = append(lost, last.server.Name)
 			}
 		})
 	}
+
 	asking.Wait()
 	return lost
 }

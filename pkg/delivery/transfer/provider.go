@@ -21,11 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members are the stored members of a class, served by every primary. A zone is a member from the fence's first intent
-// until its Delivery is deleted, so a fenced worker can neither show nor hide a zone.
+// Members are the zones that every primary serves to a class. Their names are stored: a zone is a member from its first
+// stored intent until its Delivery is deleted. So a worker that lost its lease to another can neither add nor remove a
+// member.
 type Members interface {
+	// Name returns the name under which the zone is a member; zero means that it is none.
 	Name(uid string) name.Name
-	// Holder returns the UID of the member with the name; "" means none.
+	// Holder returns the UID of the member that has the name; "" means none.
 	Holder(zone name.Name) (uid string)
 }
 
@@ -36,12 +38,12 @@ type Config struct {
 	Catalog name.Name
 	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
 	Claims map[string]string
-	// ServedSerial returns the zone's serial in this process, 0 for none, possibly later than a plan's. LatestSerial
-	// reads the stored serial, since a secondary may learn of a change before this process.
+	// ServedSerial returns the zone's serial in this process, possibly later than a plan's; 0 means none. LatestSerial
+	// reads the stored serial, since a secondary may learn of a change before this process does.
 	ServedSerial func(uid string) serial.Serial
 	LatestSerial func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error if
-	// trimmed. May be nil.
+	// Changes returns the changes of each serial after since up to until, by which a signer's content is recognised; an
+	// error if they are trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	NeedsFullTransfer func(uid string, since, until serial.Serial) bool
@@ -97,7 +99,7 @@ func New(config Config) (*Provider, error) {
 		&samples{servers: map[string]*serverSamples{}}}, nil
 }
 
-// WithSecondaries returns a provider for other secondaries that shares the memory of answers with p.
+// WithSecondaries returns a provider for other secondaries that shares all answers seen so far with p.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -109,7 +111,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class and waits briefly for the secondaries: the wait occupies a worker.
+// Deliver makes the zone a member of the class and waits for the secondaries, only briefly: the wait occupies a worker.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -119,16 +121,21 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, "+
 			"and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
 	}
+
+	// The fence's first call stores the intent, which makes the zone a member.
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		if err := fence(ctx); err != nil {
 			return delivery.Report{}, err
 		}
 	}
+
 	report := delivery.Report{Servers: p.askSecondaries(ctx, plan, true)}
 	p.compareContent(ctx, plan, report.Servers, false)
+
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
+
 	report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
 	var ahead *delivery.Error
 	for _, row := range report.Servers {
@@ -139,13 +146,14 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			report.Confirmed, report.Proven = 0, false
 		}
 	}
+
 	if ahead != nil {
 		return report, ahead
 	}
 	return report, nil
 }
 
-// Remove passes the fence and forgets the zone's answers. The zone leaves the class when its Delivery is deleted.
+// Remove passes the fence and forgets the zone's answers. The zone is a member until its Delivery is deleted.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err()
@@ -168,7 +176,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. Without that zone the result is ErrNotProven.
+// Health asks each secondary for the SOA of its catalog, or of the root. A secondary without that zone yields
+// ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
@@ -194,6 +203,7 @@ func (p *Provider) Health(ctx context.Context) error {
 				zone, delivery.ErrNotProven)
 		}
 	})
+
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, delivery.ErrNotProven) {
 			return err
@@ -215,15 +225,15 @@ func (p *Provider) Abilities() delivery.Abilities {
 func (p *Provider) Close() error { return nil }
 
 func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
-	var all sync.WaitGroup
+	var asking sync.WaitGroup
 	for i, s := range p.config.Secondaries {
-		all.Go(func() { do(i, s) })
+		asking.Go(func() { do(i, s) })
 	}
-	all.Wait()
+	asking.Wait()
 }
 
-// askSecondaries asks each secondary for its serial, with wait until it has the plan's or followTimeout is over. A
-// transfer from a signer may take longer.
+// askSecondaries asks each secondary for its serial. If wait is true, it repeats the question until the secondary has
+// the plan's serial or followTimeout is over. A transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -232,22 +242,29 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	deadline, _ := asking.Deadline()
+
 	// A question cut off by the deadline may fail before the context ends.
 	ended := func() bool { return asking.Err() != nil || !time.Now().Before(deadline) }
+
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
 	p.eachSecondary(func(i int, s Secondary) {
-		var before probe // an answer with a later serial, seen once
+		var before probe // an answer with a later serial, which a second must confirm
+
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
+
 			answered := now.serial
 			if now.err == nil && s.ownSerials() {
 				observed[i] = now.serial
 				now = p.resolveSerial(ctx, s, plan, now.serial)
 			}
+
+			// Keep the last complete answer if the deadline cut this one off.
 			if !ended() || rows[i].At.IsZero() || now.err == nil && s.Signs {
 				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Note: now.note, Err: now.err, At: time.Now()}
 			}
+
 			switch {
 			case ended():
 				return
@@ -268,10 +285,11 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 				p.confirmations.noteConfirmed(s, plan, answered)
 				return
 			case now.err == nil && (!wait || plan.Since == plan.Serial), now.err != nil && (!wait || !now.passing):
-				return // or it went back
+				return // nothing to wait for, or it went back
 			default:
 				before = probe{}
 			}
+
 			select {
 			case <-time.After(pause):
 			case <-asking.Done():
@@ -279,6 +297,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 			}
 		}
 	})
+
 	for i, s := range p.config.Secondaries {
 		if s.Signer != "" && rows[i].Err == nil { // the signer may have been asked later
 			now := p.findBehind(s, plan, observed[i])
