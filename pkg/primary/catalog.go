@@ -22,12 +22,12 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is a class's catalog zone (RFC 9432), guarded by the class's mutex. Primaries may skip different serials of
-// the Membership; an IXFR from a skipped serial gets the whole zone.
+// catalog is a class's catalog zone (RFC 9432), guarded by the class's mutex. Each primary may skip serials of the
+// Membership; an IXFR from a skipped serial gets the whole zone.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// pending has the new listing of each changed member; zero means removed.
+	// pending has the new listing of each changed member; a zero listing means removed.
 	pending              map[name.Rel]listing
 	published            map[name.Rel]listing
 	serial, targetSerial serial.Serial
@@ -58,15 +58,16 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// A member's label changes with UID and name, so that consumers reset the member's state (RFC 9432 §5.3, §5.4).
+// memberRow returns a member's label. It changes with UID and name, so that consumers reset the member's state (RFC
+// 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
 }
 
-func (c *catalog) addMember(uid string, of listing) {
+func (c *catalog) addMember(uid string, listed listing) {
 	if c != nil {
-		c.pending[memberRow(uid, of.zone)] = of
+		c.pending[memberRow(uid, listed.zone)] = listed
 	}
 }
 
@@ -76,7 +77,7 @@ func (c *catalog) removeMember(uid string, zone name.Name) {
 	}
 }
 
-// SOA and NS are as in RFC 9432 §4.1; no resolver follows them.
+// makeHeader returns the SOA and NS of RFC 9432 §4.1; no resolver follows them.
 func (c *catalog) makeHeader() content.Header {
 	return content.Header{
 		FQDN: c.fqdn, Refresh: 3600, Retry: 600, Expire: 3600000,
@@ -90,20 +91,24 @@ func memberPointer(row name.Rel, zone name.Name) content.Row {
 
 func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[string]bool, at serial.Serial) *zoneview.Snapshot {
 	sets := []content.RRset{{Owner: name.MustRel("version"), Type: rdata.TXT, TTL: content.InheritTTL(), Data: []string{`"2"`}}}
+
 	for uid, zone := range members {
-		row, of := memberRow(uid, zone), listing{zone, unconfirmed[uid]}
-		c.published[row] = of
-		sets = append(sets, content.RRset{Owner: row, Type: rdata.PTR, TTL: of.ttl(), Data: []string{zone.String()}})
+		row, listed := memberRow(uid, zone), listing{zone, unconfirmed[uid]}
+		c.published[row] = listed
+		sets = append(sets, content.RRset{Owner: row, Type: rdata.PTR, TTL: listed.ttl(), Data: []string{zone.String()}})
 	}
+
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
 	for _, set := range sets {
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
+
 	c.serial, c.targetSerial = at, at
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
+// timeToPublish returns the time until the next publication is allowed, and whether any change is pending.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.pending) == 0 {
 		return 0, false
@@ -111,6 +116,7 @@ func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	return max(0, c.publishedAt.Add(catalogInterval).Sub(now)), true
 }
 
+// makeStep returns the pending changes as a step after from; false if they cancel each other out.
 func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) {
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
 	for row, after := range c.pending {
@@ -118,18 +124,21 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 		if before == after {
 			continue
 		}
+
 		change := content.TTLChange{Owner: row, Type: rdata.PTR}
 		if listed {
 			ttl := before.ttl()
 			change.Before = &ttl
 			delete(c.published, row)
 		}
+
 		if !after.zone.IsZero() {
 			ttl := after.ttl()
 			change.After = &ttl
 			c.published[row] = after
 		}
 		step.TTLs = append(step.TTLs, change)
+
 		// The label depends on the zone's name: before and after have the same name.
 		switch {
 		case change.Before == nil:
@@ -138,20 +147,24 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 			step.Removed = append(step.Removed, memberPointer(row, before.zone))
 		}
 	}
+
 	clear(c.pending)
 	if len(step.TTLs) == 0 {
 		return step, false, nil
 	}
+
 	slices.SortFunc(step.Removed, content.Row.Compare)
 	slices.SortFunc(step.Added, content.Row.Compare)
 	slices.SortFunc(step.TTLs, func(a, b content.TTLChange) int {
 		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Type, b.Type))
 	})
+
 	if !c.targetSerial.Ahead(c.serial) {
 		return step, true, fmt.Errorf("serial %d is not ahead of %d", c.targetSerial, c.serial)
 	}
 	c.serial = c.targetSerial
 	step.Serial = c.serial
+
 	removed, added := step.Elements()
 	state, err := from.State().Update(removed, added)
 	step.State = state

@@ -14,11 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names (RFC 1035 §4.1.4), in lower case. A name not remembered is written in full, which is
-// safe; a wrong pointer is not.
+// compressor compresses names (RFC 1035 §4.1.4), in lower case. It may forget names and write them in full, but never
+// writes a wrong pointer.
 type compressor struct {
 	zone []byte // wire form of the zone's name, or empty
-	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without it, others down to the root.
+	// zoneAt is the message's offset of the zone's name; 0 if not yet written. Names in the zone are hashed without
+	// that suffix, all others down to the root.
 	zoneAt uint16
 	slots  []slot // the length is a power of two
 	used   int
@@ -32,7 +33,7 @@ type compressor struct {
 	hashes [128]uint64
 }
 
-// slot has a name's offset and a part of its hash. Offset 0, the message's ID, marks a free slot.
+// slot has a name's offset in the message and a part of its hash. Offset 0, the message's ID, marks a free slot.
 type slot struct{ at, tag uint16 }
 
 const lengthOctets = 2
@@ -48,7 +49,7 @@ func newCompressor(slots int) compressor {
 	return compressor{slots: make([]slot, slots), labels: make([]byte, 0, 256)}
 }
 
-// hashSeed is random, so that zone owners cannot choose colliding names.
+// hashSeed is random: zone owners must not choose colliding names.
 var hashSeed = maphash.MakeSeed()
 
 const (
@@ -73,9 +74,11 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	if owner == c.owner && c.ownerAt != 0 {
 		return appendPointer(b, c.ownerAt)
 	}
+
 	at := len(b) - lengthOctets
 	c.labels = rdata.AppendLabels(c.labels[:0], owner)
 	b = c.appendLabels(b, c.labels, true)
+
 	c.owner, c.ownerAt = owner, 0
 	switch first := b[lengthOctets+at]; {
 	case first >= 0xC0:
@@ -88,10 +91,12 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
+
 	for {
 		if end >= len(wire) || end > 254 || wire[end] > 63 {
 			return b, wire
 		}
+
 		left := len(wire) - end
 		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
 			return c.appendLabels(b, wire[:end], true), wire[end+len(c.zone):]
@@ -116,17 +121,20 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // root, or no zone
 	}
+
 	starts, hashes := &c.starts, &c.hashes
 	n := 0
 	for i := 0; i < len(labels); i += 1 + int(labels[i]) {
 		starts[n] = uint8(i)
 		n++
 	}
+
 	rest := uint64(hashOfRoot)
 	if inZone {
 		rest = hashOfZone
 	}
-	// Search from the right: all suffixes of a known name are known.
+
+	// Search from the right: all suffixes of a remembered name are remembered.
 	known, target := n, uint16(0)
 	if inZone {
 		target = c.zoneAt
@@ -141,15 +149,18 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 			}
 		}
 	}
+
 	front := len(b) - lengthOctets
 	if known < n {
 		b = append(b, labels[:starts[known]]...)
 	} else {
 		b = append(b, labels...)
 	}
+
 	for i := range known {
 		c.rememberName(hashes[i], front+int(starts[i]))
 	}
+
 	switch {
 	case target != 0:
 		return appendPointer(b, target)
@@ -159,7 +170,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName returns the offset of label followed by the name at offset rest (0: the root), or 0.
+// findName returns the offset of a remembered name: label, then the name at offset rest (0: the root). 0 means none.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -180,10 +191,10 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
-// follows reports whether the name at b[at:] is the name at offset rest (0: the root).
+// follows reports whether b[at:] continues with the name at offset rest (0: the root).
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
-		return false // still being written
+		return false // the name is still being written
 	}
 	if b[at] >= 0xC0 {
 		at = lengthOctets + int(binary.BigEndian.Uint16(b[at:])&^0xC000)
@@ -194,7 +205,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName fills at most half of the table, to keep probing short.
+// rememberName fills at most half of the slots, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

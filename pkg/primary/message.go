@@ -15,13 +15,14 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is in octets: every link carries it unfragmented. Unsigned answers: unsignedLimit.
+// udpLimit bounds signed answers over UDP, in octets, small enough for every link. unsignedLimit bounds unsigned
+// answers.
 const udpLimit = 1232
 
 // message packs a DNS message behind the two length octets of TCP, for a single write.
 type message struct {
 	buf    []byte
-	limit  int // without OPT and TSIG
+	limit  int // octets for the message without OPT and TSIG
 	counts [3]uint16
 	full   bool // a record did not fit: begin the next message
 	names  compressor
@@ -38,20 +39,23 @@ func newSmallMessage() *message {
 // overshoot is room for a record beyond the limit, until addRecord removes it.
 const overshoot = 8 << 10
 
-// Answers point to the name in the question only if in lower case: a pointer to EXAMPLE.org would copy the client's
-// spelling into owners.
+// beginMessage empties m. Answers use the question's name for compression only if it is in lower case: a pointer to
+// EXAMPLE.org would copy the client's spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
 	b = binary.BigEndian.AppendUint16(b, flags)
+
 	qdcount := uint16(0)
 	if len(question) > 0 {
 		qdcount = 1
 	}
 	b = binary.BigEndian.AppendUint16(b, qdcount)
 	b = append(b, 0, 0, 0, 0, 0, 0)
+
 	m.names.forgetNames(zone)
 	m.limit, m.counts, m.full = limit, [3]uint16{}, false
+
 	if len(question) > 0 {
 		if named := question[:len(question)-4]; len(named) > 1 && bytes.Equal(named, m.names.zone) {
 			b = m.names.appendZone(b)
@@ -59,12 +63,13 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 		}
 		b = append(b, question...)
 	}
+
 	m.buf = b
 }
 
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
+// addAnswer appends a record with canonical, uncompressed rdata. If it does not fit, the message is unchanged and full.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
@@ -77,7 +82,8 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// If the message is full, addRecord removes the owner, at mark, and returns false.
+// addRecord appends a record behind its owner, at mark. If the record does not fit, it removes the owner and returns
+// false.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
@@ -94,7 +100,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 	return true
 }
 
-// Names are compressed only in rdata of RFC 1035 types (RFC 3597 §4).
+// appendData compresses names only in rdata of RFC 1035 types (RFC 3597 §4).
 func (m *message) appendData(b []byte, t rdata.Type, data []byte) []byte {
 	switch t {
 	case rdata.NS, rdata.CNAME, rdata.PTR:

@@ -21,7 +21,7 @@ import (
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds the sockets that an unreachable target takes.
+	// notifiesPerTarget bounds the sockets for a target, which may be unreachable.
 	notifiesPerTarget = 32
 )
 
@@ -51,7 +51,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName identifies a zone: classes may have different zones of a name.
+// servedName identifies a zone as served by a class: classes may have different zones of a name.
 type servedName struct {
 	class *Class
 	fqdn  name.Name
@@ -67,30 +67,34 @@ type pendingKey struct {
 	target Target
 }
 
-// limitGroup has NOTIFYs with a common limit. A catalog must not wait behind its zones.
+// limitGroup has the NOTIFYs that share a limit. Catalogs have their own, so that none waits behind its zones.
 type limitGroup struct {
 	Target
 	catalog bool
 }
 
 type pendingNotify struct {
-	notification *notification // the newest, nil when done
+	notification *notification // the newest; nil if there is none to send
 	wake         chan struct{}
 }
 
-// runNotifier first announces every zone: a secondary may have missed changes.
+// runNotifier announces zones after changes, and all zones at its start: a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
+
 	events, end := n.classes.zones.Subscribe()
 	defer end()
+
 	catalogs, endCatalogs := n.classes.catalogs.Subscribe()
 	defer endCatalogs()
+
 	for s := range n.classes.zones.All() {
 		n.announceInClasses(ctx, s.Zone().UID)
 	}
 	for s := range n.classes.catalogs.All() {
 		n.announceInClasses(ctx, s.Zone().UID)
 	}
+
 	for {
 		select {
 		case e, open := <-events:
@@ -142,19 +146,23 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// Both names of a renamed zone are announced: the former may now show a zone of another view.
+// announceInClass announces a zone of a class. If the zone was renamed, it announces the former name, too, since
+// another view's zone may have that name now.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
+
 	if !known && len(class.targets()) == 0 {
 		return
 	}
+
 	now := class.nameOf(uid)
 	if now.IsZero() {
 		delete(n.names, at)
 	} else {
 		n.names[at] = now
 	}
+
 	if known && before != now {
 		n.announceName(ctx, servedName{class, before})
 	}
@@ -163,58 +171,69 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 	}
 }
 
-// announceName notifies the targets without the present serial.
+// announceName notifies the targets to which the present serial was not announced.
 func (n *notifier) announceName(ctx context.Context, at servedName) {
 	s, served := at.class.findZone(at.fqdn, true)
 	var targets []Target
 	if served {
 		targets = at.class.targetsOf(at.fqdn)
 	}
+
 	n.forgetTargets(at, targets)
 	if len(targets) == 0 {
 		return
 	}
-	is := announcement{uid: s.Zone().UID, serial: s.Serial()}
-	w := &notification{fqdn: at.fqdn, serial: s.Serial()}
-	w.soa, _ = s.PackedSOA()
+
+	latest := announcement{uid: s.Zone().UID, serial: s.Serial()}
+	current := &notification{fqdn: at.fqdn, serial: s.Serial()}
+	current.soa, _ = s.PackedSOA()
 	if n.announcements[at] == nil {
 		n.announcements[at] = map[Target]announcement{}
 	}
+
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, target := range targets {
 		before := n.announcements[at][target]
-		if before == is {
+
+		if before == latest {
 			continue
 		}
-		n.announcements[at][target] = is
+
+		n.announcements[at][target] = latest
 		k := pendingKey{at, target}
-		w := n.withTraces(w, s, before, k)
+		current := n.withTraces(current, s, before, k)
+
 		if h := n.pending[k]; h != nil {
-			h.notification = w
+			h.notification = current
 			wake(h.wake)
 			continue
 		}
+
 		in := limitGroup{target, at.class.isCatalog(at.fqdn)}
 		if n.limits[in] == nil {
 			n.limits[in] = make(chan struct{}, notifiesPerTarget)
 		}
 		limit := n.limits[in]
-		h := &pendingNotify{notification: w, wake: make(chan struct{}, 1)}
+
+		h := &pendingNotify{notification: current, wake: make(chan struct{}, 1)}
 		n.pending[k] = h
 		n.done.Go(func() { n.sendPending(ctx, k, h, limit) })
 	}
 }
 
-// withTraces adds the traces since the last announcement and of a pending NOTIFY to a copy of w. n.mu is held.
+// withTraces returns a copy of w with the traces since the last announcement and those of a pending NOTIFY. n.mu is
+// held.
 func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before announcement, k pendingKey) *notification {
 	if before.uid != s.Zone().UID {
 		before.serial = 0
 	}
+
 	since := n.classes.tracesOf(s, before.serial)
 	if h := n.pending[k]; h != nil && h.notification != nil && len(h.notification.traces) > 0 {
 		since = append(slices.Clone(h.notification.traces), since...)
 	}
+
 	if len(since) == 0 {
 		return w
 	}
@@ -240,7 +259,7 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	}
 }
 
-// sendPending sends and retries the newest notification, until none is left.
+// sendPending sends the newest notification, with retries, until there is none to send.
 func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
 	c := n.config
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())
@@ -248,36 +267,42 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	var last *notification
 	span := traces.None
 	defer func() { span.End() }()
+
 	for {
-		w := n.nextNotification(k, h)
-		if w == nil {
+		newest := n.nextNotification(k, h)
+		if newest == nil {
 			return
 		}
-		if w != last {
+
+		if newest != last {
 			span.End()
-			last, span = w, n.classes.startSpan("NOTIFY", w.traces, w.fqdn, w.serial, k.target.Addr)
+			last, span = newest, n.classes.startSpan("NOTIFY", newest.traces, newest.fqdn, newest.serial, k.target.Addr)
 		}
+
 		select {
 		case limit <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
-		err := n.sendNotify(ctx, k.target, w)
+
+		err := n.sendNotify(ctx, k.target, newest)
 		<-limit
 		if ctx.Err() != nil {
 			return
 		}
+
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {
 			traces.End(span, err != nil, "not confirmed")
-			n.endAttempts(log, k.target, h, w, attempts, err)
+			n.endAttempts(log, k.target, h, newest, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, c.NotifyInterval) {
 				return
 			}
 			continue
 		}
-		log.V(1).Info("NOTIFY failed", "serial", uint32(w.serial), "attempt", attempts, "err", err)
+
+		log.V(1).Info("NOTIFY failed", "serial", uint32(newest.serial), "attempt", attempts, "err", err)
 		timer := time.NewTimer(backoff)
 		select {
 		case <-timer.C:
@@ -312,7 +337,7 @@ func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify,
 	if h.notification == w {
 		h.notification = nil
 	}
-	changed := n.down[target] != (err != nil) // an unreachable target must not fill the log
+	changed := n.down[target] != (err != nil) // only the first failure is logged
 	n.down[target] = err != nil
 	log = log.WithValues("serial", uint32(w.serial), "attempts", attempts)
 	switch {

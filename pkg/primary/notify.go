@@ -28,7 +28,7 @@ type notification struct {
 	traces []string
 }
 
-// sendTo returns nil once the target confirms. A nil key means unsigned.
+// sendTo sends a NOTIFY, and returns nil when the target confirms it. A nil key means unsigned.
 func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {
@@ -46,8 +46,10 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	if _, err := conn.Write(msg); err != nil {
 		return err
 	}
+
 	buf := make([]byte, 4096)
-	doubt := errors.New("no answer")
+	doubt := errors.New("no answer") // why no answer counted so far
+
 	for {
 		size, err := conn.Read(buf)
 		if err != nil {
@@ -56,6 +58,7 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 			}
 			return fmt.Errorf("%w: %w", doubt, err)
 		}
+
 		answered, err := readNotifyAnswer(buf[:size], binary.BigEndian.Uint16(msg), key, mac, config.Clock())
 		if answered {
 			return err
@@ -66,7 +69,8 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 }
 
-// Secondaries compare a NOTIFY's source with their primaries, so it is the listener's address, if possible.
+// dialFrom connects from the listener's address, if possible: secondaries compare a NOTIFY's source with their
+// primaries.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
@@ -84,6 +88,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 		return nil, nil, err
 	}
 	question := append(zone, 0, typeSOA, 0, classIN)
+
 	m := newSmallMessage()
 	m.beginMessage(binary.BigEndian.Uint16(id[:]), opcodeNotify<<11|flagAA, question, n.fqdn, udpLimit)
 	if len(n.soa.Rdata) > 0 { // a hint (RFC 1996 §3.7), left out if too large
@@ -91,6 +96,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 			return nil, nil, err
 		}
 	}
+
 	msg = m.finishMessage()
 	if key != nil {
 		msg, mac = key.Sign(msg, nil, tsig.StampAt(now), false)
@@ -98,15 +104,17 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// With a key, an answer without a valid signature does not count.
+// readNotifyAnswer reads an answer. With a key, an answer without a valid signature does not count.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil
 	}
+
 	q, state := readMessage(msg)
 	if state != readable || q.id != id || q.opcode != opcodeNotify {
 		return false, nil
 	}
+
 	rcode := q.flags & 0xF
 	if key != nil {
 		if q.signature == nil {
@@ -116,6 +124,7 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, q.signature.Err)
 		}
 	}
+
 	if rcode != rcodeSuccess {
 		return true, fmt.Errorf("answered with rcode %d (%s)", rcode, cmp.Or(notifyRefusals[rcode], rcodeText(rcode), "unexpected"))
 	}

@@ -18,19 +18,20 @@ type responder struct {
 	clock   func() time.Time
 }
 
-// answer is the action for a message: send msg, run transfer, queue update, or none.
+// answer is the reaction to a message: msg is sent, transfer is run or update is queued. If all are nil, the message is
+// dropped.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 	update   *pendingUpdate
 	// admitted is true if a class admits the source, or an update key signed the message.
 	admitted bool
-	// tenant is "" if a class of the platform admits the source.
+	// tenant is the tenant whose class or key admits the source; "" if a class of the platform does.
 	tenant string
 
 	// For logs and statistics:
 	zone       name.Name
-	refusal    string // why msg has no data
+	refusal    string // why msg has no data; "" otherwise
 	advice     string
 	fault      error
 	extended   uint16 // upper bits of the rcode, in OPT
@@ -68,46 +69,51 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 }
 
 // replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for BADKEY and BADSIG, signed for BADTIME
-// and BADTRUNC. An unsigned answer is never longer than the request (asked octets).
+// and BADTRUNC. asked is the request's length in octets: an unsigned answer is never longer.
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
 	if q.hasOPT {
 		m.addOPT(rcodeNotAuth)
 	}
-	b := m.finishMessage()
-	s := q.signature
+
+	reply := m.finishMessage()
+
+	signature := q.signature
+
 	switch v.Err {
 	case tsig.BadTime:
-		p := tsig.Stamp{Time: s.Time, Fudge: s.Fudge, Err: v.Err, OtherData: make([]byte, 6)}
+		stamp := tsig.Stamp{Time: signature.Time, Fudge: signature.Fudge, Err: v.Err, OtherData: make([]byte, 6)}
 		now := uint64(r.clock().Unix())
-		for i := range p.OtherData {
-			p.OtherData[i] = byte(now >> (8 * (5 - i)))
+		for i := range stamp.OtherData {
+			stamp.OtherData[i] = byte(now >> (8 * (5 - i)))
 		}
-		b, _ = v.Key.Sign(b, s.MAC, p, false)
+		reply, _ = v.Key.Sign(reply, signature.MAC, stamp, false)
 	case tsig.BadTrunc:
-		p := tsig.StampAt(r.clock())
-		p.Err = v.Err
-		b, _ = v.Key.Sign(b, s.MAC, p, false)
+		stamp := tsig.StampAt(r.clock())
+		stamp.Err = v.Err
+		reply, _ = v.Key.Sign(reply, signature.MAC, stamp, false)
 	default:
-		unsigned, ok := tsig.AppendUnsigned(b, s, v.Err)
+		unsigned, ok := tsig.AppendUnsigned(reply, signature, v.Err)
 		if !ok || len(unsigned) > asked {
 			return headerOnly(q, rcodeNotAuth)
 		}
-		b = unsigned
+		reply = unsigned
 	}
-	return b
+	return reply
 }
 
-// replySOA answers an IXFR with the SOA alone if the peer is current (RFC 1995 §4), or the difference does not fit UDP
-// (§2). TC replaces an SOA too large for UDP.
+// replySOA answers an IXFR with the SOA alone: the peer is current (RFC 1995 §4), or the difference does not fit UDP
+// (§2). If the SOA does not fit UDP, the answer is empty with TC.
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
+
 	record, fault := zone.PackedSOA()
 	if fault == nil {
 		_, fault = m.addAnswer(record.Owner, record.Type, record.TTL, record.Rdata[0])
 	}
+
 	if fault != nil {
 		more, rcode := uint16(flagTC), uint16(rcodeSuccess)
 		if overTCP {
@@ -118,6 +124,7 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 			fault = nil // the peer retries over TCP
 		}
 	}
+
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 

@@ -36,11 +36,13 @@ type transferStats struct {
 	octets            int64
 }
 
-// sendTransfer calls write for each message, with length octets: the SOA, all other records, the SOA (RFC 5936 §2.2).
-// An unpackable record ends the transfer before the final SOA, so the peer discards it (coredns/coredns#7859).
+// sendTransfer calls write for each message, with its length octets: the SOA, all other records, the SOA (RFC 5936
+// §2.2). If a record cannot be packed, the transfer ends before the final SOA, so that the peer discards it
+// (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (transferStats, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, priorMAC: t.request.priorMAC()}
 	s.openMessage()
+
 	if t.records != nil {
 		for _, record := range t.records {
 			if err := s.sendRecord(record, record.Rdata[0]); err != nil {
@@ -49,6 +51,7 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 		}
 		return s.stats, s.flushMessage()
 	}
+
 	var soa content.Packed
 	for set, err := range t.zone.PackedRRsets() {
 		if err != nil {
@@ -67,9 +70,11 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 			}
 		}
 	}
+
 	if soa.Rdata == nil {
 		return s.stats, fmt.Errorf("snapshot of %s has no records", t.zone.FQDN())
 	}
+
 	if err := s.sendRecord(soa, soa.Rdata[0]); err != nil {
 		return s.stats, err
 	}
@@ -85,7 +90,7 @@ type stream struct {
 	stats    transferStats
 }
 
-// Only the first message has question and OPT (RFC 5936 §2.2.1, §2.2.5).
+// openMessage begins a message. Only the first has question and OPT (RFC 5936 §2.2.1, §2.2.5).
 func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
@@ -108,7 +113,7 @@ func (s *stream) sendRecord(set content.Packed, data []byte) error {
 			return err
 		}
 		s.openMessage()
-		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // an empty message returns an error instead of false
+		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // in an empty message, an error replaces false
 	}
 	if err != nil {
 		return err
@@ -138,13 +143,14 @@ func (s *stream) flushMessage() error {
 	return nil
 }
 
-// Each record takes at least 12 octets.
+// mostChangesOverUDP follows from the minimum of 12 octets for a record.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference may fit UDP. It stops counting at the bound: UDP questions have no slot.
+// isShort reports whether the difference may fit UDP. UDP questions have no slot, so it stops counting at the bound.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
+
 	for _, step := range steps {
 		if changes += len(step.Added) + len(step.Removed) + len(step.TTLs); changes > mostChangesOverUDP {
 			return false
@@ -157,23 +163,25 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference sets the records, or clears incremental to send the whole zone: without the steps, if it is shorter,
-// or if a step changes the serial alone (S6.11).
+// readDifference sets the records. It clears incremental, to send the whole zone, if the steps are not kept, if the
+// difference is no shorter, or if a step changes the serial alone: then the peer's content may differ (S6.11).
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
+
 	if t.incremental {
 		steps, err := zones.Changes(t.zone.Zone().UID, since, t.zone.Serial())
 		t.incremental = err == nil && !slices.ContainsFunc(steps, content.Step.Raises)
 	}
+
 	if t.incremental {
 		d, err := zones.Difference(t.zone, since)
-		if t.incremental = err == nil; t.incremental { // else the journal is too short
+		if t.incremental = err == nil; t.incremental { // false if the journal is too short
 			t.records, t.incremental = packDifference(t.zone, d)
 		}
 	}
 }
 
-// packDifference returns a single sequence (RFC 1995 §4, §5), each record with a single rdata: new SOA, old SOA,
+// packDifference returns a single difference sequence (RFC 1995 §4, §5), a record for each rdata: new SOA, old SOA,
 // removals, new SOA, additions, new SOA. ok is false if the sequence is as long as the zone, or packing fails.
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {
 	if len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {

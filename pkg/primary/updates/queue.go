@@ -30,10 +30,11 @@ type Message struct {
 	Key  *Key
 	From netip.Addr
 	Zone name.Name
-	// MAC and SignedAt (unix seconds) are the signature's.
+	// MAC and SignedAt (Unix seconds) are those of the signature.
 	MAC      []byte
 	SignedAt int64
-	// Octets is an UPDATE as received. For a question it is nil, and the Handler checks the key's rights by Probe.
+	// Octets is an UPDATE as received; nil means a question, such as an ordinary SOA query of an update client. For a
+	// question the Handler gets Probe, a message without updates, to check the key's rights.
 	Octets []byte
 	Probe  *update.Message
 
@@ -46,15 +47,15 @@ func (m *Message) id() string {
 }
 
 const (
-	// maxRunning bounds messages in progress. Spare is for tenants with a full share: concurrent messages for a zone
+	// maxRunning bounds messages in progress. Spare slots let a tenant exceed its share: concurrent messages for a zone
 	// share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
 	maxWaiting, MaxWaitingOfTenant        = 512, 64
 	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
 )
 
-// Queue answers a repeated message with the first answer: the first copy may have invalidated the prerequisites (RFC
-// 2136 §2.4), and an attacker could replay the message.
+// Queue passes each message to the Handler once, and answers a copy with the first answer: the first may have made the
+// prerequisites false (RFC 2136 §2.4), and an attacker could replay the message.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -75,10 +76,11 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 	return q.handler.Share(ctx, key, zone)
 }
 
-// AcceptsFrom is that of the replay.Memory.
+// AcceptsFrom returns the first second whose signatures are accepted (replay.Memory).
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
-// Enter copies the message's octets. It returns false if the queue is full; after true the caller must call Apply.
+// Enter queues a message, with its octets copied. It returns false if the queue is full; after true the caller must
+// call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,14 +110,17 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply returns the Handler's RCODE, SERVFAIL after the time within, or BADTIME for a possible replay.
+// Apply returns the Handler's RCODE; SERVFAIL if there is none within the given time; BADTIME if the message may be a
+// replay.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.release(m)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+
 	if m.Octets == nil {
 		return q.callWhenFree(ctx, m)
 	}
+
 	answer, first := q.answers.Begin(m.Key.Tenant, m.id(), m.SignedAt)
 	switch {
 	case answer == nil:
@@ -126,6 +131,7 @@ func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rc
 		answer.End(rcode, rcode != mdns.RcodeServerFailure)
 		return rcode
 	}
+
 	if rcode, ok := answer.Wait(ctx); ok {
 		return rcode
 	}
@@ -145,7 +151,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// A panic becomes SERVFAIL.
+// callHandler parses the message and calls the Handler. A panic becomes SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {
