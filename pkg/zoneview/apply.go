@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the definition after step, or ErrMisfit.
+// Apply returns the definition after step. If the step does not fit s, the error is ErrMisfit.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
@@ -31,7 +31,7 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// The caller checks number, serial and header.
+// applyContent applies rows and TTLs; the caller checks number, serial and header.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the definition before step, the last of s. step must not be the zone's first.
+// Undo returns the definition before step, the last step of s. The zone's first step has no definition before.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:
@@ -66,25 +66,29 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(s.header):
 		return nil, s.misfitError(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
 	}
+
 	back := make([]content.TTLChange, 0, len(step.TTLs))
 	for _, change := range step.TTLs {
 		change.Before, change.After = change.After, change.Before
 		back = append(back, change)
 	}
+
 	previous, err := s.editRRsets(step.N, step.Added, step.Removed, back)
 	if err != nil {
 		return nil, err
 	}
+
 	removed, added := step.Elements()
 	state, err := s.state.Update(added, removed)
 	if err != nil {
 		return nil, s.misfitError(step.N, "%v", err)
 	}
+
 	previous.setVersion(step.HeaderBefore, step.From, step.N-1, state)
 	return previous, nil
 }
 
-// UndoAll undoes steps, oldest first, whose last led to s.
+// UndoAll undoes steps, given oldest first. The last must be the last of s.
 func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	for _, step := range slices.Backward(steps) {
 		var err error

@@ -45,11 +45,11 @@ type Snapshot struct {
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree bounds a step's copies: up to 31 pointers a level.
+// degree bounds the copies of a step: up to 31 pointers at each level of the tree.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// A free list would waste 256 octets a zone.
+	// A free list would waste 256 octets for each zone.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
@@ -61,8 +61,8 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. n is the last step's
-// number. Prove checks state.
+// NewSnapshot returns a zone read as a whole. sets may have any order, but each owner and type once. n is the number of
+// the zone's last step. state is claimed; Prove checks it.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -79,7 +79,7 @@ func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state seth
 
 func (s *Snapshot) Zone() Zone { return s.zone }
 
-// Header is read-only.
+// Header must not be modified.
 func (s *Snapshot) Header() content.Header { return s.header }
 
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
@@ -89,7 +89,7 @@ func (s *Snapshot) Serial() serial.Serial { return s.serial }
 // N is the number of the zone's last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
-// State returns the claimed content state (S6.7), checked by every step and Prove.
+// State returns the claimed content state (S6.7). Each step and Prove check it.
 func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
@@ -101,12 +101,13 @@ func (s *Snapshot) EntryCount() int { return content.EntryCount(s.nsRRsets, s.ro
 
 const proveChunk = 1024
 
-// Prove fails unless all rows and explicit TTLs have the content state State.
+// Prove returns an error unless all rows and explicit TTLs have the content state State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
 	errs := make([]error, len(states))
 	var workers sync.WaitGroup
+
 	for i := range states {
 		workers.Go(func() {
 			for elements := range chunks {
@@ -116,6 +117,7 @@ func (s *Snapshot) Prove() error {
 			}
 		})
 	}
+
 	var elements []sethash.Element
 	for set := range s.RRsets() {
 		if elements = set.Elements(elements); len(elements) >= proveChunk {
@@ -123,9 +125,11 @@ func (s *Snapshot) Prove() error {
 			elements = make([]sethash.Element, 0, len(elements))
 		}
 	}
+
 	chunks <- elements
 	close(chunks)
 	workers.Wait()
+
 	proven, err := sethash.Sum(states...)
 	if err = errors.Join(append(errs, err)...); err != nil {
 		return err
@@ -136,16 +140,17 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields read-only RRsets in canonical order, without those of nameServers.
+// RRsets yields the RRsets in canonical order, without those of the header's name servers. They must not be modified.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
 const maxPrefetch = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// A reader of a single name must not pay for more.
+		// The stretches grow, so that a reader of a single name does not pay for more.
 		var stretch [maxPrefetch]*content.RRset
 		n, most, going := 0, 1, true
+
 		hand := func() bool {
 			prefetchRRsets(stretch[:n])
 			for _, set := range stretch[:n] {
@@ -156,6 +161,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 			n, most = 0, min(2*most, maxPrefetch)
 			return true
 		}
+
 		s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
 			stretch[n] = set
 			n++
@@ -167,7 +173,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets reads RRsets scattered in memory, so that the processor waits for all at once.
+// prefetchRRsets touches RRsets scattered in memory, so that the processor waits for all at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -214,14 +220,14 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after n, to continue a listing; all if n is zero.
+// EntriesFrom yields the entries at and after n, to continue a listing; all entries if n is zero.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
 	}
 	from, ok := n.Rel(s.header.FQDN)
 	if !ok {
-		// Names in the zone are contiguous in canonical order, and n is after them.
+		// Names in the zone are contiguous in canonical order, and n is behind them.
 		return func(func(dns.Entry) bool) {}
 	}
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
@@ -234,12 +240,12 @@ func (s *Snapshot) PackedRRsets() iter.Seq2[content.Packed, error] {
 
 func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer()) }
 
-// PackedSOA returns the first of PackedRRsets. The caller owns its Rdata.
+// PackedSOA returns the SOA in wire format. The caller owns its Rdata.
 func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }
 
-// PackedRRset returns a published RRset or the SOA, false if absent. The caller owns its Rdata.
+// PackedRRset returns a published RRset or the SOA; false if absent. The caller owns its Rdata.
 func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bool, error) {
 	if t == rdata.SOA && owner.IsApex() {
 		soa, err := s.PackedSOA()
@@ -253,7 +259,7 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
-// Exists reports whether an RRset is at or below owner (RFC 8499, empty non-terminals).
+// Exists reports whether there is an RRset at or below owner: empty non-terminals (RFC 8499) exist.
 func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true

@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother ends a read of another Zone of the name, which the watch reports, too.
+// errAnother ends a read if another Zone has the name now; the watch reports that Zone, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// Answers have parsed types such as name.Rel: names need no further check.
+// The answers have parsed types such as name.Rel: names need no further check.
 type (
 	rrset struct {
 		Owner name.Rel    `json:"owner"`
@@ -59,7 +59,7 @@ type (
 	}
 )
 
-// RRsets are decoded singly, so that a large zone is in memory only once.
+// decodeDefinition decodes RRset by RRset, so that a large zone is in memory only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta
@@ -70,14 +70,17 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 		header     *content.Header
 		snapshot   *zoneview.Snapshot
 	)
+
 	fields := map[json.Token]any{
 		"metadata": &meta, "serial": &at, "contentGeneration": &generation, "hash": &hash, "contentState": &state, "header": &header,
 	}
+
 	answer := json.NewDecoder(body)
 	err := expectDelimiter(answer, '{')
 	for err == nil && answer.More() {
 		var key json.Token
 		key, err = answer.Token()
+
 		into, wanted := fields[key]
 		switch {
 		case err != nil:
@@ -104,9 +107,11 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 			err = answer.Decode(new(json.RawMessage))
 		}
 	}
+
 	if err == nil {
-		err = expectDelimiter(answer, '}') // a truncated answer has no end
+		err = expectDelimiter(answer, '}') // missing if the answer is truncated
 	}
+
 	switch {
 	case err != nil:
 		return nil, err

@@ -28,11 +28,12 @@ import (
 const (
 	// parallel bounds concurrent reads, well below half a user's seats of API priority and fairness.
 	parallel = 8
-	// firstPause is before the first retry of a zone. It doubles up to longestPause, plus up to 50 % at random.
+	// firstPause is the pause before the first retry of a zone. It doubles up to longestPause, plus up to 50 % at
+	// random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// After quietFailures in a row, more than a restart causes, a zone's failures are logged, and a failed proof
-	// freezes the zone.
+	// After quietFailures in a row, more than a server's restart causes, a zone's failures are logged, and a failed
+	// proof freezes the zone.
 	quietFailures = 3
 )
 
@@ -40,17 +41,17 @@ const (
 type Config struct {
 	// Client reaches kubi.zone/v1alpha1, without a limit of queries per second.
 	Client rest.Interface
-	// Zones is the informer, started by the caller. A transform may drop all but names, labels and status.
+	// Zones is the informer, which the caller starts. A transform may drop all but names, labels and status.
 	Zones informers.ZoneInformer
 	Set   *zoneview.Set
-	// Interest reports whether a transformed zone belongs in the Set. Nil means every zone.
+	// Interest reports whether a zone, as transformed, belongs in the Set. Nil means every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Traced asks for traceparents of steps, which needs the right to list Records.
+	// Traced asks for the traceparents of steps, which needs the right to list Records.
 	Traced   bool
 	Registry metrics.KubeRegistry
 }
 
-// Source writes a Set. Keys of zones are namespace/name.
+// Source writes a Set. The keys of its zones are namespace/name.
 type Source struct {
 	Config
 	*feed.Feed
@@ -58,7 +59,7 @@ type Source struct {
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
 	traced       atomic.Bool
-	// During a proof: the server keeps a busy zone's steps only for seconds.
+	// catchUpInterval separates reads of steps during a proof: of a busy zone the server keeps steps for seconds only.
 	catchUpInterval time.Duration
 }
 
@@ -79,7 +80,9 @@ func New(config Config) (*Source, error) {
 		metrics:         NewMetrics(config.Registry),
 		catchUpInterval: time.Second,
 	}
+
 	s.traced.Store(config.Traced)
+
 	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(object any, first bool) { s.enqueue(object, first) },
 		UpdateFunc: func(_, object any) { s.enqueue(object, false) },
@@ -88,6 +91,7 @@ func New(config Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zones: %w", err)
 	}
+
 	s.registration = registration
 	return s, nil
 }
@@ -139,18 +143,22 @@ func (s *Source) updateNext(ctx context.Context) bool {
 		return false
 	}
 	defer s.queue.Done(zone)
+
 	err := s.updateZone(ctx, zone)
 	if ctx.Err() != nil {
 		return false
 	}
+
 	key, failures := zone.String(), s.queue.NumRequeues(zone)+1
 	unprovable := failures >= quietFailures && (errors.Is(err, zoneview.ErrMisfit) || apierrors.IsStoreReadError(err))
 	s.Report(ctx, key, err, unprovable)
 	s.metrics.countFrozen(s.Feed)
+
 	if err == nil {
 		s.queue.Forget(zone)
 		return true
 	}
+
 	if failures >= quietFailures && !unprovable {
 		klog.FromContext(ctx).Error(err, "a zone cannot be read; its present content is served", "zone", key, "times", failures)
 	}

@@ -34,7 +34,7 @@ const (
 	trimmed = "trimmed"
 )
 
-// The result is nil for a Zone deleted or without Interest.
+// wantedZone returns nil for a Zone that is deleted or without Interest.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -54,13 +54,16 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 		return err
 	}
 	key, uid := object.String(), ""
-	if zone != nil && zone.Status.FQDN != "" { // an ended zone has no name (S3.7), and may return with the same UID
+	if zone != nil && zone.Status.FQDN != "" { // an ended zone has no name (S3.7), but may return with the same UID
 		uid = string(zone.UID)
 	}
+
 	s.RemoveUnless(key, uid)
+
 	if zone == nil || zone.Status.SettledSerial == 0 {
-		return nil // S7.2: nothing to deliver, until an event
+		return nil // nothing to deliver until an event (S7.2)
 	}
+
 	if snapshot, ok := s.Set.Settled(string(zone.UID)); ok {
 		err := s.countRestart(s.followZone(ctx, zone, snapshot))
 		if !errors.Is(err, zoneview.ErrMisfit) && !isExpired(err) {
@@ -100,17 +103,19 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone puts a whole proven zone into the Set, at its settled serial. During the proof it reads further steps.
+// readZone puts a whole zone into the Set, proven, at its settled serial. It reads further steps during the proof.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
 		return err
 	}
+
 	var proving sync.WaitGroup
 	defer proving.Wait()
 	// The proof of a removed or replaced zone must not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	var proof chan error
 	for at := snapshot.Serial(); ; {
 		now, err := s.wantedZone(object)
@@ -120,6 +125,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		if now == nil || now.UID != zone.UID {
 			return nil
 		}
+
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
 		case proof == nil:
@@ -137,6 +143,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		if err != nil {
 			return err
 		}
+
 		at = settled
 		select {
 		case err := <-proof:
