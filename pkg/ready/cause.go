@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
+// Processes tells whether controller and primary are alive.
 type Processes struct {
 	Controller, Primary heartbeat.Life
 }
@@ -23,7 +24,7 @@ const (
 	rolePlatform = "the platform"
 )
 
-// findPause returns the pause of the zone or class, or zero. A pause precedes faults, since no provider is asked.
+// findPause returns the pause of the zone or class, or zero. It precedes faults: no provider is asked meanwhile.
 func (f *Facts) findPause(of *ClassFacts) Judgement {
 	if f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
 		return newCause(v1alpha1.ReasonPaused, "the zone is paused, so changes are stored and not delivered", roleOwner,
@@ -40,7 +41,7 @@ func (f *ClassFacts) findPause(prefix string) Judgement {
 		"sets spec.paused of the class to false")
 }
 
-// findCause returns why a class has not confirmed a zone yet; zero if unknown.
+// findCause returns a known cause why the class has not confirmed the zone yet; zero if unknown.
 func (f *Facts) findCause(of *ClassFacts) Judgement {
 	if cause := cmp.Or(f.findPause(of), f.findDeadController()); cause.Status != "" {
 		return cause
@@ -55,11 +56,11 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 	return Judgement{}
 }
 
-// AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is known sooner.
+// AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is found sooner.
 const AwaitAfter = 40 * time.Second
 
-// awaitClass returns AwaitsClass if, for AwaitAfter, the Ready was Unknown and no class changed anything; otherwise
-// zero. since is the last such change, or zero.
+// awaitClass returns AwaitsClass if for AwaitAfter the Ready was Unknown and no class changed anything; otherwise zero.
+// since is the time of the last such change; zero if unknown.
 func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
 	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
@@ -82,14 +83,15 @@ func JudgeController(life heartbeat.Life) Judgement {
 	return newCause(v1alpha1.ReasonNoController, "no controller has worked since "+formatTime(life.Ended)+", so changes are stored and "+
 		"not delivered", rolePlatform, "starts the process controller")
 }
+
 func newCause(reason, what, role, step string) Judgement {
 	return Judgement{metav1.ConditionUnknown, reason, what + "; " + role + " " + step}
 }
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// keepsReady reports whether a Ready that names a dead process stays, as the Lease does not show
-// yet whether that process works.
+// keepsReady reports whether a Ready that names a dead process stays, because the Lease does not show yet whether that
+// process works again.
 func (p *Processes) keepsReady(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)

@@ -24,7 +24,7 @@ import (
 
 // Indexes of the informers.
 const (
-	// byUID indexes Zones by UID, Deliveries by their zone's.
+	// byUID indexes Zones by UID, Deliveries by the UID of their zone.
 	byUID = "uid"
 	// byClass indexes Deliveries by class, Zones by the Bind9Clusters in their spec.
 	byClass = "class"
@@ -48,7 +48,7 @@ func trimObject(object any) (any, error) {
 	return object, nil
 }
 
-// trimZone drops unused data: a spec may be long.
+// trimZone drops the fields that nothing here reads: a spec may be long.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
@@ -68,12 +68,12 @@ func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 // Index returns cached objects: do not modify them.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Processes may be nil.
+	// Processes may be nil: then no process counts as dead.
 	Processes func() Processes
-	// Namespaces is nil without a cluster: a namespace then has only its name as label.
+	// Namespaces is nil without a cluster. A namespace then has its name as only label.
 	Namespaces coreinformers.NamespaceInformer
 
-	// stop unregisters from Namespaces, an informer that outlives the index.
+	// stop unregisters from Namespaces, since that informer outlives the index.
 	stop func()
 }
 
@@ -83,7 +83,7 @@ func (x *Index) Close() {
 	}
 }
 
-// Prepare adds indexes. Call it before the start of the informers.
+// Prepare adds transforms and indexes to the informers. Call it before their start.
 func (x *Index) Prepare() error {
 	return errors.Join(
 		x.Zones.SetTransform(trimZone), x.Deliveries.SetTransform(trimObject), x.Classes.SetTransform(trimObject),
@@ -112,7 +112,7 @@ func (x *Index) Prepare() error {
 	)
 }
 
-// Watch calls changed for each change in an informer: before is nil for a new object, after for a deleted object. The
+// Watch calls changed for each change in an informer. before is nil for a new object, after for a deleted object. The
 // result reports whether the first list is done.
 func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
 	registration, err := registerHandler(in, changed)
@@ -141,10 +141,11 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced is of
-// the first lists, except of Bind9Clusters: without their APIService other zones are judged.
+// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
+// reports the first lists, but not that of Bind9Clusters: other zones are judged without the clusters' APIService.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
-	all := func(*v1alpha1.Zone) bool { return true }
+	everyZone := func(*v1alpha1.Zone) bool { return true }
+
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {
 		zone := cmp.Or(after, before)
 		x.withViews(zone, enqueue)
@@ -152,12 +153,14 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 			x.withViews(before, enqueue)
 		}
 	})
+
 	classes, failed := Watch(x.Classes, func(before, after *v1alpha1.DNSClass) {
 		if before == nil || after == nil || !SameForZones(before, after) {
-			x.EachZone(all, enqueue)
+			x.EachZone(everyZone, enqueue)
 		}
 	})
 	err = errors.Join(err, failed)
+
 	_, failed = Watch(x.Clusters, func(before, after *bind9.Bind9Cluster) {
 		if before == nil || after == nil || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
 			for _, zone := range x.ZonesByClass(class.OfCluster(cmp.Or(after, before)).Name) {
@@ -165,6 +168,7 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 			}
 		}
 	})
+
 	synced, err = []cache.InformerSynced{zones, classes}, errors.Join(err, failed)
 	if x.Namespaces != nil {
 		informer := x.Namespaces.Informer()
@@ -183,8 +187,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone and, in the default view, for zones of its name in other views: their classes depend on
-// the zone (S1.9).
+// withViews calls do for a zone. For a zone of the default view, it calls do also for the zones of that name in other
+// views, whose classes depend on the zone (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -228,7 +232,7 @@ func get[T any](in cache.SharedIndexInformer, key string) (of T) {
 	return of
 }
 
-// ZoneByUID returns nil if absent, as do the other lookups.
+// ZoneByUID returns nil if absent. So do the other lookups.
 func (x *Index) ZoneByUID(uid string) *v1alpha1.Zone {
 	if found := find[*v1alpha1.Zone](x.Zones, byUID, uid); len(found) > 0 {
 		return found[0]
@@ -255,7 +259,7 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 }
 
 // ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until the clusters are listed, each counts as
-// existing, without a UID: zones stay as they are.
+// existing, without a UID, so that zones keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -296,7 +300,7 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes in force for a zone, and as taken the classes of the zone of its name in the default
+// InForce returns the classes in force for a zone. taken are the classes of the zone with the same name in the default
 // view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
@@ -317,19 +321,20 @@ func (x *Index) ExpelledClasses(zone *v1alpha1.Zone, force InForce, former, take
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
 
-// Report is a delivery's state; Known and Observed are as in ClassFacts.
+// Report is the state of a delivery. Known and Observed are those of ClassFacts.
 type Report struct {
 	State           delivery.State
 	Known, Observed bool
 }
 
-// FactsOf gets a class's target from targetOf; "" if unknown.
+// FactsOf returns the facts of a zone. targetOf returns a class's target; "" means unknown.
 func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
 	targetOf func(class string) string) *Facts {
 	f := &Facts{Zone: zone, InForce: force, Frozen: frozen}
 	if x.Processes != nil {
 		f.Processes = x.Processes()
 	}
+
 	of := func(key delivery.Key) ClassFacts {
 		r := report(key)
 		known := ClassFacts{Class: key.Class, State: r.State, Known: r.Known, Observed: r.Observed}
@@ -339,11 +344,13 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 		}
 		return known
 	}
+
 	for _, name := range force.Classes {
 		f.Classes = append(f.Classes, of(delivery.Key{UID: string(zone.UID), Class: name}).ForTarget(targetOf(name)))
 	}
+
 	for _, one := range x.DeliveriesByUID(string(zone.UID)) {
-		if one.Status.FQDN != "" { // else nothing was begun
+		if one.Status.FQDN != "" { // otherwise nothing was begun
 			f.BegunDeliveries = append(f.BegunDeliveries, of(KeyOf(one)))
 		}
 	}
