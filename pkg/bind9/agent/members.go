@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Checks of catalog members take at most 1/20 of the time.
+	// memberShare: checks of catalog members take at most 1/20 of the time.
 	memberShare = 20
 	memberAsks  = 200
 	memberAge   = 10 * time.Minute
@@ -25,13 +25,14 @@ const (
 type memberWatch struct {
 	state     zonesState
 	checkedAt time.Time
-	// lost members had no zone at the last check. A new member has none for a moment, so a second check follows.
+	// lost are members whose zone named lacked at the last check. A new member lacks it for a moment, so a second check
+	// decides.
 	lost           map[name.Name]bool
 	nextRetransfer time.Time
 	backoff        time.Duration
 }
 
-// zonesState is named's zone count and catalog serials; "" if unknown. A lost zone changes either.
+// zonesState is named's number of zones, with the catalogs' serials; "" if unknown. The loss of a zone changes it.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
@@ -52,8 +53,7 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers makes named recreate lost members: by itself named compares its zones with a catalog only after a
-// transfer.
+// WatchMembers makes named recreate lost members. named itself compares its zones with a catalog only after a transfer.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return
@@ -78,6 +78,7 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
+
 	now := a.config.Now()
 	state, err := a.readZonesState(ctx)
 	if err != nil {
@@ -86,18 +87,23 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	if state != "" && state == watch.state && len(watch.lost) == 0 && now.Sub(watch.checkedAt) < memberAge {
 		return
 	}
+
 	members, missing, lacking := a.listMissing(ctx)
 	if ctx.Err() != nil {
-		return // unanswered queries prove nothing
+		return // without answers, nothing is lost
 	}
-	if lacking == nil { // /ready reports a missing catalog
+
+	if lacking == nil { // if a catalog is missing, /ready reports it
 		watch.state, watch.checkedAt = state, now
 	}
+
 	before := watch.lost
 	watch.lost = map[name.Name]bool{}
 	again := false
-	// Random order: configured zones that do not load must not displace others.
+
+	// Shuffle, so that zones which never load do not displace others.
 	rand.Shuffle(len(missing), func(i, j int) { missing[i], missing[j] = missing[j], missing[i] })
+	// Zones lost before come first: they may be due.
 	slices.SortStableFunc(missing, func(x, y expectedZone) int {
 		switch {
 		case before[x.name] == before[y.name]:
@@ -107,6 +113,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 		}
 		return 1
 	})
+
 	for _, zone := range missing[:min(len(missing), memberAsks)] {
 		var refused *problem
 		if _, err := a.readStatus(ctx, zone.name); errors.As(err, &refused) && refused.status == http.StatusNotFound {
@@ -114,6 +121,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 			again = again || before[zone.name]
 		}
 	}
+
 	switch {
 	case len(watch.lost) == 0:
 		watch.nextRetransfer, watch.backoff = time.Time{}, 0

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// readyAge is the lifetime of a cached result, because every client of the network may request /ready.
+// readyAge is the lifetime of a result: every client of the network may request /ready.
 const readyAge = time.Second
 
 type readiness struct {
@@ -49,7 +49,7 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 	a.ready.mu.Lock()
 	defer a.ready.mu.Unlock()
 	if now := a.config.Now(); a.ready.checkedAt.IsZero() || now.Sub(a.ready.checkedAt) >= readyAge || now.Before(a.ready.checkedAt) {
-		// The result is also for the next prober, so the check outlives this request.
+		// The next prober gets this result, too, so the check outlives the request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 		defer cancel()
 		a.ready.result = protocol.Ready{Ready: true}
@@ -71,7 +71,7 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 		}
 		if a.config.ConfigDir != "" {
 			a.ready.result.Checks = append(a.ready.result.Checks, "config: "+a.loaded.check())
-			// An invalid new configuration must not take all servers away.
+			// A new invalid configuration must not take all servers away.
 			a.ready.result.Ready = a.ready.result.Ready && a.loaded.hash() != ""
 		}
 		a.ready.checkedAt = a.config.Now()
@@ -80,11 +80,11 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 }
 
 const (
-	// For loadTime after its start, named is ready only with every expected zone, then with loadShare percent.
+	// For loadTime after its start, named is ready only with every expected zone; later with loadShare percent of them.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// After waitTime, named is ready without zones withheld by the primary, such as paused zones: a tenant must not
-	// keep a server with others' zones unready.
+	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
+	// not keep a server of others' zones unready.
 	waitTime                = 5 * time.Minute
 	askers                  = 16
 	answerTime              = time.Second
@@ -95,13 +95,13 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks the expected zones since named's start, until all were loaded once. A zone lost later does not count:
-// an unready server answers for no zone.
+// loading tracks which expected zones named has loaded since its start. When all were loaded once, it is done: a zone
+// lost later does not count, because an unready server answers for no zone.
 type loading struct {
 	boot   string
 	done   bool
 	loaded map[name.Name]bool
-	// lastLoadedAt is at first the first check.
+	// lastLoadedAt is when a further zone was last found loaded, at first the first check.
 	lastLoadedAt time.Time
 }
 
@@ -111,9 +111,11 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	if boot != l.boot {
 		*l = loading{boot: boot, loaded: map[name.Name]bool{}, lastLoadedAt: a.config.Now()}
 	}
+
 	if l.done {
 		return nil
 	}
+
 	expected, lacking := a.listExpected(ctx, false)
 	zones := expected.zones
 	have := func(zone expectedZone) bool { return l.loaded[zone.name] }
@@ -124,13 +126,15 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	if len(l.loaded) > before {
 		l.lastLoadedAt = a.config.Now()
 	}
+
 	started, err := time.Parse(http.TimeFormat, boot)
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
-	// If a primary confirms a catalog although no zone was loaded for loadTime, it withholds the missing zones. A
-	// server without any zone keeps waiting, not to replace a full server.
+	// If a primary confirms a catalog although no further zone was loaded for loadTime, it withholds the missing zones.
+	// A server without any zone keeps waiting, lest it replace a full server.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.lastLoadedAt) >= loadTime
+
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
 		l.done = true
@@ -140,24 +144,27 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		}
 		return nil
 	}
+
 	a.refreshZones(ctx, missing, lacking != nil || late)
 	return errors.Join(lacking, fmt.Errorf("%d of %d zones are loaded, missing are %s", len(zones)-len(missing), len(zones),
 		formatZones(missing)))
 }
 
-// refreshZones makes named query the primary about missing zones. An unready pod gets no NOTIFY, because no Service
-// selects it, and named retries only after minutes or hours.
+// refreshZones makes named ask the primary about missing zones now. By itself named retries after minutes or hours, and
+// an unready pod gets no NOTIFY, because no Service selects it.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
 		zones, _ = a.readCatalogs()
 	}
+
 	// Random order: withheld zones must not displace others.
 	for _, at := range rand.Perm(len(missing))[:min(len(missing), refreshes)] {
 		if missing[at].listed {
 			zones = append(zones, missing[at].name)
 		}
 	}
+
 	for _, zone := range zones {
 		if _, err := a.runCommand(ctx, "refresh "+quoteZone(zone)); err != nil {
 			a.config.Logger.Debug("named did not ask for a zone", "zone", zone, "err", err)
@@ -165,7 +172,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns the last time a primary confirmed a catalog: named's expiry time less the SOA's expire value.
+// confirmedAt returns when a primary last confirmed a catalog: named's expiry time less the SOA's expire value.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -191,7 +198,7 @@ func readLine(status, word string) string {
 
 type expectedZone struct {
 	name name.Name
-	// listed is true for a member of a catalog. Any other zone may have been removed meanwhile.
+	// listed is true for a member of a catalog. Other zones may have been removed meanwhile.
 	listed bool
 }
 
@@ -212,8 +219,9 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members not
-// confirmed by all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs. Members that not all servers have
+// confirmed (dns.UnconfirmedTTL) may never load, and are included only with unconfirmed. lacking is the error of
+// unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -222,6 +230,7 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	for zone := range made {
 		of.zones = append(of.zones, expectedZone{name: zone})
 	}
+
 	catalogs, err := a.readCatalogs()
 	if err != nil || len(catalogs) == 0 {
 		return of, err
@@ -229,10 +238,12 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	if len(made) > 0 {
 		of.sources++
 	}
+
 	key, err := a.config.TSIGKey()
 	if err != nil {
 		return of, fmt.Errorf("key of transfers: %w", err)
 	}
+
 	of.catalogs = map[name.Name]time.Duration{}
 	for _, catalog := range catalogs {
 		members, expire, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime,
@@ -294,7 +305,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// RFC 9432 §4.3.
+// transferMembers reads a catalog's members (RFC 9432 §4.3), and the expire value of its SOA.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -347,8 +358,8 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	asking.Wait()
 }
 
-// askForZone reports whether named answers with authority for a catalog member, or without SERVFAIL (not loaded, never
-// transferred, or expired) for another zone.
+// askForZone reports whether named has loaded a zone. For a catalog member, named must answer with authority; for
+// another zone, without SERVFAIL (not loaded, never transferred, or expired).
 func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)

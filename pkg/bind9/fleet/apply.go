@@ -27,7 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error, except of a waiting take-over: the workload comes last and must not lack a volume.
+// applyAll stops at the first error: the workload comes last, and must not lack a volume. A waiting take-over does not
+// stop it.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -40,14 +41,15 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject writes o by server-side apply, unless neither the object nor o has changed since the last apply. A
-// foreign object of the name is an error, unless it has the annotation TakeOver. A foreign Service also waits for
-// serving, which returns an error until our pod can replace the pods behind the Service.
+// applyObject writes o by server-side apply, unless neither o nor the object has changed since the last apply. An
+// object of another manager with this name (a foreign object) is an error, unless it has the annotation TakeOver. A
+// foreign Service also waits for serving, which returns an error until our pod can replace the pods behind the Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
 		return err
 	}
+
 	key := childKey{o.Resource, namespace, o.Name}
 	have := c.cached(o.Resource, namespace, o.Name)
 	force := have != nil
@@ -61,27 +63,32 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
 		return err
 	}
+
 	if have != nil {
 		if err := c.checkOwner(key, accessor(have), text); err != nil {
 			return err
 		}
 	}
-	// Without force, a foreign object created since the lookup gives a conflict.
+
+	// Without force, a foreign object that was created meanwhile gives a conflict.
 	result, err := c.clientFor(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: &force}, scheme.ParameterCodec).Body(text).Do(ctx).Get()
 	if err != nil {
 		return fmt.Errorf("applying %s %q: %w", o.Resource.Resource, o.Name, err)
 	}
+
 	if accessor(result).GetDeletionTimestamp() != nil {
 		return fmt.Errorf("%s %q is being deleted; it is made again when it is gone", o.Resource.Resource, o.Name)
 	}
+
 	c.mu.Lock()
 	c.applied[key] = appliedObject{sha256.Sum256(text), formatFingerprint(result)}
 	c.mu.Unlock()
 	return nil
 }
 
-// checkOwner rejects an object of another server: the agent's Service of x has the name of x-agent's DNS Service.
+// checkOwner returns an error for an object of another of our servers: the agent's Service of x has the name of
+// x-agent's DNS Service.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -94,7 +101,8 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake returns true for an object of the fleet, or prepared by takeOver; false if missing; otherwise an error.
+// mayTake returns true for an object of the fleet, or one that takeOver has prepared; false for a missing object;
+// otherwise an error.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -114,7 +122,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// A workload stays until its replacement is ready.
+// listSurplus returns the objects that are no longer wanted. A workload stays until its replacement is ready.
 func listSurplus(made []childObject, wanted []render.Object, ready bool) []childObject {
 	var surplus []childObject
 	for _, one := range made {
@@ -137,14 +145,14 @@ func (c *children) removeChildren(ctx context.Context, surplus []childObject) er
 	return errors.Join(wrong...)
 }
 
-// During the take-over of an object of another manager (a foreign object), the Service always has a ready pod:
+// During the take-over of a foreign object, the Service always has a ready pod:
 //
 //   - The selector of a Deployment cannot change. The foreign Deployment is replaced, but its ReplicaSets and pods
 //     stay.
 //   - A Service keeps the selector until our pod is ready and has all zones. Then it selects our pod alone, at the
 //     former address.
 //   - The ReplicaSets are removed drainTime later: nodes may still use the former selection.
-//   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the ownerReferences,
+//   - Other objects are applied without the foreign labels, ownerReferences, data and ports. With the ownerReferences,
 //     the garbage collector would remove the object with the other manager's custom resources. The annotation is
 //     removed, too: an object that the other manager still writes stays with that manager.
 
@@ -155,8 +163,8 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error of a waiting take-over. The status already shows service's addresses, because only servers
-// with an address get zones.
+// takingOver is the error of a take-over that waits. The status shows service's addresses already, because servers
+// without an address get no zones.
 type takingOver struct {
 	text    string
 	service *corev1.Service
@@ -181,17 +189,20 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 				key.name, err), live}
 		}
 	}
+
 	o := accessor(live)
 	fields, err := json.Marshal(foreignFields(live))
 	if err != nil {
 		return err
 	}
+
 	owners := []metav1.ManagedFieldsEntry{}
 	for _, entry := range o.GetManagedFields() {
-		if entry.Subresource != "" { // the controllers of the cluster own the status
+		if entry.Subresource != "" { // the status belongs to the cluster's controllers
 			owners = append(owners, entry)
 		}
 	}
+
 	now := metav1.Now()
 	owners = append(owners, metav1.ManagedFieldsEntry{
 		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: key.resource.GroupVersion().String(), Time: &now,
@@ -238,18 +249,21 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
-// removeDeployment keeps the ReplicaSets. It returns takingOver until the Deployment is gone.
+// removeDeployment removes the Deployment but keeps its ReplicaSets. It returns takingOver until the Deployment is
+// gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}
 	if former.DeletionTimestamp != nil {
 		return waits
 	}
+
 	sets, err := c.cluster.AppsV1().ReplicaSets(former.Namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(former.Spec.Selector)})
 	if err != nil {
 		return err
 	}
+
 	for i := range sets.Items {
 		if set := &sets.Items[i]; metav1.IsControlledBy(set, former) && set.Labels[labelSuperseded] == "" {
 			if err := c.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
@@ -258,7 +272,8 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 			}
 		}
 	}
-	// A changed Deployment may have another ReplicaSet.
+
+	// If the Deployment has changed, it may have another ReplicaSet: the preconditions fail.
 	leavePods := metav1.DeletePropagationOrphan
 	err = c.cluster.AppsV1().Deployments(former.Namespace).Delete(ctx, former.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &former.UID, ResourceVersion: &former.ResourceVersion}, PropagationPolicy: &leavePods,
@@ -275,7 +290,7 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
-// dropSuperseded removes a former Deployment's ReplicaSets, unless they still serve a foreign Service.
+// dropSuperseded removes the ReplicaSets of a former Deployment, unless they still serve a foreign Service.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
 	var wrong []error
 	for _, set := range c.listSuperseded(namespace, instance) {
@@ -288,10 +303,11 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods has a former Deployment's ReplicaSets: idle from now on, and to remove after drainTime.
+// formerPods has the ReplicaSets of a former Deployment: those idle from now on, and those idle for drainTime, to
+// remove.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until the next removal; 0 means none.
+	// wait is the time until the next removal; 0 if there is none.
 	wait time.Duration
 }
 

@@ -36,27 +36,32 @@ func (f *Fleet) observeServer(w *facts) {
 func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	server := render.Merge(w.instance, w.cluster)
 	server.Platform, w.server = f.Platform, &server
+
 	if err := f.readKeys(ctx, w); err != nil {
 		return err
 	}
+
 	server.Catalogs, server.UnkeyedPrimaries = f.listCatalogs(w.instance, w.cluster, &server), f.listUnkeyed(&server)
 	if err := f.findPrimaries(ctx, &server); err != nil {
 		return err
 	}
+
 	if w.objects, w.invalid = server.Objects(); w.invalid != nil {
 		return nil
 	}
+
 	if w.ownsKeys() {
 		owner := render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}
 		w.objects = append(render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform), w.objects...)
 	}
+
 	if mounted, err := server.MountedFiles(); err == nil {
 		w.hash = render.Hash(mounted)
 	}
 	return nil
 }
 
-// Without a primary's address, the server follows no catalog.
+// findPrimaries sets the hidden primary's addresses. Without an address the server follows no catalog.
 func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
 	isSigner := server.Peers != nil
 	if !isSigner && len(server.Catalogs) == 0 {
@@ -83,16 +88,19 @@ func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	if signs {
 		names = append(names, peers)
 	}
+
 	secrets, err := f.children.readSecrets(ctx, server.Namespace, names)
 	if err != nil {
 		return err
 	}
+
 	if w.ownsKeys() {
 		w.keys, err = f.chooseKeys(secrets[group], server.Namespace, server.Group(), server.Settings.TSIGKey,
 			[]*bind9.Bind9Instance{w.instance})
 	} else {
 		w.keys.TransferKeys, err = parseTransferKeys(secrets[group])
 	}
+
 	if err == nil && signs {
 		server.Peers = &render.TransferKeys{}
 		*server.Peers, err = parseTransferKeys(secrets[peers])
@@ -100,6 +108,7 @@ func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	if err != nil {
 		return err
 	}
+
 	server.Transfer = w.keys.TransferKeys
 	if server.Access, err = f.ensureAccess(secrets[agent], server); err != nil {
 		return err
@@ -115,7 +124,8 @@ func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 	return render.ReadTransferKeys(secret.Annotations, secret.Data)
 }
 
-// chooseKeys takes the next step of a group's key rotation, once all members accept the keys of the last step.
+// chooseKeys takes the next step of the key rotation of a group (the servers with the same key), once all members
+// accept the keys of the last step.
 func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
 	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
@@ -125,9 +135,11 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	case !errors.Is(err, errNoTransferKey) && !errors.Is(err, render.ErrKey):
 		return chosen, err
 	}
+
 	if wanted != nil {
 		w.wanted, w.heldBy = *wanted, f.findKeyNaming(members)
 	}
+
 	step, requeueAfter := nextKeyStep(w)
 	if chosen.requeueAfter = requeueAfter; step == holdKeys {
 		chosen.heldBy = w.heldBy
@@ -211,8 +223,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration. A bindcar does not report it, but each new
-// key replaces its pods.
+// haveKeys reports whether every pod runs with the current configuration. A bindcar does not report its own, but its
+// pods are replaced with each new key.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.hasSameTemplate()
@@ -227,8 +239,8 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
-// checkServing returns an error until the pod can replace the pods behind the Service; readiness does not cover new
-// zones.
+// checkServing returns an error until the pod can replace the pods behind the Service. Readiness does not suffice,
+// since it does not cover new zones.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {
 	case !w.ready:
@@ -243,8 +255,8 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	})
 }
 
-// noteKeys records whether a server's pods and primaries accept both keys of a rotation. A signer records the cluster's
-// keys, too: followers must not sign with an unknown key.
+// noteKeys records whether a server's pods, and its primaries, accept both keys of a rotation. A signer records the
+// cluster's keys, too: its followers must not sign with a key that it does not know.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {
@@ -263,8 +275,8 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	}
 }
 
-// primariesTake reports whether each primary that accepts the signing key also accepts the next key. An unreachable
-// primary does not count: it reads both keys at its start.
+// primariesTake reports whether each primary that accepts the signing key also accepts the next key. A primary that
+// does not answer is left out: it reads both keys at its start.
 func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {

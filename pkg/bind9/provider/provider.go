@@ -25,7 +25,7 @@ import (
 )
 
 type Instance struct {
-	// Name is the row's in a Delivery's status: "NAMESPACE/NAME".
+	// Name is the name of the row in a Delivery's status: "NAMESPACE/NAME".
 	Name string
 	DNS  netip.AddrPort
 	// Key signs queries and answers; nil means unsigned.
@@ -33,9 +33,9 @@ type Instance struct {
 	// Agent is nil in mode Catalog.
 	Agent   *client.Client
 	Primary bool
-	// Leaving is true if the instance left the class, and may have the zone.
+	// Leaving is true if the instance has left the class, and may still have the zone.
 	Leaving bool
-	// Signer is true if the instance signs the zones in Config.Signed, its only zones, for the others.
+	// Signer is true if the instance signs the zones in Config.Signed for the others. It has no other zones.
 	Signer bool
 	// Err is why the instance cannot be queried yet; nil if only the address is missing.
 	Err *delivery.Error
@@ -57,9 +57,10 @@ func (i Instance) leavingRow() delivery.Server {
 
 type Config struct {
 	// Instances returns the servers of the class in the order of their rows. known names the rows of servers that may
-	// have the zone: such a server is Leaving if it runs, but the class no longer selects it.
+	// have the zone. Such a server is Leaving if it still runs but the class no longer selects it.
 	Instances func(known []string) ([]Instance, error)
-	Signed    func(uid string) bool
+	// Signed reports whether the instances get the signed version of a zone.
+	Signed func(uid string) bool
 	// Signing reports whether the signer begins to sign a zone, so that instances may have either version.
 	Signing func(uid string) bool
 	// Primaries are the sources of zones in mode Transfer. Without them the mode is Catalog (RFC 9432).
@@ -72,7 +73,7 @@ type Provider struct {
 	transfer *transfer.Provider
 
 	mu sync.Mutex
-	// ensuredZones, by UID and instance, were set up by an agent since the class last changed.
+	// ensuredZones are the zones, by UID and instance, that an agent has set up since the class last changed.
 	ensuredZones map[[2]string]bool
 }
 
@@ -81,7 +82,7 @@ var _ delivery.Provider = (*Provider)(nil)
 // maxInstances is the API's limit of rows in a Delivery's status.
 const maxInstances = 1000
 
-// agentTime bounds a Deliver's wait for agents: other zones wait for the worker.
+// agentTime bounds how long a Deliver waits for agents: the wait occupies a worker.
 const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.
@@ -110,16 +111,19 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 	if err != nil {
 		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
 	}
+
 	if len(all) > maxInstances {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects %d instances, "+
 			"and a Delivery has rows for %d; select some of them by another class with a catalog of its own, and have zones name both",
 			len(all), maxInstances)
 	}
+
 	f := &fleet{}
 	signer := ""
 	if at := slices.IndexFunc(all, func(one Instance) bool { return one.Signer }); at >= 0 && (signed || signing) {
 		signer = all[at].Name
 	}
+
 	var secondaries []transfer.Secondary
 	for _, instance := range all {
 		switch {
@@ -138,6 +142,7 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 			secondaries = append(secondaries, one)
 		}
 	}
+
 	f.Provider, err = p.transfer.WithSecondaries(secondaries)
 	return f, err
 }
@@ -147,7 +152,7 @@ func noInstances() *delivery.Error {
 		"or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// A nil result would keep the former rows.
+// listLeaving does not return nil, which would keep the former rows.
 func (f *fleet) listLeaving() []delivery.Server {
 	rows := make([]delivery.Server, len(f.leaving))
 	for i, instance := range f.leaving {
@@ -166,6 +171,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	if len(f.instances)+len(f.waiting) == 0 {
 		return delivery.Report{Servers: f.listLeaving()}, noInstances()
 	}
+
 	var failed map[string]*delivery.Error
 	var made map[string]bool
 	if p.usesAgents() {
@@ -173,10 +179,12 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			return delivery.Report{}, err
 		}
 	}
+
 	report, err := f.Provider.Deliver(ctx, plan, fence)
 	if p.config.Signed(plan.UID) != signed {
 		return delivery.Report{}, newSwitchError(plan)
 	}
+
 	for i, row := range report.Servers {
 		if !isWithoutZone(row) {
 			continue
@@ -187,22 +195,25 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			report.Servers[i].Err, report.Servers[i].Note = nil, "its agent has created the zone, and the transfer is not done yet"
 		}
 	}
+
 	for _, instance := range f.waiting {
 		report.Servers = append(report.Servers, instance.waitingRow())
 	}
+
 	for _, instance := range f.leaving {
 		if failure := failed[instance.Name]; failure != nil {
 			report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: failure})
 		}
 	}
+
 	if len(f.waiting) > 0 || len(failed) > 0 {
 		report.Confirmed = 0
 	}
 	return report, err
 }
 
-// newSwitchError is for a call during which the servers change between the signed and the unsigned zone: the signer's
-// serial must not count as ahead.
+// newSwitchError returns the error of a call during which the servers change between the signed and the unsigned zone:
+// the signer's serial must not count as ahead.
 func newSwitchError(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
@@ -211,14 +222,15 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing makes agents create a missing zone, at the instances in made, and remove the zone from leaving instances.
-// failed has agents' errors; err is of fence or ctx.
+// makeMissing makes agents create missing zones, and remove the zone from leaving instances. made has the instances
+// with a new zone, failed the errors of agents; err is of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
 		return nil, nil, err
 	}
+
 	var missing []Instance
 	made = map[string]bool{}
 	for i, row := range drift.Servers {
@@ -227,15 +239,19 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 			made[row.Name] = true
 		}
 	}
+
 	if len(missing)+len(f.leaving) == 0 {
 		return nil, nil, nil
 	}
+
 	if p.config.Transfer.Members.Name(plan.UID) != plan.Zone {
-		// The fence lets the primary serve the zone. Earlier transfers are refused, and retried late.
+		// Once the fence has stored the intent, the primary serves the zone. Earlier transfers would be refused, and
+		// retried late.
 		if err := fence(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	failed, err = p.eachAgent(ctx, missing, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
 		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey(p.config.Primaries,
 			instance.Key)}}
@@ -247,19 +263,22 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		}
 		return err
 	})
+
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for row := range failed {
 		delete(made, row)
 	}
+
 	left, err := p.removeFrom(ctx, f.leaving, plan.Zone, fence)
 	maps.Copy(failed, left)
 	return failed, made, err
 }
 
-// mayDiffer reports whether an instance's zone may have former primaries. A changed class creates a new Provider and
-// clears plan.Delivered, so the agent is asked once.
+// mayDiffer reports whether the zone at an instance may have former primaries. If the class changes, the Provider is
+// new and plan.Delivered false; then the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -308,7 +327,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// The error is of fence or ctx. Calls of fence do not overlap.
+// workAtAll runs do for all, with a fence whose calls do not overlap. The error is of fence or ctx.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -320,12 +339,14 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do 
 		}
 		return lost
 	}
+
 	results := make([]R, len(all))
 	var working sync.WaitGroup
 	for i, one := range all {
 		working.Go(func() { results[i] = do(one, ask) })
 	}
 	working.Wait()
+
 	if lost != nil {
 		return nil, lost
 	}
@@ -357,14 +378,14 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove makes agents remove the zone from all instances, and then removes it from the class. In mode Catalog, agents
-// remove nothing: the zone of this name at the signer may belong to another Zone.
+// Remove makes agents remove the zone from all instances, and then removes it from the class. In mode Catalog it asks
+// no agents: the zone of this name at the signer may be another Zone's.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	// Instances have a renamed zone under the former name too.
+	// A renamed zone is at the instances under the former name, too.
 	if holder := p.config.Transfer.Members.Holder(plan.Zone); p.usesAgents() && (holder == "" || holder == plan.UID) {
 		all := f.listZoneHolders()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
@@ -400,10 +421,12 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	if len(f.instances)+len(f.waiting) == 0 {
 		return delivery.Drift{Servers: f.listLeaving()}, noInstances()
 	}
+
 	drift, err := f.Provider.Verify(ctx, plan)
 	if p.config.Signed(plan.UID) != signed {
 		return delivery.Drift{}, newSwitchError(plan)
 	}
+
 	for _, instance := range f.waiting {
 		drift.Servers = append(drift.Servers, instance.waitingRow())
 	}

@@ -19,13 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Primaries in mode Update count their own serials, so a secondary has a single primary, and is current if the serials
-// are equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
+// In mode Update each primary counts its own serials. So a secondary has a single primary, and is current if both
+// serials are equal. After a change of the primary the contents are compared once, since equal serials may be a
+// coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
-	// After a lag of notifyTime, a secondary's agent starts a transfer: BIND delays a NOTIFY by five seconds, or sends
+	// After a lag of notifyTime the secondary's agent starts a transfer: BIND delays NOTIFYs by five seconds, or sends
 	// none if so configured.
 	notifyTime = 15 * time.Second
 )
@@ -37,7 +38,8 @@ type sources struct {
 	secondaries map[string][]netip.AddrPort // by the row of the primary
 }
 
-// By rendezvous hashing, a new or removed primary moves few secondaries.
+// chooseSources chooses a primary for each secondary, by rendezvous hashing: a new or removed primary moves few
+// secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
@@ -83,13 +85,14 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behindSince, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources waits for the secondaries of each primary with the plan's serial. The error is of fence or ctx.
+// followSources waits for the secondaries of the primaries that have the plan's serial. The error is of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
 	for i, t := range targets {
 		written[t.Name] = t.Primary && outcomes[i].err == nil && outcomes[i].report.Confirmed == plan.Serial
 	}
+
 	var secondaries []target
 	var places []int
 	for i, t := range targets {
@@ -103,12 +106,15 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 			secondaries, places = append(secondaries, t), append(places, i)
 		}
 	}
+
 	if len(secondaries) == 0 {
 		return ctx.Err()
 	}
+
 	followed, err := u.eachTarget(ctx, secondaries, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
 		return u.followSource(ctx, t, from.primaries[t.Name], plan, fence)
 	})
+
 	for i, at := range places {
 		if err == nil {
 			outcomes[at] = followed[i]
@@ -117,7 +123,7 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	return err
 }
 
-// followSource waits briefly until a secondary has its primary's content. If needed, the agent starts one transfer.
+// followSource waits briefly until a secondary has its primary's content. If needed, the agent starts a transfer, once.
 func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
@@ -127,14 +133,17 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 	overdue := time.Since(u.behindSince[at]) > u.notifyTime
 	u.mu.Unlock()
+
 	asked := false
 	for deadline := time.Now().Add(secondaryTime); ; {
+
 		now := u.readSerials(ctx, t, primary, plan)
 		same := now.err == nil && now.secondary == now.primary
 		if same && !proven {
 			same = u.haveSameContent(ctx, t, primary, plan)
 			proven = same
 		}
+
 		if same {
 			u.mu.Lock()
 			u.provenPrimaries[at] = source
@@ -142,6 +151,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			u.mu.Unlock()
 			return outcome{report: delivery.Report{Confirmed: plan.Serial}}
 		}
+
 		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || overdue || now.secondary.Ahead(now.primary))) {
 			asked, proven = true, proven && !now.secondary.Ahead(now.primary)
 			if err := u.makeSecondary(ctx, t, primary, plan, now.err == nil, fence); err != nil {
@@ -150,9 +160,11 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			deadline = time.Now().Add(secondaryTime)
 			continue
 		}
+
 		if now.err != nil && !lacksZone(now.err) || ctx.Err() != nil {
 			return outcome{err: now.err}
 		}
+
 		if time.Now().After(deadline) {
 			return outcome{}
 		}
@@ -163,7 +175,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 }
 
-// An existing zone is transferred whole: the content may be another primary's.
+// makeSecondary transfers an existing zone whole, since its content may be another primary's.
 func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Secondary,
 		ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
@@ -176,7 +188,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// serials are a secondary's and its primary's. err is the secondary's error, else the primary's.
+// serials are those of a secondary and of its primary. err is the secondary's error or, without one, the primary's.
 type serials struct {
 	secondary, primary serial.Serial
 	err                error

@@ -24,19 +24,20 @@ import (
 )
 
 type UpdateConfig struct {
-	// Instances is as in Config, each with a key for updates and transfers.
+	// Instances is that of Config. Each instance needs a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
 	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones in mode Update. Instances that are no primaries are secondaries.
+// Updater delivers zones in mode Update. Instances that are not primaries are secondaries.
 type Updater struct {
 	config UpdateConfig
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// notifyLists has, by primary, the secondaries to notify; provenPrimaries, by secondary, the source of the content.
+	// notifyLists has the secondaries to notify, by primary. provenPrimaries has, by secondary, the primary whose
+	// content it was found to have.
 	notifyLists     map[zoneAt]string
 	provenPrimaries map[zoneAt]string
 	behindSince     map[zoneAt]time.Time
@@ -69,6 +70,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	kept := map[writerKey]*rfc2136.Provider{}
 	targets := make([]target, len(all))
 	for i, instance := range all {
@@ -76,20 +78,23 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates; "+
 				"name a Secret with one in external.tsigSecretName of the Bind9Instance", instance.Name)
 		}
+
 		targets[i].Instance = instance
 		if instance.waits() {
 			continue
 		}
+
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
 		if writer == nil {
-			// The servers belong to the class, so foreign data in place of the zone's is replaced.
+			// The servers belong to the class: foreign data in place of the zone's is replaced.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
 				Dial: u.config.Dial}); err != nil {
 				targets[i].Err = asError(instance, err)
 				continue
 			}
 		}
+
 		kept[at], targets[i].writer = writer, writer
 	}
 	u.writers = kept
@@ -124,7 +129,7 @@ func checkPrimary(targets []target) error {
 		"and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// A nil result would keep the former rows.
+// listRows does not return nil, which would keep the former rows.
 func listRows(targets []target) []delivery.Server {
 	rows := make([]delivery.Server, len(targets))
 	for i, t := range targets {
@@ -148,6 +153,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 	if err := checkPrimary(targets); err != nil {
 		return delivery.Report{Servers: listRows(targets)}, err
 	}
+
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
 		switch {
@@ -172,9 +178,11 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 	if err != nil {
 		return delivery.Report{}, err
 	}
+
 	if err := u.followSources(ctx, targets, outcomes, from, plan, fence); err != nil {
 		return delivery.Report{}, err
 	}
+
 	report := delivery.Report{Confirmed: plan.Serial, Proven: true}
 	failures := map[delivery.RRsetKey]delivery.Failure{}
 	for i, t := range targets {
@@ -196,6 +204,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 			failures[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure
 		}
 	}
+
 	for _, key := range slices.SortedFunc(maps.Keys(failures), delivery.RRsetKey.Compare) {
 		report.Failed = append(report.Failed, failures[key])
 	}
@@ -222,11 +231,12 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// BIND loads no zone without SOA and name servers.
+// makeZone makes an agent create the zone with SOA and name servers: without these, BIND loads no zone.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
 	config.AllowTransfer, config.AlsoNotify = []string{"key " + asked.UpdateKeyName}, withKey(secondaries, t.Key)
+
 	var soa protocol.SOA
 	var serial, refresh, retry, expire, negative uint32
 	if len(plan.SOA.Data) != 1 {
@@ -237,16 +247,18 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 	}
 	soa.Serial, soa.Refresh, soa.Retry, soa.Expire, soa.NegativeTTL = &serial, &refresh, &retry, &expire, &negative
 	config.SOA = &soa
+
 	for set := range plan.All {
 		if set.Name == plan.Zone && set.Type == rdata.NS {
 			config.TTL, config.NameServers = &set.TTL, set.Data
 		}
 	}
+
 	if config.TTL == nil {
 		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; "+
 			"add spec.nameServers or an NS Record at the apex")
 	}
-	// BIND also needs the addresses of name servers in the zone.
+	// BIND also needs the addresses of the zone's name servers within the zone.
 	for set := range plan.All {
 		if (set.Type == rdata.A || set.Type == rdata.AAAA) && slices.Contains(config.NameServers, set.Name.String()) {
 			for _, data := range set.Data {
@@ -255,6 +267,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 			}
 		}
 	}
+
 	err := u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
 	if err == nil {
 		u.mu.Lock()
@@ -276,8 +289,8 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 	return err
 }
 
-// Remove removes our RRsets from every primary, and the zone unless foreign RRsets are left. Agents remove the zone
-// from other instances.
+// Remove removes our RRsets from every primary, and there the zone unless it has foreign RRsets. Agents remove the zone
+// from all other instances.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
 	targets, err := u.readTargets(plan.ServerNames())
@@ -309,7 +322,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	if err != nil {
 		return err
 	}
-	// BIND keeps the apex name servers and their addresses until the zone is removed.
+	// BIND keeps the name servers at the apex, and their addresses, until the zone is removed.
 	left, err := t.writer.Verify(ctx, plan)
 	if err != nil {
 		return err
@@ -328,6 +341,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 	if err := checkPrimary(targets); err != nil {
 		return delivery.Drift{Servers: listRows(targets)}, err
 	}
+
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target,
 		_ delivery.Fence) outcome {
@@ -346,6 +360,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 	if err != nil {
 		return delivery.Drift{}, err
 	}
+
 	var all delivery.Drift
 	for i, t := range targets {
 		o := outcomes[i]
@@ -357,6 +372,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 			all.Servers = append(all.Servers, t.waitingRow())
 			continue
 		}
+
 		e := asError(t.Instance, o.err)
 		if e != nil && t.Primary {
 			return delivery.Drift{}, e

@@ -45,7 +45,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if that has no NS, so that the server serves a name further up.
+	// Missing is the name directly above the zone, if that has no NS: the server then serves a name further up.
 	Missing name.Name
 }
 
@@ -58,7 +58,7 @@ type Config struct {
 	Deliveries informers.DeliveryInformer
 	Classes    informers.DNSClassInformer
 	InForce    func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
-	// Holder returns the UID of the Zone that owns a name in the classes; "" if unknown.
+	// Holder returns the UID of the Zone with a name in the classes; "" if unknown.
 	Holder        func(classes []string, zone name.Name) string
 	Views         *zoneview.Set
 	Servers       *transferclass.Servers
@@ -86,8 +86,10 @@ func New(config Config) (*Controller, error) {
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second,
 			time.Minute)),
 	}
+
 	c.places = places{wake: c.queue.Add, inUse: map[place]int{}, byZone: map[cache.ObjectName][]place{}}
 	indexed := c.Zones.Informer().AddIndexers(cache.Indexers{bySigned: indexSigned})
+
 	zones, handled := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.enqueueZone,
 		UpdateFunc: func(before, after any) {
@@ -100,6 +102,7 @@ func New(config Config) (*Controller, error) {
 		},
 		DeleteFunc: c.forgetZone,
 	})
+
 	_, delivered := c.Deliveries.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.enqueueDelivery,
 		UpdateFunc: func(before, after any) {
@@ -109,6 +112,7 @@ func New(config Config) (*Controller, error) {
 		},
 		DeleteFunc: c.enqueueDelivery,
 	})
+
 	if err := errors.Join(indexed, handled, delivered); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
@@ -193,10 +197,12 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 		c.places.returnPlaces(at)
 		return
 	}
+
 	if !c.places.takePlaces(at, listPlaces(zone)) {
 		return
 	}
 	defer c.places.returnPlaces(at)
+
 	looking, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	requeueAfter, err := c.syncZone(looking, zone)
@@ -212,7 +218,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// checkUnchanged, the fence of requests to the signer, fails if the Zone has changed.
+// checkUnchanged is the fence of requests to the signer: it returns an error if the Zone has changed.
 func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -259,8 +265,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem writes a message, and keeps the phase. It returns a refusal of the API, for the log: a zone's owner
-// cannot give rights to this process.
+// writeProblem writes a message, and keeps the phase. A refusal of the API is also returned, for the log: a zone's
+// owner cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -271,23 +277,25 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is added to the servers' serials, as the signer's rises meanwhile: a server still ahead would wait a
+// serialMargin is added to the servers' serials, since the signer's rises meanwhile. A server still ahead would wait a
 // day.
 const serialMargin = 100
 
-// raiseSerial patches the Zone's status: a serial beyond those of its servers (S6.11), and Ready=False. A Zone that has
-// changed since the read, or is gone, is left to the next reconcile, without an error.
+// raiseSerial patches the Zone's status: with a serial beyond those of its servers (S6.11), and Ready=False. If the
+// Zone is gone or has changed since the read, it does nothing: the next reconcile decides.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.highest + serialMargin
 	if past == 0 {
 		past = 1 // 0 is no serial
 	}
+
 	conditions := slices.Clone(w.zone.Status.Conditions)
 	meta.SetStatusCondition(&conditions, metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind,
 		ObservedGeneration: w.zone.Generation,
 		Message:            fmt.Sprintf("its servers have serial %d from the signer; the zone's serial is raised past %d", w.highest, past),
 	})
+
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": w.zone.UID, "resourceVersion": w.zone.ResourceVersion},
 		"status":   map[string]any{"serial": past, "conditions": []any{meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)}},
@@ -295,6 +303,7 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.StrategicMergePatchType, patch,
@@ -330,7 +339,7 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type zoneMemory struct {
-	// A repetition would restart the signer's timer.
+	// sentReports has the reports that named got. A repetition would restart named's timer.
 	sentReports map[dsReport]bool
 	targets     string
 	remindedAt  time.Time

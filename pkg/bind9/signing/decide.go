@@ -23,7 +23,7 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext. A phase has only the fields that it needs.
+// facts is the input of decideNext. Only the fields that the phase needs are set.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
@@ -32,30 +32,30 @@ type facts struct {
 	times           times
 	signing         client.Signing
 	otherKeys       bool
-	// current is true if the signed zone has the settled serial or a later serial.
+	// current is true if the signer's zone has the settled serial or a later one.
 	current bool
-	// unsigned names a server that lacks a key of the signer, signed a server with any.
+	// unsigned names a server that lacks a key of the signer, signed a server that has one; "" without such a server.
 	unsigned, signed string
 	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
 	parent
 }
 
-// parent has the DS at the parent's servers: at every server, or at any. readFailure is why they are unknown.
+// parent has the DS found at all servers of the parent, and at any. readFailure is why they are unknown; "" if known.
 type parent struct {
 	readFailure string
-	// external is true without a parent Zone: the DS is entered by hand.
+	// external is true if the parent is not a Zone here: then the DS is entered by hand.
 	external         bool
 	dsAtAll, dsAtAny []v1alpha1.DelegationSigner
-	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
-	// removed DS that long.
+	// ttl is the TTL of the DS, or of the zone's NS if the DS is derived. longestTTL is the longest that was seen:
+	// caches may keep a removed DS that long.
 	ttl, longestTTL time.Duration
 }
 
-// maxDSTTL bounds the TTL of a DS to wait for, unless the policy's is longer.
+// maxDSTTL bounds the TTL of a DS that is waited for, unless the policy allows more.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// With a long TTL of the DS the phase Expiring would hardly end, so refuseLongTTL sets readFailure.
+// refuseLongTTL sets readFailure if the DS has a long TTL: the phase Expiring would hardly end.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.readFailure = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -162,7 +162,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	}
 }
 
-// The caller ensures that no cache has a DS.
+// endSigning begins the return to the unsigned zone. The caller ensures that no cache has a DS.
 func (d *decision) endSigning(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
@@ -184,7 +184,7 @@ func (d *decision) decideSigning(f *facts) {
 	}
 }
 
-// reportLostKeys returns true, with a message, if the signer lacks the zone (G4).
+// reportLostKeys returns true, with a message, if the signer has lost the zone: other keys must not sign it (G4).
 func (d *decision) reportLostKeys(f *facts) bool {
 	if f.signing.Present {
 		return false
@@ -223,37 +223,42 @@ func (d *decision) decideSigned(f *facts) {
 		d.setMessage("the signer does not say how the zone is signed")
 		return
 	}
+
 	wanted := wantedDS(f)
 	if wait := f.times.maxZoneTTL - d.timeInPhase(f); len(d.status.DS) == 0 && wait > 0 {
 		d.setMessage("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 		return
 	}
+
 	added := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(d.status.DS, ds) })
 	if added && f.unsigned != "" {
 		d.action = remind
 		d.setMessage("a new key waits for the servers: %s", f.unsigned)
 		return
 	}
+
 	if !slices.Equal(wanted, d.status.DS) {
 		now := metaTime(f.now)
 		d.status.DS, d.status.LastTransitionTime = wanted, &now
 	}
+
 	d.watchParent(f, wanted)
 }
 
-// maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys whose DS the parent lacks.
+// maxDS bounds the DS in the status (S12.3), maxWaiting the keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's DS, which is dropped when no
-// resolver needs it. If the parent never gets the DS, named keeps each replaced key: of more than maxWaiting keys, the
-// old DS are dropped for good.
+// wantedDS returns the DS that the parent should have. The DS of a new key joins the old key's, which is dropped when
+// no resolver needs it. If the parent never gets a DS, named keeps every replaced key; with more than maxWaiting of
+// them, the old DS are dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
 		return slices.ContainsFunc(keys, func(key keyState) bool { return key.DSState == state })
 	}
 	replaced, comes, many := has(dsOmnipresent), has(dsRumoured), f.countWaiting() > maxWaiting
+
 	needed := map[uint16]bool{}
 	for _, key := range keys {
 		switch key.DSState {
@@ -266,6 +271,7 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 			}
 		}
 	}
+
 	wanted := []v1alpha1.DelegationSigner{}
 	for _, ds := range f.signing.DS {
 		if needed[ds.KeyTag] {
@@ -273,6 +279,7 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 				DigestType: int32(ds.DigestType), Digest: strings.ToUpper(ds.Digest)})
 		}
 	}
+
 	slices.SortFunc(wanted, func(a, b v1alpha1.DelegationSigner) int {
 		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.Algorithm, b.Algorithm), cmp.Compare(a.DigestType, b.DigestType),
 			cmp.Compare(a.Digest, b.Digest))
@@ -294,7 +301,7 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// The whole DS counts: another signer's key may have the same tag.
+// isAtAll compares the whole DS: another signer's key may have the same tag.
 func (f *facts) isAtAll(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.readFailure == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.dsAtAll, ds)
@@ -307,7 +314,7 @@ type keyState = protocol.DNSSECKey
 
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
-	// named keeps the old key for parentDSTTL after the report.
+	// After the report, named keeps the old key for parentDSTTL only.
 	tooLong := f.ttl > f.times.parentDSTTL
 	for _, key := range f.signing.Status.Keys {
 		switch {
@@ -325,6 +332,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 			}
 		}
 	}
+
 	d.awaitsDS = len(coming)+len(going) > 0
 	switch {
 	case tooLong:
@@ -341,6 +349,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		d.setMessage("")
 		d.requeueAfter = min(max(f.times.dnskey, pendingInterval), settledInterval)
 	}
+
 	if f.blocked != "" {
 		d.setMessage("%s; it is signed as before", f.blocked)
 	}
@@ -368,7 +377,7 @@ func (d *decision) decideExpiring(f *facts) {
 		d.setMessage("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 	case f.readFailure != "":
-		d.setMessage("the servers of the parent may have a DS again%s", f.explain()) // guarantee G5
+		d.setMessage("the servers of the parent may have a DS again%s", f.explain()) // the DS must have left all caches (G5)
 	default:
 		d.endSigning(f)
 	}

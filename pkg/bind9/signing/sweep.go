@@ -18,24 +18,27 @@ import (
 )
 
 const (
-	// A zone is removed at the second sweep without a Zone: the informer may lag at the first.
+	// sweepInterval separates sweeps. A zone without a Zone is removed at the second sweep: at the first the informer
+	// may lag.
 	sweepInterval = 10 * time.Minute
 	// Signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
-	// maxOrphans bounds the zones recorded per signer: an agent can list any names.
+	// maxOrphans bounds the zones remembered for a signer: its agent can list any names.
 	maxOrphans = 1000
 )
 
-// sweepSigners removes zones without a Zone from the signers: a renamed Zone leaves the old zone behind (S12.9). Keys
-// stay. Without any signed Zone nothing is removed: the store may be lost.
+// sweepSigners removes zones without a Zone from the signers, such as the former zone of a renamed Zone (S12.9). Their
+// keys stay. If no Zone at all is signed, it removes nothing: the store may be lost.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return
 	}
+
 	byNamespace := map[string][]apiclass.Server{}
 	for _, signer := range c.Servers.ListSigners() {
 		byNamespace[signer.Namespace] = append(byNamespace[signer.Namespace], signer)
 	}
+
 	left, slots := map[v1alpha1.ZoneSigner]map[name.Name]bool{}, make(chan struct{}, sweepers)
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -57,6 +60,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 		})
 	}
 	all.Wait()
+
 	c.orphans = left
 }
 
@@ -72,7 +76,7 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 	if err != nil {
 		return before, err
 	}
-	// A zone without a key owner was not made for a Zone.
+	// A zone without a key owner was not created for a Zone.
 	isOwner := func(owner string) bool { return owner != "" }
 	left = map[name.Name]bool{}
 	for _, zone := range zones {

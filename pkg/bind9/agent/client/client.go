@@ -23,12 +23,12 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// Client is safe for concurrent use.
+// Client sends requests to an agent. It is safe for concurrent use.
 type Client struct {
 	url  string
 	http http.Client
 
-	slot chan struct{} // held by the current request or sequence of requests
+	slot chan struct{} // full during a request, or a sequence of requests
 
 	// Guarded by slot.
 	dialect       dialect
@@ -39,17 +39,18 @@ type Client struct {
 
 const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
-	// maxList replaces maxAnswer for the list of zones: 250,000 usual names.
+	// maxList is maxAnswer for the list of zones: about 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for slot and rate, and exceeds the interval of the slowest dialect.
+	// maxWait bounds the waits for slot and rate. It exceeds the interval between requests of the slowest dialect.
 	maxWait = 1500 * time.Millisecond
-	// pauseTime follows a 429 without Retry-After.
+	// pauseTime is the pause after a 429 without Retry-After.
 	pauseTime = 2 * time.Second
-	// dialectAge is the lifetime of the known dialect: another server may get the address.
+	// dialectAge is the lifetime of a known dialect (kind and version of the agent): another server may get the
+	// address.
 	dialectAge = time.Minute
 )
 
-// New takes a URL without a path, such as "https://192.0.2.1:8443", and sends nothing. The transport adds the
+// New returns a client without a request. address has no path, such as "https://192.0.2.1:8443". transport adds the
 // credentials; nil means http.DefaultTransport.
 func New(address string, transport http.RoundTripper) (*Client, error) {
 	at, err := url.Parse(address)
@@ -77,10 +78,11 @@ func unsupported(format string, arguments ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
 }
 
-// Fence precedes each request with changes, and prevents it by an error.
+// Fence is called before each request with changes; its error prevents the request.
 type Fence func(ctx context.Context) error
 
-// Ensure creates a missing zone, or updates an existing zone's addresses and policy. A bindcar keeps an existing zone.
+// Ensure creates a missing zone, or updates the addresses and policy of an existing zone. At a bindcar, an existing
+// zone stays as it is.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -91,6 +93,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if err != nil {
 		return err
 	}
+
 	path := zonePath(zone)
 	if !speaks.agent {
 		switch there, err := c.hasZone(ctx, path); {
@@ -98,16 +101,20 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 			return err
 		}
 	}
+
 	if err := fence(ctx); err != nil {
 		return err
 	}
+
 	err = c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil)
 	if statusOf(err) != http.StatusConflict {
 		return err
 	}
+
 	if !speaks.agent {
 		return nil
 	}
+
 	config := body.ZoneConfig
 	change := protocol.ModifyZone{AlsoNotify: orEmpty(config.AlsoNotify), AllowTransfer: orEmpty(config.AllowTransfer)}
 	if body.ZoneType == protocol.Secondary {
@@ -116,6 +123,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if config.DNSSECPolicy != "" {
 		change.DNSSECPolicy = &config.DNSSECPolicy
 	}
+
 	if err := fence(ctx); err != nil {
 		return err
 	}
@@ -127,7 +135,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 
 const zonesPath = "/zones"
 
-// The root's dot would be the directory itself.
+// zonePath escapes the root's dot, which would mean the directory itself.
 func zonePath(zone name.Name) string {
 	if zone == name.Root {
 		return "/zones/%2E"
@@ -184,7 +192,7 @@ func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) er
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
 }
 
-// Health returns nil only if the server accepts the credentials.
+// Health returns nil only if the agent accepts the credentials.
 func (c *Client) Health(ctx context.Context) error {
 	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -208,7 +216,7 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusInternalServerError:
-		// bindcar answers 500 for a secondary before its first transfer. If named answers at all, the zone exists.
+		// bindcar answers 500 for a secondary before its first transfer: if named answers at all, the zone exists.
 		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
 			return true, nil
 		}
@@ -250,7 +258,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace fails at once if the wait would exceed maxWait or ctx.
+// waitPace fails at once if the wait would exceed maxWait or the deadline of ctx.
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.pausedUntil.Sub(now)
@@ -275,15 +283,17 @@ func (c *Client) waitPace(ctx context.Context) error {
 	}
 }
 
-// /health does not count for the rate.
+// sendRequest waits for the rate, except for /health, which does not count.
 func (c *Client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	if path != "/health" {
 		if err := c.waitPace(ctx); err != nil {
 			return err
 		}
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
+
 	var sent io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -292,6 +302,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 		}
 		sent = bytes.NewReader(encoded)
 	}
+
 	request, err := http.NewRequestWithContext(ctx, method, c.url+protocol.Base+path, sent)
 	if err != nil {
 		return err
@@ -299,6 +310,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+
 	span := traces.Call(ctx, request)
 	response, err := c.http.Do(request)
 	traces.End(span, err != nil, "no answer")
@@ -306,6 +318,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 		return &Error{Message: c.url + ": no answer", Err: err}
 	}
 	defer response.Body.Close()
+
 	limit := int64(maxAnswer)
 	if path == zonesPath {
 		limit = maxList
@@ -314,6 +327,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	if err != nil {
 		return &Error{Message: c.url + ": the answer was cut off", Err: err}
 	}
+
 	if response.StatusCode/100 == 2 {
 		if into != nil && json.Unmarshal(text, into) != nil {
 			return &Error{Message: c.url + " does not answer like an agent or a bindcar"}
@@ -323,7 +337,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// The text of the server is untrusted.
+// readRefusal drops the server's text, which is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Files and ports in a pod. Port 53 needs a capability that the Pod Security Standard "restricted" forbids.
+// Files and ports in a pod. Port 53 would need a capability that the Pod Security Standard "restricted" forbids.
 const (
 	ConfigDir    = "/etc/bind"
 	StateDir     = "/var/cache/bind"
@@ -37,10 +37,10 @@ const (
 	tokenFile    = "token"
 )
 
-// maxUDP is in octets (DNS flag day 2020).
+// maxUDP is in octets, the value of DNS flag day 2020.
 const maxUDP = 1232
 
-// zoneRate bounds SOA queries and NOTIFYs a second. With BIND's default of 20, 10,000 zones take ten minutes.
+// zoneRate bounds SOA queries and NOTIFYs per second. With BIND's default of 20, ten thousand zones take ten minutes.
 const zoneRate = 1000
 
 func (s *Server) Files() (map[string]string, error) {
@@ -69,7 +69,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// A volume updates the files of one source together, so controls is in the keys' file.
+	// A volume updates the files of a source together, so controls is in the file of the keys.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -93,7 +93,7 @@ func (s *Server) MountedFiles() (map[string]string, error) {
 	return files, nil
 }
 
-// Hash returns the hash that the agent reports (agent.hashFiles).
+// Hash returns the hash that the agent will report for the files (agent.hashFiles).
 func Hash(files ...map[string]string) string {
 	all := map[string]string{}
 	for _, some := range files {
@@ -108,8 +108,8 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf collects named.conf, and keeps the first error. The error's field is below spec.config, or begins with
-// "dnssec.".
+// conf collects the text of named.conf, and keeps the first error. The error's field is below spec.config, unless it
+// begins with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -154,9 +154,11 @@ func (c *conf) formatAddresses(field string, list []string) string {
 
 func (s *Server) namedConf() (string, error) {
 	config := cmp.Or(s.Settings.Config, &bind9.Config{})
+
 	if err := s.Transfer.check(); err != nil {
 		return "", fmt.Errorf("transfer key: %w", err)
 	}
+
 	c := &conf{}
 	c.line("// kubizone fleet wrote this file. A change of it is overwritten: change spec.config of the Bind9Instance or its Bind9Cluster.")
 	c.line("include %q;", ConfigDir+"/"+keysFile)
@@ -171,7 +173,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tversion none;")
 	c.line("\thostname none;")
 	c.line("\tserver-id none;")
-	// The primary, or the agent, notifies the servers; servers notify only servers named in a zone.
+	// The primary or the agent notifies the servers. Servers notify only those that a zone names.
 	c.line("\tnotify explicit;")
 	// With BIND's default of five seconds, a server would answer with former signatures beside new keys.
 	c.line("\tnotify-delay 0;")
@@ -179,6 +181,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
 	if len(config.UpdateForwarding) > 0 {
+
 		// The primary checks the client's signature, which BIND forwards unchanged.
 		c.line("\tallow-update-forwarding %s;", c.formatAddresses("updateForwarding", config.UpdateForwarding))
 	}
@@ -187,23 +190,27 @@ func (s *Server) namedConf() (string, error) {
 	if len(config.AllowQuery) > 0 {
 		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
 	}
+
 	peers := s.formatPeers()
 	if s.Role == bind9.RoleSigner {
 		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
 	}
 	c.line("\tallow-query %s;", query)
 	c.line("\tserial-query-rate %d;", zoneRate)
+
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
 	c.line("\trecursion no;")
 	c.line("\tallow-query-cache { none; };")
 	c.line("\tdnssec-validation no;")
 	c.line("\tminimal-responses yes;")
+
 	if config.QueryLog {
 		c.line("\tquerylog yes;")
 	}
 	c.line("\tedns-udp-size %d;", maxUDP)
 	c.line("\tmax-udp-size %d;", maxUDP)
+
 	if limit := config.RateLimit; limit != nil {
 		c.line("\trate-limit {")
 		c.line("\t\tresponses-per-second %d;", limit.ResponsesPerSecond)
@@ -212,23 +219,26 @@ func (s *Server) namedConf() (string, error) {
 		}
 		c.line("\t};")
 	}
+
 	s.writeCatalogs(c)
 	c.line("};")
 	s.writeCatalogZones(c)
+
 	if len(s.HiddenPrimaries) > 0 {
 		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.HiddenPrimaries}, netip.AddrPort{}))
 	}
 	for _, at := range s.UnkeyedPrimaries {
-		// Only zones that name no key use this key.
+		// This key is for zones that name none.
 		c.line("server %s { keys %q; };", at, s.Transfer.Name)
 	}
+
 	for i := range s.Policies {
 		c.writePolicy(fmt.Sprintf("dnssec.policies[%d]", i), &s.Policies[i])
 	}
 	return c.String(), c.err
 }
 
-// Members are stored in StateDir, so that a restarted server answers without a primary.
+// writeCatalogs stores members in StateDir, so that a restarted server answers without a primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return
@@ -254,8 +264,8 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog or, with a signer, of its members. BIND tries the next primary
-// after a refusal.
+// formatPrimaries returns the primaries of a catalog; with a signer, those of its members. After a refusal BIND tries
+// the next primary.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)

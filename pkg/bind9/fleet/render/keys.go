@@ -27,12 +27,12 @@ type Key struct {
 }
 
 // TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys at
-// different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key, and Key Former; Former
-// is removed.
+// different times, so a rotation takes three steps: Next is accepted beside Key; Next becomes Key, and Key Former;
+// Former is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key
-	// CreatedAt is the time of the newest key, SteppedAt of the last rotation step.
+	// CreatedAt is the time of the newest key, SteppedAt that of the last step of a rotation.
 	CreatedAt, SteppedAt time.Time
 }
 
@@ -63,7 +63,7 @@ func (k *TransferKeys) annotations() map[string]string {
 
 const keyOctets = 32
 
-// NewKey replaces the "*" in name by a hash of the secret.
+// NewKey generates a key. The "*" in name is replaced by a hash of the secret.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -74,7 +74,7 @@ func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, e
 	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
-// Control keys have the entries of the operator bindy, TSIG keys those of a DNSClass.
+// A control key has the entries that the operator bindy uses, a TSIG key those of a DNSClass.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
 	dataFormer, dataNext                   = "former-", "next-"
@@ -92,7 +92,7 @@ const minSecret = 16
 
 var ErrKey = errors.New("no usable key")
 
-// The error does not contain the secret.
+// check returns an error without the secret.
 func (k *Key) check() error {
 	switch {
 	case !keyNames.MatchString(k.Name):
@@ -121,7 +121,7 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 
 func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
-// ReadTransferKeys returns ErrKey for an unusable key.
+// ReadTransferKeys reads the keys of a Secret. For an unusable key the error wraps ErrKey.
 func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {
 	current, err := readKey(data, dataTSIGName, "")
 	if err != nil {

@@ -34,7 +34,7 @@ var (
 	StatefulSets    = appsv1.SchemeGroupVersion.WithResource("statefulsets")
 	NetworkPolicies = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
 	Disruptions     = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
-	// Roles and RoleBindings let KeyReaders and AgentReaders read a single Secret each.
+	// Roles and RoleBindings let KeyReaders and AgentReaders each read a single Secret.
 	Roles        = rbacv1.SchemeGroupVersion.WithResource("roles")
 	RoleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
@@ -54,9 +54,9 @@ const (
 	// AnnotationOwner is the owner's KIND/NAME in our API.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
-	// A new control key replaces the pod.
+	// annotationControl makes a new control key replace the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig has a hash of the configuration: without an agent that can reload BIND, a change replaces the
+	// annotationConfig has a hash of the configuration if the agent cannot reload BIND: a change then replaces the
 	// pods.
 	annotationConfig = labelPrefix + "config-hash"
 	// AnnotationTemplate is the TemplateHash of an applied workload.
@@ -93,7 +93,7 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns all objects of a server but its group's Secret, the workload last.
+// Objects returns all objects of a server except the Secret of its group. The workload is the last.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// With the TSIG keys here, pods need not mount the group's Secret.
+// controlSecret also has the TSIG keys, so that pods need not mount the group's Secret.
 func (s *Server) controlSecret(files map[string]string) Object {
 	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
@@ -134,7 +134,7 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// Readers also accept the keys with a prefix.
+// transferSecret has the other keys of a rotation under a prefix. Readers accept these, too.
 func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
@@ -157,7 +157,7 @@ func transferReaders(namespace string, owner Owner, platform *Platform) []Object
 	return renderReaders(namespace, TransferSecretName(owner.Name), owner.labels(platform), owner.annotations(), platform.KeyReaders)
 }
 
-// agentReaders lets AgentReaders read the token of a signer's agent. Classes permit other agents.
+// agentReaders lets AgentReaders read the token of a signer's agent. Classes permit the use of other agents.
 func (s *Server) agentReaders() []Object {
 	if s.Role != bind9.RoleSigner {
 		return nil
@@ -165,7 +165,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// The fleet can grant only permissions that it has.
+// renderReaders grants get and watch: the fleet can grant only permissions that it has.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil
@@ -198,7 +198,7 @@ func (s *Server) dnsService() Object {
 	return Object{Services, s.Name, service}
 }
 
-// The agent has a separate Service, since the DNS Service may be a load balancer.
+// agentService is apart, since the DNS Service may be a load balancer.
 func (s *Server) agentService() Object {
 	name := s.Name + "-agent"
 	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(
@@ -246,7 +246,7 @@ func (o Owner) annotations() map[string]string {
 	return map[string]string{AnnotationOwner: o.Kind + "/" + o.Name, AnnotationOwnerUID: string(o.UID)}
 }
 
-// Disruption limits evictions to one server of a role of the cluster at a time.
+// Disruption limits evictions of a role of the cluster to a server at a time.
 func Disruption(namespace string, cluster Owner, role bind9.Role, platform *Platform) Object {
 	name := cluster.Name + "-" + strings.ToLower(string(role))
 	spec := policyac.PodDisruptionBudgetSpec().WithMaxUnavailable(intstr.FromInt32(1)).

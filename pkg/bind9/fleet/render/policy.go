@@ -23,13 +23,13 @@ func (s *Server) formatPeers() string {
 	return " " + s.Peers.formatList()
 }
 
-// signaturesJitter is BIND's default, and must be less than the validity. Only BIND 9.18.27 and later can change it.
+// signaturesJitter is BIND's default, which must be less than the validity. Only BIND 9.18.27 and later can change it.
 const signaturesJitter = 12 * time.Hour
 
 var signingAlgorithms = []bind9.DNSSECAlgorithm{bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384,
 	bind9.DNSSECED25519}
 
-// named 9.18 aborts on an empty list of keys.
+// writePolicy always lists keys: named 9.18 aborts on an empty list.
 func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 	if len(validation.IsDNS1123Label(policy.Name)) > 0 {
 		c.fail(field+".name", "is no name of a policy: use lower case letters, digits and hyphens, at most 63")
@@ -39,19 +39,22 @@ func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 		c.fail(field+".algorithm", "is not one of %q", signingAlgorithms)
 	}
 	algorithm := strings.ToLower(string(signing))
+
 	lifetime := func(of *metav1.Duration) string {
 		if of == nil {
 			return "unlimited"
 		}
 		return formatSeconds(of)
 	}
+
 	c.line("dnssec-policy %q {", policy.Name)
 	c.line("\tkeys { ksk lifetime %s algorithm %s; zsk lifetime %s algorithm %s; };", lifetime(policy.KSKLifetime), algorithm,
 		lifetime(policy.ZSKLifetime), algorithm)
-	c.line("\tpurge-keys PT1H;") // named reports at most about eight keys, also retired
+	c.line("\tpurge-keys PT1H;") // named can report about eight keys only, retired ones included
 	if policy.NSEC3 {
 		c.line("\tnsec3param iterations 0 optout no salt-length 0;")
 	}
+
 	if t := policy.Timing; t != nil {
 		for _, one := range []struct {
 			option string

@@ -25,15 +25,15 @@ type Server struct {
 	Service   bind9.Service
 	Resources bind9.Resources
 
-	// Control is the key of the control channel, which a running BIND cannot replace.
+	// Control is the key of BIND's control channel. A running BIND cannot replace it.
 	Control  Key
 	Transfer TransferKeys
-	// Peers are the TSIG keys of a signer's cluster; nil for other roles.
+	// Peers are the TSIG keys of the cluster, for its signer; nil for other roles.
 	Peers  *TransferKeys
 	Access Access
-	// HiddenPrimaries are addresses of the hidden primary, for a signer.
+	// HiddenPrimaries are the addresses of the hidden primary, for a signer.
 	HiddenPrimaries []netip.AddrPort
-	// UnkeyedPrimaries are of zones whose agent cannot name a key (bindcar), each once.
+	// UnkeyedPrimaries are the primaries of zones whose agent cannot name a key (bindcar), each once.
 	UnkeyedPrimaries []netip.Addr
 	Policies         []bind9.DNSSECPolicy
 	Catalogs         []Catalog
@@ -50,7 +50,7 @@ func AgentHost(namespace, instance string) string {
 }
 
 type Platform struct {
-	// Installation labels the objects. Objects of another installation are never touched.
+	// Installation is a label of the objects. Objects of another installation are never changed.
 	Installation               string
 	BINDRepository, AgentImage string
 	ClientNamespace            string
@@ -63,7 +63,7 @@ type Platform struct {
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort
-	// Signer is the primary of signed members, which Primaries refuse to serve. Zero means none.
+	// Signer is the primary of the signed members, which Primaries refuse to serve. Zero means that there is none.
 	Signer netip.AddrPort
 }
 
@@ -71,7 +71,7 @@ const bindcarImage = "ghcr.io/firestoned/bindcar:v0.9.0"
 
 const DefaultVersion = "9.20"
 
-// Merge returns the server of an instance and its cluster (or nil), without keys, catalogs and platform.
+// Merge returns the server of an instance and its cluster, which may be nil. Keys, catalogs and platform are not set.
 func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	s := Server{
 		Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Role: instance.Spec.Role,
@@ -81,6 +81,7 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	if instance.Spec.Replicas != nil {
 		s.Replicas = *instance.Spec.Replicas
 	}
+
 	service, resources := instance.Spec.Service, instance.Spec.Resources
 	if cluster != nil {
 		s.Cluster = cluster.Name
@@ -90,6 +91,7 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 			cmp.Or(own.Agent, common.Agent)
 		own.Storage, own.Placement = cmp.Or(own.Storage, common.Storage), cmp.Or(own.Placement, common.Placement)
 		own.ZoneNamespaces = cmp.Or(own.ZoneNamespaces, common.ZoneNamespaces)
+
 		role := cluster.Spec.Secondary
 		switch s.Role {
 		case bind9.RolePrimary:
@@ -100,10 +102,12 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 				own.Storage, s.Policies = cmp.Or(instance.Spec.Storage, dnssec.Storage, common.Storage), dnssec.Policies
 			}
 		}
+
 		if role != nil {
 			service, resources = cmp.Or(service, role.Service), cmp.Or(resources, role.Resources)
 		}
 	}
+
 	if service != nil {
 		s.Service = *service.DeepCopy()
 	}
@@ -121,8 +125,8 @@ func (s *Server) Agent() bind9.AgentKind {
 	return cmp.Or(s.Settings.Agent.Kind, bind9.AgentKubizone)
 }
 
-// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has its own group: the
-// hidden primary serves a signed zone's unsigned version only to this key.
+// Group names the servers that share a TSIG key: the cluster, or a single server. A signer is a group of its own: only
+// its key lets it transfer the unsigned version of a signed zone from the hidden primary.
 func (s *Server) Group() string {
 	if s.Role == bind9.RoleSigner {
 		return s.Name

@@ -40,14 +40,16 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// A volume claim needs a StatefulSet: the new pod of a Deployment would wait for the old pod's volume.
+// renderWorkload uses a StatefulSet for a volume claim: the new pod of a Deployment would wait for the old pod's
+// volume.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
 	annotations[AnnotationTemplate] = hashTemplate(template)
 	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
+
 	if s.Workload() == Deployments {
-		// The new pod is ready before the old pod stops. A required spread may leave no node for both.
+		// The new pod is ready before the old pod stops, unless a required spread leaves no node for both.
 		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
 		if s.GoesFirst() {
 			rolling = appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1))
@@ -57,6 +59,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		return Object{Deployments, s.Name, appsac.Deployment(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(
 			annotations).WithSpec(spec)}
 	}
+
 	storage := s.Settings.Storage
 	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
 	if storage.Capacity != "" {
@@ -64,11 +67,13 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 			listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
 	}
 	claim.StorageClassName = optional(storage.StorageClassName)
-	// Zones can be transferred again, a signer's keys not.
+
+	// Zones can be transferred again; a signer's keys cannot.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	}
+
 	spec := appsac.StatefulSetSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(
 		2).WithServiceName(s.Name).
 		WithPersistentVolumeClaimRetentionPolicy(appsac.StatefulSetPersistentVolumeClaimRetentionPolicy().
@@ -80,12 +85,12 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		annotations).WithSpec(spec)}
 }
 
-// GoesFirst reports whether the old pod stops first, because both need the same volume or node.
+// GoesFirst reports whether the old pod must stop first, because both need the same volume or node.
 func (s *Server) GoesFirst() bool {
 	return s.Workload() == StatefulSets || s.Settings.Placement != nil && s.Settings.Placement.Required
 }
 
-// TemplateHash is "" if rendering fails.
+// TemplateHash returns a hash of the pod template; "" if rendering fails.
 func (s *Server) TemplateHash() string {
 	files, err := s.Files()
 	if err != nil {
@@ -110,17 +115,20 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 		// A bindcar reads its key at its start and cannot reload BIND's configuration.
 		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"transfer": s.Transfer.Name})})
 	}
+
 	placement := cmp.Or(s.Settings.Placement, &bind9.Placement{})
+
 	spec := coreac.PodSpec().
 		WithServiceAccountName(s.Name).WithAutomountServiceAccountToken(false).WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(terminationSeconds).
 		WithSecurityContext(coreac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(user).WithRunAsGroup(user).WithFSGroup(user).
-			// Do not walk a volume with many zones at each start.
+			// A volume with many zones must not be walked at each start.
 			WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch).
 			WithSeccompProfile(coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 		WithContainers(s.bindContainer(), s.agentContainer()).
 		WithVolumes(s.listVolumes()...).
 		WithTopologySpreadConstraints(s.listSpread(placement)...).WithNodeSelector(placement.NodeSelector)
+
 	spec.PriorityClassName = optional(placement.PriorityClassName)
 	for i := range placement.Tolerations {
 		spec.WithTolerations(makeToleration(&placement.Tolerations[i]))
@@ -188,10 +196,10 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 }
 
 // The agent's container has no probe, since the pod is ready when BIND is. The startup probe asks the agent whether the
-// zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar knows
-// no zones and has no supervisor.
+// zones are loaded (S11.25). The readiness probe asks the supervisor, which survives a crash of the agent. A bindcar
+// knows no zones, and has no supervisor.
 
-// BIND has an hour to load the zones.
+// startupProbe gives BIND an hour to load the zones.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
 	if s.Agent() == bind9.AgentBindcar {
 		return coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))).
@@ -246,7 +254,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// Configuration and keys in one volume are updated without a restart.
+// listVolumes puts configuration and keys into one volume, which is updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
@@ -276,7 +284,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// Pods are selected by role: a Deployment's labels would select only its own pod.
+// listSpread selects pods by role, since a Deployment's labels would select only its own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -326,7 +334,7 @@ func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resou
 	}
 }
 
-// Admission refuses invalid quantities, so they are left out.
+// listAmounts leaves out invalid quantities, which admission refuses.
 func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, quantity := range of {
