@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Backoff is a retry schedule. The first Attempts delays are Base, 2·Base, 4·Base, and so on, each at most Max; later
-// delays are Slow. Zero fields mean Base 5 s, Max 60 s, Attempts 5 and Slow 10 min.
+// Backoff is a retry schedule: the first Attempts delays are Base, 2·Base, 4·Base, up to Max; later delays are Slow.
+// Zero fields mean Base 5 s, Max 60 s, Attempts 5, Slow 10 min.
 type Backoff struct {
 	Base, Max time.Duration
 	Attempts  int
@@ -23,7 +23,7 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
-// Delay returns the delay after the given number of earlier attempts; the first attempt has 0.
+// Delay counts attempts from 0.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow
@@ -37,7 +37,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
-// RetryDelay returns e.RetryAfter if set. After a permanent error or an exceeded quota the delay is Slow.
+// RetryDelay returns e.RetryAfter if set; Slow after a permanent error or an exceeded quota.
 func (b Backoff) RetryDelay(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:

@@ -19,10 +19,10 @@ type Class struct {
 	// Provider is closed by the Loop. If nil, Err is the reason.
 	Provider Provider
 	Err      *Error
-	// RequestsPerSecond limits the writes and comparisons of all zones together; 0 means 50.
+	// RequestsPerSecond limits writes and comparisons; 0 means 50.
 	RequestsPerSecond float64
 	Paused            bool
-	// DriftInterval is the time between comparisons of a zone; 0 means 1 h.
+	// DriftInterval separates comparisons of a zone; 0 means 1 h.
 	DriftInterval time.Duration
 	// Servers is sorted; nil means that servers change only with Target.
 	Servers []string
@@ -31,20 +31,18 @@ type Class struct {
 }
 
 type Zone struct {
-	UID string
-	// Tenant has a share of the workers of each class.
+	UID     string
 	Tenant  string
 	Classes []string
-	// FormerClasses still have the zone. The Loop also remembers the classes of earlier calls.
+	// FormerClasses still have the zone.
 	FormerClasses []string
 	// ExpelledClasses are former classes that lose the zone at once.
 	ExpelledClasses []string
-	// Remove is true if the Zone object is being deleted: the zone leaves Classes, too.
+	// Remove is true if the Zone object is being deleted.
 	Remove bool
-	// Retain keeps the zone at providers whose class has AllowRetain.
 	Retain bool
 	Paused bool
-	// Request asks for an immediate comparison and retry, if different from State.Request.
+	// Request, if new, asks for an immediate comparison and retry.
 	Request string
 	// FrozenSerial is delivered while a terminating namespace deletes its records; 0 means none.
 	FrozenSerial serial.Serial

@@ -28,14 +28,13 @@ type Event struct {
 	Serial  serial.Serial
 	State   State
 	Failed  []Failure
-	// First is true for the first failure after a success, Recovered for the first success after a failure. Proven is
-	// Report.Proven.
+	// First is true for the first failure after a success, Recovered for the first success after a failure.
 	First, Recovered bool
 	Proven           bool
 	ClassError       *Error
 	Drift            Drift
-	// AbsentZone counts as removed, because the provider lacked the zone for too long.
+	// AbsentZone counts as removed: the provider lacked the zone for too long.
 	AbsentZone name.Name
-	// LeftoverZone may have RRsets at the provider that were removed from the zone.
+	// LeftoverZone may have removed RRsets at the provider.
 	LeftoverZone name.Name
 }

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder sorts writes: RRsets whose last write failed come last, the oldest failure first, so that they delay no
-// others if an attempt ends early.
+// WriteOrder puts RRsets that failed before last, the oldest failure first: they must not delay others if an attempt
+// ends early.
 type WriteOrder struct {
 	mu       sync.Mutex
 	failures map[name.Name]map[RRsetKey]uint64
@@ -22,14 +22,14 @@ type WriteOrder struct {
 
 const MaxFailed = 4096
 
-// FailedRRsets returns the zone's RRsets whose last write failed. A higher number means a later failure.
+// FailedRRsets returns a zone's RRsets whose last write failed. A higher number means a later failure.
 func (o *WriteOrder) FailedRRsets(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.failures[zone])
 }
 
-// Note records the result of a write. New failures beyond MaxFailed of a zone are ignored.
+// Note records the result of a write. It ignores new failures beyond MaxFailed of a zone.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,7 +58,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failures, zone)
 }
 
-// Divide returns the changes at names without failed RRsets as first, and the others, in the order of failure, as last.
+// Divide returns the changes at names without failed RRsets, and the others in the order of failure.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.FailedRRsets(zone) {

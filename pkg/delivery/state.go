@@ -16,24 +16,21 @@ type Key struct {
 	Class string
 }
 
-// State is the stored progress of a delivery, and the next worker's only knowledge of it.
 type State struct {
 	Version string
 	// Zone is the zone's name at the provider; zero before the first call.
 	Zone   name.Name
 	Target string
-	// Serial is the last serial confirmed by all servers of the class; 0 means none. Hash is the hash of its content;
-	// "" if RRsets may have been removed at the provider since.
+	// Serial is the last serial confirmed by all servers of the class; 0 means none. Hash is its content's, or "" if
+	// RRsets may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is the first confirmation of Serial, DriftCheckTime the last comparison. A new DriftCheckTime is stored
-	// only with other changes.
+	// SyncTime is the first confirmation of Serial, DriftCheckTime the last comparison, stored only with other changes.
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
-	// AskedSerial is the settled serial for which Servers were asked. It is not stored: 0 after a load.
-	AskedSerial serial.Serial
-	// Failed and Skipped are the counts of the last report.
+	// AskedSerial is the settled serial for which Servers were asked; 0 after a load.
+	AskedSerial     serial.Serial
 	Failed, Skipped int
 	// Refused are the RRsets refused in the last attempt. FailedWhole is true if the attempt failed for another reason.
 	Refused     []Failure
@@ -41,18 +38,17 @@ type State struct {
 	// Digests has RRsetKey.Digest of further refused RRsets, ascending.
 	Digests []uint64
 	Error   *StateError
-	// Drifted is True until the repair; the repair is stored with the next other change. Drift lists some of the
-	// RRsets.
+	// Drifted is True until the repair, which is stored with the next other change. Drift lists some of the RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
-	// Holder is the Config.Identity of the worker that confirmed Serial. This worker may deliver the next serial
-	// without an intent. Another worker records an intent first, and finds the Holder's half-written RRsets among the
-	// changes since Serial.
+	// Holder is the Config.Identity of the worker that confirmed Serial and delivers the next without an intent.
+	// Another worker records an intent first, and finds the Holder's half-written RRsets among the changes since
+	// Serial.
 	Holder string
 }
 
-// Bounds of a State, against tenants' large refusals (attack 8). MaxRefusal is in octets of a message in Refused.
+// Bounds of a State, against large refusals (attack 8). MaxRefusal is in octets of a message in Refused.
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
@@ -61,8 +57,7 @@ const (
 
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
-// LaggingServers returns the servers that failed, or whose serial precedes the latest of the confirmed serial, the
-// intent's and AskedSerial.
+// LaggingServers returns the servers that failed, or whose serial precedes the latest confirmed, begun or asked for.
 func (s State) LaggingServers() (names []string) {
 	goal := s.Serial
 	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
@@ -79,7 +74,7 @@ func (s State) LaggingServers() (names []string) {
 	return names
 }
 
-// WentBack reports whether a server answers an earlier serial than the confirmed Serial, as after a start from an old
+// WentBack reports whether a server answers an earlier serial than the confirmed one, as after a start from an old
 // disk.
 func (s State) WentBack(server Server) bool {
 	return server.Err == nil && server.Serial != 0 && s.Serial != 0 && s.Serial.Ahead(server.Serial)
@@ -96,17 +91,17 @@ func (s State) Served() serial.Serial {
 	return least
 }
 
-// Intent announces a worker's writes, so that the next worker can finish them after a crash (lease.PassFence).
+// Intent announces a worker's writes (lease.PassFence).
 type Intent struct {
 	Serial serial.Serial
-	// From is the earliest serial whose RRsets may be at the provider. 0 beside a confirmed State.Serial means that
-	// more RRsets were refused than RRsets can list: the whole zone is written.
+	// From is the earliest serial whose RRsets may be at the provider. 0 beside a State.Serial: more were refused than
+	// RRsets can list, and the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the writing worker; "" means none.
+	// Holder is the writing worker's Config.Identity; "" means none.
 	Holder string
 	Time   time.Time
-	// RRsets may be half written, or were refused and are still to be written. All others have the content of
-	// State.Serial, unless Unlisted is true: then further RRsets are among the changes since From.
+	// RRsets may be half written, or were refused and are to be retried. All others are as at State.Serial, unless
+	// Unlisted: then more are among the changes since From.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
@@ -147,8 +142,7 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Detail is Error.Detail, and not stored. Stored is true if the failure was read from an object that tenants can
-	// write.
+	// Detail is Error.Detail, not stored. Stored is true if the failure was read from an object that tenants can write.
 	Detail string
 	Stored bool
 	Time   time.Time

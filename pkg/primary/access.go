@@ -12,16 +12,16 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits requests from Prefixes, or from any source if there are none, that are signed by Key, or signed or not if
-// Key is "". A Rule without both is an error.
+// Rule admits requests from Prefixes (any source if empty) that Key signed; if Key is "", unsigned requests, too. A
+// Rule without both is an error.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
-	// Signs is true for a peer that signs zones (DNSSEC). Only such peers see the zones in Membership.Signed.
+	// Signs is true for a peer that signs zones (DNSSEC). Only such peers see Membership.Signed.
 	Signs bool
 }
 
-// Rules returns rules that require an address in prefixes and, if there are keys, a signature by any of them.
+// Rules returns rules that require an address in prefixes and, if there are keys, a signature by any.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -39,8 +39,8 @@ type Target struct {
 	NoCatalog bool
 	// NoZones suppresses NOTIFY of zones: the target transfers them from another server.
 	NoZones bool
-	// Signs is true for a target that signs zones (DNSSEC). Such a target gets the NOTIFYs of zones in
-	// Membership.Signed and Signing; other targets get those of all zones not in Signed.
+	// Signs is true for a target that signs zones (DNSSEC). It gets NOTIFYs of the zones in Membership.Signed and
+	// Signing; others get those of all zones not in Signed.
 	Signs bool
 }
 
@@ -86,7 +86,7 @@ const (
 	peer
 )
 
-// allow reports whether a rule admits the message, and whether a rule with Signs does. key is nil if unsigned.
+// allow reports whether a rule admits a message, and a rule with Signs. key is nil if unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

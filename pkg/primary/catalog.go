@@ -22,12 +22,12 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is a class's catalog zone (RFC 9432), guarded by the class's mutex. Each primary may skip serials of the
-// Membership; an IXFR from a skipped serial gets the whole zone.
+// catalog is a class's catalog zone (RFC 9432), guarded by the class's mutex. Primaries may skip different serials of
+// the Membership; an IXFR from a skipped serial gets the whole zone.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// pending has the new listing of each changed member; a zero listing means removed.
+	// pending has the new listing of each changed member; zero means removed.
 	pending              map[name.Rel]listing
 	published            map[name.Rel]listing
 	serial, targetSerial serial.Serial
@@ -58,8 +58,7 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// memberRow returns a member's label. It changes with UID and name, so that consumers reset the member's state (RFC
-// 9432 §5.3, §5.4).
+// A member's label changes with UID and name, so that consumers reset the member's state (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
@@ -77,7 +76,7 @@ func (c *catalog) removeMember(uid string, zone name.Name) {
 	}
 }
 
-// makeHeader returns the SOA and NS of RFC 9432 §4.1; no resolver follows them.
+// SOA and NS are as in RFC 9432 §4.1; no resolver follows them.
 func (c *catalog) makeHeader() content.Header {
 	return content.Header{
 		FQDN: c.fqdn, Refresh: 3600, Retry: 600, Expire: 3600000,
@@ -108,7 +107,6 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
-// timeToPublish returns the time until the next publication is allowed, and whether any change is pending.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.pending) == 0 {
 		return 0, false
@@ -116,7 +114,6 @@ func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	return max(0, c.publishedAt.Add(catalogInterval).Sub(now)), true
 }
 
-// makeStep returns the pending changes as a step after from; false if they cancel each other out.
 func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) {
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
 	for row, after := range c.pending {

@@ -20,13 +20,12 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures a Class. The Views, Allow and Notify of Config form another class, without name and catalog.
+// ClassConfig configures a Class. Config itself has a class without name and catalog.
 type ClassConfig struct {
 	Name string
-	// Tenant is the namespace that owns the class and can read its keys; "" means the platform. Update does not change
-	// it.
+	// Tenant is the namespace that owns the class and can read its keys; "" means the platform. Update ignores it.
 	Tenant string
-	// Catalog is the name of the catalog zone (RFC 9432); zero means none.
+	// Catalog names the catalog zone (RFC 9432); zero means none.
 	Catalog name.Name
 	// Keys of the same name must be equal in all classes.
 	Keys []tsig.Key
@@ -42,28 +41,26 @@ type Member struct {
 }
 
 type Membership struct {
-	// Members are in order of precedence. Of a name only the first is served, and none under the catalog's name.
+	// Members are in order of precedence: of a name only the first is served, and none of the catalog's name.
 	Members []Member
-	// Serial numbers the Members, equally in all primaries. With a catalog it is the catalog's serial, and not 0.
+	// Serial numbers the Members, alike in all primaries. With a catalog it is the catalog's, and not 0.
 	Serial serial.Serial
 	// Paused members (by UID) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool
 	// Unconfirmed members (by UID) have dns.UnconfirmedTTL in the catalog.
 	Unconfirmed map[string]bool
-	// Signed members (by UID) are served only to peers that sign zones: other peers would serve them without
-	// signatures.
+	// Signed members (by UID) are served only to peers that sign zones: others would answer without signatures.
 	Signed map[string]bool
-	// Signing members (by UID) are also announced to peers that sign, so that signing begins.
+	// Signing members (by UID) are also announced to peers that sign, to begin signing.
 	Signing map[string]bool
 }
 
-// Class is a group of zones with their peers.
 type Class struct {
 	parent *classes
 	name   string
 	tenant string
 	peers  peerIndex // guarded by classes.registryMu
-	// views is set in the nameless class and in those of update keys: they serve whole views, not members.
+	// views is set in the nameless class and in those of update keys, which serve views instead of members.
 	views []string
 
 	mu         sync.RWMutex
@@ -85,7 +82,7 @@ func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map
 	return named, byName
 }
 
-// Update replaces peers, keys and catalog. The members stay.
+// Update replaces peers, keys and catalog, not members.
 func (c *Class) Update(config ClassConfig) error {
 	config.Name = c.name
 	return c.configureClass(config, false)
@@ -145,7 +142,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	return nil
 }
 
-// replaceCatalog replaces the catalog if its name changes; a zero name removes it. c.mu is held.
+// A zero name ends the catalog. c.mu is held.
 func (c *Class) replaceCatalog(fqdn name.Name) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
 		c.parent.catalogs.Remove(c.catalog.uid())
@@ -336,7 +333,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes pending changes. If it must wait, it returns the time left; otherwise 0.
+// publishCatalog publishes pending changes, or returns the time until it may; 0 if none are left.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

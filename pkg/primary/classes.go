@@ -36,7 +36,7 @@ type classes struct {
 	registryMu sync.Mutex // guards the replacement of registry
 }
 
-// peerIndex tells which sources a class may admit, so that other classes' rules need not be checked.
+// peerIndex finds the classes that may admit a source, without their rules.
 type peerIndex struct {
 	keys tsig.Keyring
 	// byAddress is true if a rule names source prefixes, anyAddress if a rule admits a key from every source.
@@ -80,7 +80,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRegistry needs classes sorted by name. If an update key has the name of a class's key, the update key is left out.
+// newRegistry needs classes sorted by name. Keys of classes precede update keys of the same name.
 func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
 	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 
@@ -109,7 +109,7 @@ func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, err
 	return after, nil
 }
 
-// admittingClass is a class that admits a message. signs is true if the peer signs zones.
+// admittingClass admits a message. signs is true for a peer that signs zones.
 type admittingClass struct {
 	*Class
 	signs bool
@@ -143,8 +143,8 @@ func tenantOf(open []admittingClass) string {
 	return open[0].tenant
 }
 
-// trustOf returns a source's highest trust in any class. A source that only tenants' classes admit is unproven until
-// its first message; then its connection counts for the tenant.
+// trustOf returns a source's highest trust in any class. If only tenants' classes admit it, the source is unproven
+// until its first message; then its connection counts for the tenant.
 func (r *registry) trustOf(from netip.Addr) trust {
 	is := outsider
 	if r.anyAddress {
@@ -215,7 +215,7 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 // changeQueue has the zones to announce. A nil class means every class, the uid "" every zone.
 type changeQueue struct {
 	mu sync.Mutex
-	// true repeats a NOTIFY that was confirmed.
+	// true repeats a confirmed NOTIFY.
 	pending      map[classUID]bool
 	wakeNotifier chan struct{}
 	wakeCatalogs chan struct{}

@@ -14,12 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names (RFC 1035 §4.1.4), in lower case. It may forget names and write them in full, but never
-// writes a wrong pointer.
+// compressor compresses names (RFC 1035 §4.1.4), in lower case. A name not remembered is written in full; no pointer is
+// ever wrong.
 type compressor struct {
 	zone []byte // wire form of the zone's name, or empty
-	// zoneAt is the message's offset of the zone's name; 0 if not yet written. Names in the zone are hashed without
-	// that suffix, all others down to the root.
+	// zoneAt is the offset of the zone's name in the message, or 0. Names in the zone are hashed without that suffix,
+	// all others down to the root.
 	zoneAt uint16
 	slots  []slot // the length is a power of two
 	used   int
@@ -27,13 +27,12 @@ type compressor struct {
 	owner   name.Rel
 	ownerAt uint16 // 0 if a pointer cannot reach it
 
-	// Scratch for a name.
 	labels []byte
 	starts [128]uint8
 	hashes [128]uint64
 }
 
-// slot has a name's offset in the message and a part of its hash. Offset 0, the message's ID, marks a free slot.
+// slot has a name's offset and a part of its hash. Offset 0, the message's ID, marks a free slot.
 type slot struct{ at, tag uint16 }
 
 const lengthOctets = 2
@@ -170,7 +169,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName returns the offset of a remembered name: label, then the name at offset rest (0: the root). 0 means none.
+// findName returns the offset of label followed by the name at offset rest (0: the root), or 0.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -194,7 +193,7 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 // follows reports whether b[at:] continues with the name at offset rest (0: the root).
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
-		return false // the name is still being written
+		return false // still being written
 	}
 	if b[at] >= 0xC0 {
 		at = lengthOctets + int(binary.BigEndian.Uint16(b[at:])&^0xC000)

@@ -25,14 +25,14 @@ import (
 
 // Zones provides the zones to serve, as immutable, settled snapshots (S7.2).
 type Zones interface {
-	// Find returns the zone of a name, Settled that of a UID; false means none.
+	// Find and Settled return false for none.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference and Changes return an error if the steps are no longer kept.
+	// Difference and Changes fail if the steps are gone.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	All() iter.Seq[*zoneview.Snapshot]
-	// Traces returns the traceparents of the sampled writes between two serials.
+	// Traces returns the traceparents of sampled writes between serials.
 	Traces(uid string, since, until serial.Serial) []string
 	// Subscribe returns coalesced events, and a function to end them.
 	Subscribe() (<-chan zoneview.Event, func())
@@ -44,8 +44,8 @@ var _ Zones = (*zoneview.Set)(nil)
 type Config struct {
 	Zones Zones
 
-	// Views are served to the peers of Allow; for a name in several views, the zone of the first. Without Views, only
-	// classes have zones and peers (AddClass).
+	// Views are served to the peers of Allow; of zones of the same name the first view's. Without Views, only classes
+	// have zones and peers.
 	Views []string
 	// Listen is for UDP and TCP. Port 0 selects a free port for both (Addr).
 	Listen netip.AddrPort
@@ -53,7 +53,7 @@ type Config struct {
 	Allow  []Rule
 	Notify []Target
 
-	// Updates receives the messages signed by update keys. SetUpdateKeys needs it.
+	// Updates gets the messages of update keys. Required for SetUpdateKeys.
 	Updates updates.Handler
 
 	// MaxConns bounds TCP connections of peers; 0 means 512. As many further connections wait briefly for a slot.
@@ -64,35 +64,35 @@ type Config struct {
 	//   - as many for peers that only classes with a tenant admit;
 	//   - a sixteenth of MaxConns, at least 4, for sources that cannot be admitted.
 	MaxConns int
-	// MaxConnsPerClient bounds the connections of an IPv4 address or IPv6 /64, and of a tenant. 0: a quarter of
-	// MaxConns. BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
+	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant. 0: a quarter of MaxConns.
+	// BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
 	MaxConnsPerClient int
-	// MaxTransfers bounds concurrent transfers; others wait. Peers of tenants have as many slots of their own, each
-	// tenant at most a quarter. 0: 16.
+	// MaxTransfers bounds concurrent transfers; others wait. Tenants' peers have as many separate slots, each tenant a
+	// quarter. 0: 16.
 	MaxTransfers int
 	// MaxTransfersPerClient of 0 means half of MaxTransfers.
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot; then the answer is SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is in octets per second. Slower transfers are cut after WriteTimeout. 0: 16 KiB.
+	// LeastRate is in octets per second: slower transfers are cut after WriteTimeout. 0: 16 KiB.
 	LeastRate int
 	// IdleTimeout bounds the time between messages. 0: 30 s.
 	IdleTimeout time.Duration
 	// ReadTimeout bounds the arrival of a message. 0: 5 s.
 	ReadTimeout time.Duration
-	// WriteTimeout bounds the writing of a message of at most 64 KiB. 0: 30 s.
+	// WriteTimeout bounds the write of a message of at most 64 KiB. 0: 30 s.
 	WriteTimeout time.Duration
-	// StopTimeout is the time for transfers in progress at shutdown. 0: 5 s.
+	// StopTimeout is for transfers at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
 	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before: BIND would query at
-	// once and, after a lost query, delay further NOTIFYs of the zone for 15 s.
+	// once and, after a lost query, delay NOTIFYs of the zone for 15 s.
 	Reachable func(ctx context.Context)
 	// NotifyTimeout bounds the wait for an answer. 0: 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval is the minimum between NOTIFYs of a zone to a target. 0: 200 ms.
+	// NotifyInterval separates NOTIFYs of a zone to a target. 0: 200 ms.
 	NotifyInterval time.Duration
-	// NotifyBackoff is the delay before the first retry; it doubles up to a minute. 0: 1 s.
+	// NotifyBackoff precedes the first retry, and doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
 	// NotifyAttempts bounds the NOTIFYs of a serial; then the secondary relies on its refresh timer. 0: 8.
 	NotifyAttempts int

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package primary serves zones to secondaries as a hidden primary: it answers SOA, AXFR and IXFR, sends NOTIFY, and
-// answers queries of peers, the sources allowed to transfer. Peers are admitted by address or TSIG key (RFC 8945).
-// Other sources learn nothing.
+// answers queries of peers, the sources allowed to transfer. TSIG (RFC 8945) authenticates peers. Other sources learn
+// nothing.
 //
 // Guarantees:
 //
@@ -17,9 +17,9 @@
 //     is in flight for a zone and target; later serials are coalesced.
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //  7. The catalog zone of a class (RFC 9432) lists exactly the class's zones, its members, from the first serial on.
-//  8. Only UPDATEs (RFC 2136) signed by an update key, and after this primary began, reach the Handler
-//     (controller/updatekey.Poster, which posts them to the API server), each once, by package updates. The client of
-//     an update key can read the key's names, the SOA above them, and by AXFR the zones that the UpdateKey allows.
+//  8. Only UPDATEs (RFC 2136) signed by an update key, after this primary began, reach the Handler
+//     (controller/updatekey.Poster), each once, by package updates. The client of an update key can read the key's
+//     names, the SOA above them, and by AXFR the zones that the UpdateKey allows.
 //  9. Before an UPDATE has a slot of its tenant (the key's namespace), its work is linear in the octets, so updates
 //     delay neither questions nor other tenants.
 //

@@ -15,8 +15,7 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit bounds signed answers over UDP, in octets, small enough for every link. unsignedLimit bounds unsigned
-// answers.
+// udpLimit, in octets, fits every link unfragmented. unsignedLimit bounds unsigned answers.
 const udpLimit = 1232
 
 // message packs a DNS message behind the two length octets of TCP, for a single write.
@@ -39,8 +38,8 @@ func newSmallMessage() *message {
 // overshoot is room for a record beyond the limit, until addRecord removes it.
 const overshoot = 8 << 10
 
-// beginMessage empties m. Answers use the question's name for compression only if it is in lower case: a pointer to
-// EXAMPLE.org would copy the client's spelling into owners.
+// Answers point to the name in the question only if in lower case: a pointer to EXAMPLE.org would copy the client's
+// spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -69,7 +68,7 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// addAnswer appends a record with canonical, uncompressed rdata. If it does not fit, the message is unchanged and full.
+// addAnswer appends a record with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
@@ -82,8 +81,7 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord appends a record behind its owner, at mark. If the record does not fit, it removes the owner and returns
-// false.
+// If the message is full, addRecord removes the owner, at mark, and returns false.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)

@@ -21,7 +21,7 @@ import (
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds the sockets for a target, which may be unreachable.
+	// notifiesPerTarget bounds the sockets that an unreachable target takes.
 	notifiesPerTarget = 32
 )
 
@@ -51,7 +51,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName identifies a zone as served by a class: classes may have different zones of a name.
+// servedName identifies a zone: classes may have different zones of a name.
 type servedName struct {
 	class *Class
 	fqdn  name.Name
@@ -67,7 +67,7 @@ type pendingKey struct {
 	target Target
 }
 
-// limitGroup has the NOTIFYs that share a limit. Catalogs have their own, so that none waits behind its zones.
+// limitGroup has NOTIFYs with a common limit. A catalog must not wait behind its zones.
 type limitGroup struct {
 	Target
 	catalog bool
@@ -78,7 +78,7 @@ type pendingNotify struct {
 	wake         chan struct{}
 }
 
-// runNotifier announces zones after changes, and all zones at its start: a secondary may have missed changes.
+// runNotifier first announces every zone: a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 
@@ -146,8 +146,7 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass announces a zone of a class. If the zone was renamed, it announces the former name, too, since
-// another view's zone may have that name now.
+// announceInClass announces both names of a renamed zone: another view's zone may have the former now.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
@@ -171,7 +170,7 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 	}
 }
 
-// announceName notifies the targets to which the present serial was not announced.
+// announceName notifies the targets not yet notified of the present serial.
 func (n *notifier) announceName(ctx context.Context, at servedName) {
 	s, served := at.class.findZone(at.fqdn, true)
 	var targets []Target
@@ -222,8 +221,7 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	}
 }
 
-// withTraces returns a copy of w with the traces since the last announcement and those of a pending NOTIFY. n.mu is
-// held.
+// withTraces adds to a copy of w the traces since the last announcement, and a pending NOTIFY's. n.mu is held.
 func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before announcement, k pendingKey) *notification {
 	if before.uid != s.Zone().UID {
 		before.serial = 0
@@ -259,7 +257,7 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	}
 }
 
-// sendPending sends the newest notification, with retries, until there is none to send.
+// sendPending sends and retries the newest notification, until none is left.
 func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
 	c := n.config
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())
@@ -337,7 +335,7 @@ func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify,
 	if h.notification == w {
 		h.notification = nil
 	}
-	changed := n.down[target] != (err != nil) // only the first failure is logged
+	changed := n.down[target] != (err != nil) // an unreachable target must not fill the log
 	n.down[target] = err != nil
 	log = log.WithValues("serial", uint32(w.serial), "attempts", attempts)
 	switch {

@@ -28,7 +28,7 @@ type notification struct {
 	traces []string
 }
 
-// sendTo sends a NOTIFY, and returns nil when the target confirms it. A nil key means unsigned.
+// sendTo returns nil once the target confirms. A nil key means unsigned.
 func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {
@@ -69,8 +69,7 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 }
 
-// dialFrom connects from the listener's address, if possible: secondaries compare a NOTIFY's source with their
-// primaries.
+// Secondaries compare a NOTIFY's source with their primaries, so it is the listener's address, if possible.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
@@ -104,7 +103,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// readNotifyAnswer reads an answer. With a key, an answer without a valid signature does not count.
+// With a key, an answer without a valid signature does not count.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil

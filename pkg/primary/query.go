@@ -87,8 +87,8 @@ func readRequest(msg []byte) (request, reading) {
 	return readMessage(msg)
 }
 
-// readMessage parses a message with at least a header, and trusts no count or length. It decodes only the names of
-// question and TSIG, so time is linear in the message. If malformed, only id, flags and opcode are valid.
+// readMessage parses a message with at least a header, and trusts no count or length. Only the names of question and
+// TSIG are decoded, so time is linear in the message. If malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -146,7 +146,7 @@ type record struct {
 	ttl                     uint32
 }
 
-// parseRecord reads an OPT, TSIG or SOA record, and returns false if it is malformed.
+// parseRecord reads OPT, TSIG and SOA; false if malformed.
 func (r *request) parseRecord(msg []byte, rr record, section int) bool {
 	switch {
 	case rr.rtype == typeOPT:
@@ -231,7 +231,7 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
 }
 
-// skipName returns the offset after a name. It follows no compression pointer, so it cannot loop.
+// skipName follows no compression pointer, so it cannot loop.
 func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	for start := off; off < len(msg) && off-start < 255; {
 		switch c := int(msg[off]); {
@@ -248,7 +248,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// optionsAddUp reports whether the EDNS options, ignored otherwise, exactly fill the OPT record.
+// The EDNS options, ignored otherwise, must exactly fill the OPT record.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {

@@ -18,15 +18,14 @@ type responder struct {
 	clock   func() time.Time
 }
 
-// answer is the reaction to a message: msg is sent, transfer is run or update is queued. If all are nil, the message is
-// dropped.
+// answer is the action for a message: send msg, run transfer or queue update; none drops the message.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 	update   *pendingUpdate
 	// admitted is true if a class admits the source, or an update key signed the message.
 	admitted bool
-	// tenant is the tenant whose class or key admits the source; "" if a class of the platform does.
+	// tenant is "" if a class of the platform admits the source.
 	tenant string
 
 	// For logs and statistics:
@@ -69,7 +68,7 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 }
 
 // replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for BADKEY and BADSIG, signed for BADTIME
-// and BADTRUNC. asked is the request's length in octets: an unsigned answer is never longer.
+// and BADTRUNC. An unsigned answer is never longer than the request (asked octets).
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
@@ -103,8 +102,8 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	return reply
 }
 
-// replySOA answers an IXFR with the SOA alone: the peer is current (RFC 1995 §4), or the difference does not fit UDP
-// (§2). If the SOA does not fit UDP, the answer is empty with TC.
+// replySOA answers an IXFR with the SOA alone if the peer is current (RFC 1995 §4), or the difference does not fit UDP
+// (§2). TC replaces an SOA too large for UDP.
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
@@ -128,7 +127,7 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit bounds unsigned answers over UDP: forged source addresses amplify no more than before EDNS (attack 35).
+// unsignedLimit bounds unsigned answers over UDP: forged sources amplify no more than before EDNS (attack 35).
 const unsignedLimit = 512
 
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {

@@ -18,12 +18,11 @@ import (
 
 const maxChain = 16
 
-// sectionRRset is an RRset of an answer, with the form of its owner.
 type sectionRRset struct {
 	content.Packed
-	// ownerIsQname makes the owner a pointer to the question, whose spelling it so has.
+	// ownerIsQname makes the owner a pointer to the question, in its spelling.
 	ownerIsQname bool
-	// ownerWire is an owner outside zone and question, such as the target of a CNAME that a wildcard answers; nil
+	// ownerWire is an owner in neither zone nor question, such as a CNAME's target that a wildcard answers; nil
 	// otherwise.
 	ownerWire []byte
 }
@@ -32,15 +31,14 @@ type result struct {
 	rcode                         uint16
 	authoritative                 bool
 	answer, authority, additional []sectionRRset
-	// glue counts the first additional RRsets, those that a referral requires (RFC 9471 §3).
+	// glue counts the additional RRsets, the first, that a referral requires (RFC 9471 §3).
 	glue int
 }
 
-// qname is the name in the question or, if isQuestion is false, the target of a CNAME or DNAME.
+// qname is the name of a question or, without isQuestion, a target of CNAME or DNAME.
 type qname struct {
 	wire []byte // as asked; a target in lower case
-	// zoneSuffix is the longest suffix that a zone or Record can have. If extraLabels precede it, the name does not
-	// exist.
+	// zoneSuffix is the longest suffix that a Record can have. With extraLabels before it, a name does not exist.
 	zoneSuffix  name.Name
 	extraLabels int
 	isQuestion  bool
@@ -63,7 +61,7 @@ func readName(wire []byte, first bool) (qname, bool) {
 }
 
 // resolveQuestion resolves a question in a zone (RFC 1034 §4.3.2, RFC 4592, RFC 6672, RFC 2308), and follows CNAMEs
-// within the zone. With minimal, ANY gets a single RRset (RFC 8482 §4.1).
+// within the zone. With minimal, ANY gets one RRset (RFC 8482 §4.1).
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
@@ -95,7 +93,7 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt adds the answer for a name. It returns the target of a CNAME or DNAME to resolve next, or nil.
+// resolveAt adds the answer for a name, and returns the target of a CNAME or DNAME to resolve next, or nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.zoneSuffix.Rel(s.zone.FQDN())
 	if !ok {
@@ -305,7 +303,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
-// addSets adds whole RRsets until one does not fit; then it returns false.
+// addSets adds whole RRsets, until one does not fit.
 func (m *message) addSets(sets []sectionRRset, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]

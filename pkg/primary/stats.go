@@ -19,8 +19,7 @@ const (
 	KindWholeIXFR = "ixfr_whole"
 )
 
-// Results of transfers. They are complete, cut because the peer is gone or slow, failed at a record that cannot be
-// sent, or without a slot in time.
+// Results of transfers: complete, peer gone or too slow, a record cannot be sent, no slot in time.
 const (
 	ResultSent    = "sent"
 	ResultCut     = "cut"
@@ -28,7 +27,7 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-// Stats has counters since startup; only Zones is the present number.
+// Stats has counters since startup; only Zones is current.
 type Stats struct {
 	// Questions counts answers by the mnemonic of the rcode, or "dropped".
 	Questions map[string]int64

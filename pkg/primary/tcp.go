@@ -30,10 +30,10 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *slots.Slots
-	// A tenant controls the number and speed of its peers, so these have slots of their own.
+	// A tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers has connections of unproven sources (attack 78). If all slots are taken, the oldest connection is
-	// closed: peers sign their first message at once.
+	// newcomers are connections of unproven sources (attack 78). For a new one the oldest is closed: peers sign their
+	// first message at once.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots
@@ -56,8 +56,8 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets a connection without a slot wait briefly, unread. BIND would take a primary that closes the
-// connection for dead, for minutes. Beyond that, connections are closed at once.
+// acceptConnections lets a connection without a slot wait briefly, unread: for minutes BIND takes a primary that closes
+// connections for dead. Further connections are closed at once.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -117,7 +117,7 @@ type connection struct {
 	idle   time.Duration
 }
 
-// clientOf returns the tenant, or the source address; for IPv6 its /64, the smallest network of a host.
+// clientOf returns the tenant, or the source; for IPv6 its /64, the smallest network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}
@@ -129,8 +129,7 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takeSlot takes a slot for c, or returns a channel that is closed when a slot becomes free. It may close the oldest
-// newcomer.
+// takeSlot takes a slot for c, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
 func (s *tcpServer) takeSlot(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	kind, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
@@ -152,7 +151,7 @@ func (s *tcpServer) takeSlot(c *connection, is trust) (p *slots.Slot, freed <-ch
 	return c.slot, freed
 }
 
-// promoteNewcomer moves a connection to a slot of peers or tenants. If none becomes free within slotWait, it closes the
+// promoteNewcomer moves a connection to a slot of peers or tenants. If none is free within slotWait, it closes the
 // connection and returns false.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.slot.Release() {
@@ -189,7 +188,7 @@ func (s *tcpServer) refuseConnection(c *connection) {
 	c.conn.Close()
 }
 
-// serveConnection answers messages in order, since clients may pipeline (RFC 7766 §6.2.1.1).
+// Messages are answered in order, as clients may pipeline (RFC 7766 §6.2.1.1).
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer func() {
 		if c.slot != nil {
@@ -233,8 +232,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 
 func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(c.idle))
-	// wakeConns sets a past deadline after stopping is closed. If that came before the deadline above, stopping ends
-	// the read.
+	// wakeConns sets a past deadline after stopping is closed, so the read ends even if wakeConns came first.
 	select {
 	case <-s.stopping:
 		return nil, net.ErrClosed
@@ -254,7 +252,7 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// writeFramed writes within WriteTimeout, and before end unless zero.
+// writeFramed ends within WriteTimeout, and before end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
@@ -265,8 +263,7 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 	return err
 }
 
-// serveTransfer waits for a slot and sends the transfer. After an error the caller closes the connection, so that the
-// peer sees an incomplete transfer.
+// After an error the caller must close the connection, so that the peer sees an incomplete transfer.
 func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
 	transfers := s.transfers
 	if tenant != "" {
@@ -306,7 +303,6 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 
-	// Each octet extends the deadline, so a peer needs LeastRate on average.
 	start := time.Now()
 	end := start.Add(s.config.WriteTimeout)
 	perOctet := float64(time.Second) / float64(s.config.LeastRate)

@@ -36,9 +36,8 @@ type transferStats struct {
 	octets            int64
 }
 
-// sendTransfer calls write for each message, with its length octets: the SOA, all other records, the SOA (RFC 5936
-// §2.2). If a record cannot be packed, the transfer ends before the final SOA, so that the peer discards it
-// (coredns/coredns#7859).
+// sendTransfer calls write for each message, with length octets: the SOA, all other records, the SOA (RFC 5936 §2.2).
+// An unpackable record ends the transfer before the final SOA, so the peer discards it (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (transferStats, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, priorMAC: t.request.priorMAC()}
 	s.openMessage()
@@ -90,7 +89,7 @@ type stream struct {
 	stats    transferStats
 }
 
-// openMessage begins a message. Only the first has question and OPT (RFC 5936 §2.2.1, §2.2.5).
+// Only the first message has question and OPT (RFC 5936 §2.2.1, §2.2.5).
 func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
@@ -143,10 +142,10 @@ func (s *stream) flushMessage() error {
 	return nil
 }
 
-// mostChangesOverUDP follows from the minimum of 12 octets for a record.
+// Each record takes at least 12 octets.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference may fit UDP. UDP questions have no slot, so it stops counting at the bound.
+// isShort reports whether the difference may fit UDP. It stops counting at the bound: UDP questions have no slot.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
@@ -163,8 +162,8 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference sets the records. It clears incremental, to send the whole zone, if the steps are not kept, if the
-// difference is no shorter, or if a step changes the serial alone: then the peer's content may differ (S6.11).
+// readDifference sets the records, or clears incremental to send the whole zone: if steps are gone, the zone is
+// shorter, or a step changes the serial alone (S6.11).
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
 
@@ -181,7 +180,7 @@ func (s *classes) readDifference(t *transfer) {
 	}
 }
 
-// packDifference returns a single difference sequence (RFC 1995 §4, §5), a record for each rdata: new SOA, old SOA,
+// packDifference returns a single sequence (RFC 1995 §4, §5), each record with a single rdata: new SOA, old SOA,
 // removals, new SOA, additions, new SOA. ok is false if the sequence is as long as the zone, or packing fails.
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {
 	if len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {

@@ -16,12 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updateTimeUDP and updateTimeTCP bound the time for an update. Over UDP clients repeat an update after about as long.
+// updateTimeUDP is about the time after which clients repeat an update.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// answerUpdater answers a request signed by an update key. An UPDATE waits for the Handler. So does a question that
-// clients ask before an UPDATE, such as an ordinary SOA query: the Handler probes the key's rights first. Transfers are
-// answered directly; other requests are REFUSED.
+// answerUpdater passes to the Handler an UPDATE, or a client's question before one, such as an ordinary SOA query: the
+// Handler probes the key's rights first. It answers transfers; other requests are REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
@@ -39,7 +38,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	}
 
 	atApex := req.qname == zone.FQDN()
-	// Only the Handler knows the zone's rules for the tenant. A message without updates asks it.
+	// Only the Handler knows the zone's rules for the tenant: a message without updates asks it.
 	pending.Probe = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
@@ -53,7 +52,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	return answer{zone: req.qname, update: pending}
 }
 
-// answerProbe answers a question of an update client. rcode is the Handler's for the Probe.
+// answerProbe answers a question; rcode is the Handler's for the Probe.
 func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
@@ -86,8 +85,7 @@ func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
-// findEnclosingOf returns the zone with the longest name at or above the question's, and whether the key may write in
-// it.
+// findEnclosingOf returns the closest zone at or above the name, and whether the key may write in it.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
 		if zone, found := findZone(key.classes, at); found {
@@ -97,8 +95,7 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 	return nil, false
 }
 
-// transferToUpdater answers a transfer by the whole zone or the tenant's share, never a difference: update clients keep
-// no serial.
+// Update clients keep no serial, so the answer is the whole zone or the tenant's share, never a difference.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
@@ -116,8 +113,8 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
 }
 
-// replySOABelow answers an SOA question below the apex. The zone's SOA is in the authority section, whether or not the
-// name exists: by it clients find the zone, and must learn nothing else.
+// replySOABelow answers an SOA question below the apex with the zone's SOA in the authority section, whether or not the
+// name exists: clients find the zone by it, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
@@ -131,7 +128,6 @@ func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zonev
 	return answer{msg: r.finishReply(m, req, key, rcodeSuccess), zone: zone.FQDN()}
 }
 
-// readShare replaces the transfer's zone by the RRsets that updates made for the key's tenant.
 func (s *server) readShare(ctx context.Context, t *transfer) error {
 	sets, err := s.updates.Share(ctx, t.shareKey, t.zone.FQDN())
 	if err != nil {

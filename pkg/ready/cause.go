@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// Processes tells whether controller and primary are alive.
 type Processes struct {
 	Controller, Primary heartbeat.Life
 }
@@ -24,7 +23,7 @@ const (
 	rolePlatform = "the platform"
 )
 
-// findPause returns the pause of the zone or class, or zero. It precedes faults: no provider is asked meanwhile.
+// findPause returns the pause of the zone or class, or zero. A pause precedes faults, since no provider is asked.
 func (f *Facts) findPause(of *ClassFacts) Judgement {
 	if f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
 		return newCause(v1alpha1.ReasonPaused, "the zone is paused, so changes are stored and not delivered", roleOwner,
@@ -41,7 +40,7 @@ func (f *ClassFacts) findPause(prefix string) Judgement {
 		"sets spec.paused of the class to false")
 }
 
-// findCause returns a known cause why the class has not confirmed the zone yet; zero if unknown.
+// findCause returns why a class has not confirmed a zone yet; zero if unknown.
 func (f *Facts) findCause(of *ClassFacts) Judgement {
 	if cause := cmp.Or(f.findPause(of), f.findDeadController()); cause.Status != "" {
 		return cause
@@ -56,11 +55,11 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 	return Judgement{}
 }
 
-// AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is found sooner.
+// AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is known sooner.
 const AwaitAfter = 40 * time.Second
 
-// awaitClass returns AwaitsClass if for AwaitAfter the Ready was Unknown and no class changed anything; otherwise zero.
-// since is the time of the last such change; zero if unknown.
+// awaitClass returns AwaitsClass if, for AwaitAfter, the Ready was Unknown and no class changed anything; otherwise
+// zero. since is the last such change, or zero.
 func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
 	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
@@ -90,14 +89,13 @@ func newCause(reason, what, role, step string) Judgement {
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// keepsReady reports whether a Ready that names a dead process stays, because the Lease does not show yet whether that
-// process works again.
+// keepsReady reports whether a Ready that names a dead process stays, since the Lease does not show yet whether that
+// process works.
 func (p *Processes) keepsReady(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)
 }
 
-// IsCause reports whether a Ready is Unknown for a known cause.
 func IsCause(of *metav1.Condition) bool {
 	return of != nil && of.Status == metav1.ConditionUnknown && of.Reason != v1alpha1.ReasonPending
 }

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// FrozenZones remembers the zones that List returned last.
+// FrozenZones are the zones that List returned last.
 type FrozenZones struct {
 	List func() []cache.ObjectName
 
@@ -19,7 +19,7 @@ type FrozenZones struct {
 	listed map[cache.ObjectName]bool
 }
 
-// FindChanges calls List, and returns the zones that are new or gone since the last call.
+// FindChanges calls List, and returns new and missing zones.
 func (f *FrozenZones) FindChanges() []cache.ObjectName {
 	f.mu.Lock()
 	defer f.mu.Unlock()

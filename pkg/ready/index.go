@@ -22,9 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// Indexes of the informers.
 const (
-	// byUID indexes Zones by UID, Deliveries by the UID of their zone.
+	// byUID indexes Zones by UID, Deliveries by their zone's.
 	byUID = "uid"
 	// byClass indexes Deliveries by class, Zones by the Bind9Clusters in their spec.
 	byClass = "class"
@@ -48,7 +47,7 @@ func trimObject(object any) (any, error) {
 	return object, nil
 }
 
-// trimZone drops the fields that nothing here reads: a spec may be long.
+// trimZone drops unused data: a spec may be long.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
@@ -68,12 +67,12 @@ func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 // Index returns cached objects: do not modify them.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Processes may be nil: then no process counts as dead.
+	// Processes may be nil.
 	Processes func() Processes
-	// Namespaces is nil without a cluster. A namespace then has its name as only label.
+	// Namespaces is nil without a cluster: a namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer
 
-	// stop unregisters from Namespaces, since that informer outlives the index.
+	// stop unregisters from Namespaces, an informer that outlives the index.
 	stop func()
 }
 
@@ -83,7 +82,7 @@ func (x *Index) Close() {
 	}
 }
 
-// Prepare adds transforms and indexes to the informers. Call it before their start.
+// Prepare adds indexes. Call it before the start of the informers.
 func (x *Index) Prepare() error {
 	return errors.Join(
 		x.Zones.SetTransform(trimZone), x.Deliveries.SetTransform(trimObject), x.Classes.SetTransform(trimObject),
@@ -112,7 +111,7 @@ func (x *Index) Prepare() error {
 	)
 }
 
-// Watch calls changed for each change in an informer. before is nil for a new object, after for a deleted object. The
+// Watch calls changed for each change in an informer; before is nil for a new object, after for a deleted one. The
 // result reports whether the first list is done.
 func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
 	registration, err := registerHandler(in, changed)
@@ -142,7 +141,7 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 }
 
 // WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
-// reports the first lists, but not that of Bind9Clusters: other zones are judged without the clusters' APIService.
+// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	everyZone := func(*v1alpha1.Zone) bool { return true }
 
@@ -187,8 +186,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone. For a zone of the default view, it calls do also for the zones of that name in other
-// views, whose classes depend on the zone (S1.9).
+// withViews calls do for a zone and, for a zone of the default view, for zones of its name in other views: their
+// classes depend on it (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -232,7 +231,7 @@ func get[T any](in cache.SharedIndexInformer, key string) (of T) {
 	return of
 }
 
-// ZoneByUID returns nil if absent. So do the other lookups.
+// ZoneByUID returns nil if absent, as do the other lookups.
 func (x *Index) ZoneByUID(uid string) *v1alpha1.Zone {
 	if found := find[*v1alpha1.Zone](x.Zones, byUID, uid); len(found) > 0 {
 		return found[0]
@@ -259,7 +258,7 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 }
 
 // ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until the clusters are listed, each counts as
-// existing, without a UID, so that zones keep their classes.
+// existing, without a UID: zones keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -300,8 +299,7 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes in force for a zone. taken are the classes of the zone with the same name in the default
-// view.
+// InForce returns the classes in force for a zone, and as taken those of the zone of its name in the default view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()
@@ -321,13 +319,13 @@ func (x *Index) ExpelledClasses(zone *v1alpha1.Zone, force InForce, former, take
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
 
-// Report is the state of a delivery. Known and Observed are those of ClassFacts.
+// Report is a delivery's state; Known and Observed are as in ClassFacts.
 type Report struct {
 	State           delivery.State
 	Known, Observed bool
 }
 
-// FactsOf returns the facts of a zone. targetOf returns a class's target; "" means unknown.
+// FactsOf gets a class's target from targetOf; "" means unknown.
 func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
 	targetOf func(class string) string) *Facts {
 	f := &Facts{Zone: zone, InForce: force, Frozen: frozen}

@@ -20,16 +20,15 @@ import (
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
 type InForce struct {
-	// Classes are the sorted names of the classes, as the Loop knows them.
+	// Classes are sorted names, as in the Loop.
 	Classes []string
-	// Fault is the error of a named class that is absent or not in force; nil without one.
+	// Fault is of a named class that is absent or not in force; nil without one.
 	Fault *delivery.Error
 }
 
-// ClassesInForce returns the classes that a zone names or, if it names none, the default classes. An absent class is in
-// force: its zones wait. A class is not in force if it is being deleted, is for other namespaces or views, or is in
-// taken: then it delivers the zone of this name in the default view (S1.9). of has the labels of the namespace; named
-// finds a class.
+// ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: its
+// zones wait. A class under deletion, for other namespaces or views, or in taken is not: a taken class delivers the
+// zone of this name in the default view (S1.9). of has the namespace's labels; named finds a class.
 func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
@@ -86,8 +85,8 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 		"a name; name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that must release the zone without waiting for its other classes: those that the
-// zone names or has a delivery of, and that are being deleted, are taken, or are not for its namespace or view.
+// FindExpelled returns the classes that must release the zone without waiting for its other classes: those named, or
+// with a delivery, that are under deletion, taken, or not for its namespace or view.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
 	taken []string) []string {
 	var out []string
@@ -107,7 +106,7 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named fun
 	return slices.Compact(out)
 }
 
-// SameForZones reports whether a change of a class leaves the zones' classes in force, faults and targets as they are.
+// SameForZones reports whether a class's change leaves the classes in force, faults and targets of zones unchanged.
 func SameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && before.Spec.Paused == after.Spec.Paused &&
 		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
@@ -115,7 +114,7 @@ func SameForZones(before, after *v1alpha1.DNSClass) bool {
 		FaultOf(before) == FaultOf(after) && before.Status.Target == after.Status.Target
 }
 
-// FaultOf returns the reason of a class's Ready=False, if the condition is of the present generation; otherwise "".
+// FaultOf returns the reason of a class's Ready=False in the present generation; otherwise "".
 func FaultOf(of *v1alpha1.DNSClass) string {
 	ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != of.Generation {

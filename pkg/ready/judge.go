@@ -23,11 +23,11 @@ import (
 type Facts struct {
 	Zone    *v1alpha1.Zone
 	InForce InForce
-	// Frozen is true if the zone's content does not match its hash.
+	// Frozen is true if content and hash differ.
 	Frozen bool
 	// Classes are those of InForce.Classes, in that order.
 	Classes []ClassFacts
-	// BegunDeliveries are the zone's deliveries with a begun write, of classes in force or not.
+	// BegunDeliveries have begun to write, in classes in force or not.
 	BegunDeliveries []ClassFacts
 	Processes       Processes
 	// LastChange is when a class last changed anything of the zone; zero if unknown.
@@ -39,7 +39,7 @@ type ClassFacts struct {
 	// State is zero, and Known false, without a delivery.
 	State delivery.State
 	Known bool
-	// Observed is true if State is the Loop's in this process, instead of a Delivery's.
+	// Observed is true if State is from the Loop of this process, not from a Delivery.
 	Observed bool
 	// FaultReason is "" if the class works.
 	FaultReason string
@@ -48,8 +48,7 @@ type ClassFacts struct {
 	NameServers, Paused, NeedsPrimary bool
 }
 
-// ForTarget returns f without a confirmation that is of another target, or of a zone being removed. The empty target
-// matches any.
+// ForTarget returns f without the confirmation of another target or of a zone under removal. "" matches any target.
 func (f ClassFacts) ForTarget(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -61,8 +60,8 @@ func (f ClassFacts) ForTarget(target string) ClassFacts {
 	return f
 }
 
-// findFault returns why the class does not confirm the zone, in words for tenants. It is zero if the delivery is under
-// way, or if the provider refuses only single RRsets.
+// findFault returns, for tenants, why the class does not confirm the zone; zero if the delivery is under way, or the
+// provider refuses single RRsets.
 func (f ClassFacts) findFault() Judgement {
 	if f.State.Ready.Status == delivery.False {
 		if f.State.Failed > 0 && !f.State.FailedWhole {
@@ -70,14 +69,14 @@ func (f ClassFacts) findFault() Judgement {
 		}
 		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), kindOfFault(f.Class, f.State.Ready.Reason)}
 	}
-	// While the class has a fault, it tries a single zone. All others wait with the class's fault.
+	// While a fault of the class makes all zones wait, a single zone is tried. The others have the class's fault.
 	if f.FaultReason != "" {
 		return Judgement{metav1.ConditionFalse, f.FaultReason, kindOfFault(f.Class, delivery.Reason(f.FaultReason))}
 	}
 	return Judgement{}
 }
 
-// findFault returns the class's fault; zero while the zone or class is paused.
+// findFault returns zero while the zone or class is paused.
 func (f *Facts) findFault(of *ClassFacts) Judgement {
 	if f.findPause(of).Status != "" {
 		return Judgement{}
@@ -85,13 +84,13 @@ func (f *Facts) findFault(of *ClassFacts) Judgement {
 	return of.findFault()
 }
 
-// Judgement is a condition Ready. The zero value keeps the present condition.
+// Judgement is a condition Ready; zero keeps the present.
 type Judgement struct {
 	Status          metav1.ConditionStatus
 	Reason, Message string
 }
 
-// AsCondition returns j without times and generation.
+// AsCondition omits times and generation.
 func (j Judgement) AsCondition() *metav1.Condition {
 	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
 }
@@ -101,12 +100,13 @@ var (
 	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// onHold is for Records of any namespace, so it names no Zone (S1.8).
+	// onHold is for Records of any namespace, and names no Zone (S1.8).
 	onHold = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
 		"the Zone says"}
 	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "a change of many records or zones is still in progress"}
-	// readyFrozen precedes all other faults. The damage may be in another namespace (S1.8): only log and fsck name it.
+	// readyFrozen precedes all other faults. Only log and fsck name the damage, which may be in another namespace
+	// (S1.8).
 	readyFrozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 		"the stored content of the zone does not match its hash: its last proven content is served, or none, and no change is " +
 			"delivered. Run kubizone fsck, which names the damage, and restore a backup"}
@@ -193,7 +193,7 @@ func JudgeZone(f *Facts) Judgement {
 	return settling
 }
 
-// unlessKept returns j; zero if the process named by the Zone's present Ready may still be dead.
+// unlessKept returns j; zero while the process that the Zone's Ready names may still be dead.
 func (f *Facts) unlessKept(j Judgement) Judgement {
 	if f.Processes.keepsReady(ReadyOf(f.Zone.Status.Conditions)) {
 		return Judgement{}
@@ -203,8 +203,7 @@ func (f *Facts) unlessKept(j Judgement) Judgement {
 
 const notWithdrawn = "not withdrawn from class "
 
-// findRemovalFault returns why a class still has a zone that is deleted or has no class in force; zero if no reason is
-// known.
+// findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; zero if unknown.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.BegunDeliveries {
 		if pause := of.findPause(notWithdrawn + of.Class); pause.Status != "" {
@@ -223,14 +222,13 @@ func (f *Facts) findRemovalFault() Judgement {
 	return Judgement{}
 }
 
-// heldBy returns the Ready of a zone that a mass deletion holds (S7.5); otherwise zero.
+// heldBy returns the Ready of a zone held for a mass deletion (S7.5); otherwise zero.
 func heldBy(zone *v1alpha1.Zone) Judgement {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
 		return Judgement{}
 	}
-	// The text ends with the command that publishes the deletions. The owner should restore first, so Ready leaves out
-	// the command.
+	// The command at the end publishes the deletions. The restore comes first, so Ready lacks the command.
 	text := settled.Message
 	if end := strings.LastIndex(text, "; "); end > 0 {
 		text = text[:end]
@@ -239,8 +237,8 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, text}
 }
 
-// findLacking returns the condition that a zone lacks to be served, or "". The condition Servable may be older than the
-// classes: the API server judges it again with each write of Ready.
+// findLacking returns the condition that a zone lacks to be served, or "". Servable may be older than the classes: the
+// API server judges again with each write of Ready.
 func (f *Facts) findLacking() string {
 	of := f.Zone.Status.Conditions
 	servable := meta.FindStatusCondition(of, v1alpha1.ConditionServable)

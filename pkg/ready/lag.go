@@ -20,9 +20,9 @@ const (
 
 // Lag is how far a class is behind.
 type Lag struct {
-	// NotReadySince is the time of the oldest unconfirmed zone; zero without one.
+	// NotReadySince is the time of the oldest unconfirmed zone, or zero.
 	NotReadySince time.Time
-	// Lagging names the servers that failed, or lack the settled serial of a zone.
+	// Lagging names servers that failed, or lack a zone's settled serial.
 	Lagging []string
 }
 

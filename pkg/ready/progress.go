@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is how far all classes in force have delivered a zone. It decides Ready of the zone's Records (S6.13).
+// Progress is the delivery of a zone by all classes in force. It decides Ready of the zone's Records (S6.13).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
@@ -26,33 +26,30 @@ type Progress struct {
 	silent bool
 	// confirmed is the Ready of a Record that every class has confirmed.
 	confirmed Judgement
-	// missing has the RRsets that a class lacks although it has confirmed a serial. The error is the reason; nil if
-	// unknown.
+	// missing has the RRsets that a class lacks as of its serial, with the reason; nil if unknown.
 	missing map[delivery.RRsetKey]*delivery.Error
 	// digests are of further missing RRsets, ascending for each class. unlisted is true if yet others are missing.
 	digests  [][]uint64
 	unlisted bool
-	// hold is the Ready of Records changed after the serial settledAt; zero unless a mass deletion holds the zone
-	// (S7.5).
+	// hold is the Ready of Records changed after the serial settledAt; zero unless the zone is held (S7.5).
 	hold      Judgement
 	settledAt serial.Serial
 	processes Processes
-	// since is when this process first saw an equal Progress; zero before Follow.
+	// since is when this process first saw a Progress like this; zero before Follow.
 	since time.Time
 }
 
 type classProgress struct {
-	// class is "" if none is in force; serial then is the settled serial.
+	// class is "" if none is in force; the settled serial is then confirmed.
 	class  string
 	serial serial.Serial
-	// fault is why the class confirms no further serial; zero while the delivery is under way.
+	// fault is why the class confirms no more; zero while the delivery is under way.
 	fault Judgement
-	// cause is why a delivery under way does not end; zero if unknown.
+	// cause is why a delivery under way does not end, if known.
 	cause Judgement
 }
 
-// hasConfirmed reports whether the class has confirmed the serial taken. known is false if the serials are incomparable
-// (RFC 1982 §3.2).
+// hasConfirmed reports whether the class has the serial taken. known is false for incomparable serials (RFC 1982 §3.2).
 func (s classProgress) hasConfirmed(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -63,8 +60,8 @@ func (s classProgress) hasConfirmed(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// RevokesReady reports whether a Record that was Ready may now be not Ready, or Ready for another reason. If false,
-// only Records that are not Ready need to be judged again.
+// RevokesReady reports whether a Ready Record may now be not Ready, or for another reason. If false, only Records not
+// Ready need another judgement.
 func (s *Progress) RevokesReady(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
@@ -83,8 +80,8 @@ func (s *Progress) RevokesReady(before *Progress) bool {
 	return false
 }
 
-// NewlyMissing returns the names of RRsets that are newly missing: their Records may lose Ready even if RevokesReady
-// returns false.
+// NewlyMissing returns the names of newly missing RRsets: their Records may lose Ready even if RevokesReady returns
+// false.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {
@@ -94,7 +91,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
-// Follow sets since, and returns it: that of before if both are the same, otherwise now. before may be nil.
+// Follow sets and returns since: before's if both are the same, else now. before may be nil.
 func (s *Progress) Follow(before *Progress) time.Time {
 	if s.since = time.Now(); before != nil && s.Same(before) {
 		s.since = before.since
@@ -166,7 +163,7 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
-// addMissing adds the RRsets of the delivery's intent. fault is why the class confirms no more, or zero.
+// addMissing adds the RRsets of the intent. fault is why the class confirms no more, or zero.
 func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	var failure *delivery.Error
 	if fault.Status != "" {
@@ -179,7 +176,7 @@ func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	}
 }
 
-// progressWithoutClass makes Records Ready when the zone is settled and no former class has it (S6.13).
+// Without a class in force, Records are Ready when the zone is settled and no former class has it (S6.13).
 func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {
@@ -201,21 +198,20 @@ func progressWithoutClass(f *Facts) *Progress {
 	return s
 }
 
-// IsHeldByPlatform reports whether there is a known cause that only the platform can end.
+// IsHeldByPlatform reports a known cause that only the platform can end.
 func (s *Progress) IsHeldByPlatform() bool {
 	return slices.ContainsFunc(s.classes, func(of classProgress) bool {
 		return of.cause.Status != "" && of.cause.Reason != v1alpha1.ReasonPaused
 	})
 }
 
-// HasSerialOf reports whether this process has seen the Record's serial in the zone. If not, a later write has set the
-// Record's Ready, which stays until this process sees the zone.
+// HasSerialOf reports whether a Record's serial is not ahead of the zone's. Otherwise a later write has set Ready,
+// which stays until this process sees the zone.
 func (s *Progress) HasSerialOf(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
-// Judge returns the Ready of a Record, and the error of its RRset as lastError. If ok is false, the Record keeps its
-// Ready.
+// Judge returns the Ready of a Record, with the error of the RRset. If ok is false, the Record keeps the present Ready.
 func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// faults are texts for tenants by reason, if the class is at fault. The words of provider and client may contain
-// addresses of the operators' network: only the status of a failed DNSClass and the controller's log have them.
+// faults are texts for tenants, by reason, of a class at fault. Words of provider and client may have addresses of the
+// operators' network: only a failed DNSClass's status and the controller's log have them.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server failed",
@@ -28,8 +28,8 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// PublicFault returns a class's failure for Zones, Records and Events, which tenants read. A message about the tenants'
-// data is complete; of a failure of the class, only kind and next step are given.
+// PublicFault returns a class's failure for Zones, Records and Events, which tenants read: a message about the tenants'
+// data in full; of a failure of the class, only kind and next step.
 func PublicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + PublicMessage(class, reason, message)
 }
@@ -51,7 +51,7 @@ func PublicMessage(class string, reason delivery.Reason, message string) string 
 // WhereCause separates the kind of a fault from where to find the provider's words.
 const WhereCause = "; " + rolePlatform + " finds the cause with "
 
-// kindOfFault returns a fault for a Record, without data of other Records or of the provider.
+// kindOfFault is for a Record: without data of other Records or of the provider.
 func kindOfFault(class string, reason delivery.Reason) string {
 	switch reason {
 	case delivery.ReasonConflict:
@@ -65,7 +65,7 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	return PublicFault(class, reason, "")
 }
 
-// Fingerprint returns a hash of a class's target, which hides the address from tenants. The hash of a hash is the same.
+// Fingerprint returns a hash of a class's target, which hides the address from tenants. A hash stays the same.
 func Fingerprint(target string) string {
 	kind, rest, _ := strings.Cut(target, " ")
 	if target == "" || strings.HasPrefix(rest, fingerprinted) {
@@ -77,9 +77,9 @@ func Fingerprint(target string) string {
 const fingerprinted = "sha256:"
 
 const (
-	// maxMessage is the bound of the API's validation, and of the note of an Event.
+	// maxMessage is the limit of validation, and of an Event's note.
 	maxMessage = 1024
-	// MaxZoneMessage bounds a message in a Zone, which must stay small (S6.13). A Delivery has the whole text.
+	// MaxZoneMessage bounds a message in a Zone, which stays small (S6.13). A Delivery has the whole.
 	MaxZoneMessage = 300
 )
 

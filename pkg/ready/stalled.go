@@ -15,10 +15,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// StallAfter is the age of a reason after which Stalled is set (S7.4).
+// StallAfter is the age of a reason at which Stalled is set (S7.4).
 const StallAfter = 2 * time.Minute
 
-// waitsForPerson are the reasons that do not end by themselves. All others are retried, or follow another object.
+// waitsForPerson are reasons that do not end by themselves. Others are retried, or follow another object.
 var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonNoEnclosingZone: true, v1alpha1.ReasonBelowZoneCut: true, v1alpha1.ReasonNameHeld: true,
 	v1alpha1.ReasonCNAMEConflict: true,
@@ -35,7 +35,7 @@ var waitsForPerson = map[string]bool{
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
 
-// HasEvent reports whether the reason of a stall gets its own Event, besides those of failed deliveries.
+// HasEvent reports whether a stall's reason has its own Event, beside those of failed deliveries.
 func HasEvent(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonClassPaused, v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary,
@@ -45,7 +45,7 @@ func HasEvent(reason string) bool {
 	return false
 }
 
-// stallStart is when an object began to wait for a reason, at a generation.
+// stallStart is the start of an object's wait for a reason at a generation.
 type stallStart struct {
 	reason     string
 	generation int64
@@ -64,8 +64,8 @@ func (s *Stalls) Forget(uid types.UID) {
 	delete(s.starts, uid)
 }
 
-// Judge returns the condition Stalled of an object that waits for the reason in waits, or nil. Before StallAfter it
-// returns nil, and calls again with the time left.
+// Judge returns the condition Stalled of an object that waits for the reason in waits; otherwise nil. Before StallAfter
+// it returns nil, and calls again with the time left.
 func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
@@ -78,7 +78,6 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 	now := metav1.NewTime(time.Now())
 	current := StalledOf(conditions)
 	last, known := s.starts[of.UID]
-	// The start is this process's or, after a restart, follows from the stored conditions.
 	switch before := meta.FindStatusCondition(conditions, waits.Type); {
 	case known && last.reason == waits.Reason && last.generation == of.Generation:
 	case !known && givesReason(current, waits.Reason, of.Generation):
@@ -111,7 +110,7 @@ func givesReason(of *metav1.Condition, reason string, generation int64) bool {
 	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
 }
 
-// SameStall reports whether conditions have a Stalled of the reason and generation of stalled; for nil, none.
+// SameStall reports whether conditions have the reason and generation of stalled; for nil, no Stalled.
 func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	current := StalledOf(conditions)
 	if current == nil || stalled == nil {
@@ -120,7 +119,7 @@ func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	return current.Reason == stalled.Reason && current.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// FirstFalse returns the first of these conditions that is False; nil if none is.
+// FirstFalse returns the first of these conditions that is False, or nil.
 func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {

@@ -18,7 +18,7 @@ import (
 
 // Refusal is a server's error answer, or an answer that the key does not verify.
 type Refusal struct {
-	// Rcode is the answer's (RFC 6895 §2.3). TSIG is the error in its signature (RFC 8945 §3), or 0.
+	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error in its signature (RFC 8945 §3), or 0.
 	Rcode, TSIG int
 	// Signed is true if the key verifies the answer. Any host on the path may forge an unsigned answer.
 	Signed    bool
@@ -40,7 +40,6 @@ func (r *Refusal) Error() string {
 	return "the server answers " + code
 }
 
-// RFC 8945 §5.2.
 func explainTSIG(code int) string {
 	switch code {
 	case mdns.RcodeBadKey:
@@ -53,7 +52,7 @@ func explainTSIG(code int) string {
 	return "the server does not take the key; compare name, algorithm and secret"
 }
 
-// Unwrap returns the error of the verification; nil after success.
+// Unwrap returns the verification's error; nil after success.
 func (r *Refusal) Unwrap() error { return r.verifyErr }
 
 func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
@@ -128,7 +127,7 @@ func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	return 0, false
 }
 
-// leastPacket is the least buffer for an answer over UDP, in octets: an answer may be longer than the question permits.
+// leastPacket is in octets: an answer over UDP may be longer than requested.
 const leastPacket = 4096
 
 func packetSize(question *mdns.Msg) uint16 {

@@ -57,7 +57,7 @@ func ParseSource(text string) (Source, error) {
 	return Source{Server: AddPort(server), Zone: fqdn}, nil
 }
 
-// Receive returns the zone as a master file, with a record per line, the SOA once, at the beginning.
+// Receive returns the zone as a master file, a record per line, the SOA first and once.
 func Receive(ctx context.Context, source Source) ([]byte, error) {
 	var text bytes.Buffer
 	if _, err := Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -72,16 +72,16 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 // Fetched describes a finished or failed transfer.
 type Fetched struct {
 	Serial serial.Serial
-	// Whole is true if the whole zone was received, instead of differences.
+	// Whole is true for the whole zone, not differences.
 	Whole bool
-	// Octets counts the received octets, also of a failed transfer.
+	// Octets counts received octets, after a failure too.
 	Octets int
 }
 
 // Fetch transfers the zone or, if since is not nil, the changes after that serial (IXFR, RFC 1995). If the server's
-// serial is equal, there is no change; an older one is an error. take is called for each record on arrival: the
-// server's SOA once, all other records, and of changes also those removed. After an error the records may be incomplete
-// or forged.
+// serial is equal, there is no change; an older serial is an error. take is called for each record on arrival: the
+// server's SOA, no other SOA, and in changes also removed records. After an error the records may be incomplete or
+// forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &receiver{source: source, since: since, handle: take}
 	err := z.receiveZone(ctx)
@@ -155,7 +155,6 @@ func (z *receiver) askForZone(conn net.Conn) error {
 	}
 }
 
-// RFC 1035 §4.2.2.
 func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
@@ -179,8 +178,7 @@ type receiver struct {
 	handle  func(rr mdns.RR, removed bool)
 	begun   bool
 	records int
-	// step is the part of a differences transfer being received. reachedSerial is the serial after the parts received
-	// before.
+	// step is the position in a transfer of differences, reachedSerial the serial after the received part.
 	step          step
 	reachedSerial serial.Serial
 }
@@ -189,7 +187,7 @@ type step uint8
 
 const (
 	stepWhole   step = iota
-	stepUnknown      // whole or differences: the record after the first SOA tells
+	stepUnknown      // until the record after the first SOA
 	stepRemoving
 	stepAdding
 )
@@ -204,7 +202,7 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 		return false, errors.New("a message that answers another question")
 	}
 
-	// Verify before any use, even of an error answer.
+	// Verify before all use, error answers included.
 	judged := judge.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
 		return false, refusalOfZone(m, z.source.Key, judged)
@@ -240,7 +238,7 @@ func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 
 	if z.step == stepUnknown {
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
-			z.step, z.reachedSerial = stepAdding, *z.since // as after a difference that ended at since
+			z.step, z.reachedSerial = stepAdding, *z.since // as after changes that end at since
 		}
 		z.Whole = z.step == stepWhole
 	}
@@ -267,7 +265,7 @@ func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 	return false, nil
 }
 
-// beginZone receives the first SOA. It returns true if the server's serial is since: no other record follows.
+// beginZone takes the first SOA, and returns true if no other record follows.
 func (z *receiver) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {

@@ -53,7 +53,7 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify checks the MAC over digested. After the previous MAC and its length it inserts pending, which miekg/dns omits.
+// Verify inserts pending, which miekg/dns omits, behind the previous MAC and its length in digested.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)

@@ -42,10 +42,9 @@ const (
 )
 
 type Zone struct {
-	FQDN   name.Name
-	Serial serial.Serial
-	sets   map[key]set
-	// guest is true after Guest, signed after Signed.
+	FQDN          name.Name
+	Serial        serial.Serial
+	sets          map[key]set
 	guest, signed bool
 	// undone is true after Undo: of the SOA, only the serial is then known.
 	undone bool
@@ -135,7 +134,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns the zone at an earlier serial. changes are those since, oldest first, without the SOA.
+// Undo returns the zone at an earlier serial. changes since are oldest first, without the SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
@@ -158,8 +157,8 @@ func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	return was
 }
 
-// Guest returns the zone for a comparison with another operator's primary that accepts updates (RFC 2136). SOA, apex NS
-// and signatures are not compared.
+// Guest returns the zone for comparison with another operator's primary that accepts updates (RFC 2136): SOA, serial,
+// apex NS and signatures do not count.
 func (z *Zone) Guest() *Zone {
 	guest := *z
 	guest.guest, guest.sets = true, maps.Clone(z.sets)
@@ -168,8 +167,8 @@ func (z *Zone) Guest() *Zone {
 	return &guest
 }
 
-// Signed returns the zone for a comparison with a server of the signed zone. The serial and signing records are not
-// compared (S6.14).
+// Signed returns the zone for comparison with a server of the signed zone: serial and signing records do not count
+// (S6.14).
 func (z *Zone) Signed() *Zone {
 	signed := *z
 	signed.signed, signed.sets = true, maps.Clone(z.sets)
@@ -206,8 +205,8 @@ func isOwnOfHost(k key, apex name.Name) bool {
 
 func (z *Zone) Len() int { return len(z.sets) }
 
-// Compare transfers the zone from server, HOST:PORT. If the server refuses, it asks for each RRset. With a key,
-// questions are signed, and answers must be.
+// Compare transfers the zone from server, HOST:PORT, or queries each RRset after a refusal. With a key, questions are
+// signed, and answers must be.
 func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Report {
 	text, err := transfer.Receive(ctx, transfer.Source{Server: server, Zone: z.FQDN, Key: key})
 	if err == nil {

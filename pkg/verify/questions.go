@@ -50,8 +50,8 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 	return got, nil
 }
 
-// takeAnswer adds the RRset k of an answer to got. At or below a cut it accepts a referral, which has the RRset in
-// another section (RFC 1034 §4.3.2, 3b).
+// takeAnswer adds the RRset k of an answer to got. At or below a cut it accepts a referral, with the RRset in another
+// section (RFC 1034 §4.3.2, 3b).
 func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the definition after step. If the step does not fit s, the error is ErrMisfit.
+// Apply returns the definition after step, or ErrMisfit.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
@@ -31,7 +31,7 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent applies rows and TTLs; the caller checks number, serial and header.
+// The caller checks number, serial and header.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the definition before step, the last step of s. The zone's first step has no definition before.
+// Undo returns the definition before step, the last of s. A zone's first step cannot be undone.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:
@@ -88,7 +88,7 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	return previous, nil
 }
 
-// UndoAll undoes steps, given oldest first. The last must be the last of s.
+// UndoAll undoes steps, oldest first, whose last led to s.
 func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	for _, step := range slices.Backward(steps) {
 		var err error

@@ -16,7 +16,7 @@ import (
 )
 
 // StepChange returns the entries (resource records) that step changed from before to after, in canonical order without
-// the SOA. The cost grows with the step; if the zone's name or default TTL changed, with the zone.
+// the SOA. The cost grows with the step, or with the zone if the zone's name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {

@@ -21,8 +21,8 @@ type Difference struct {
 	dns.Change
 }
 
-// Difference returns the net change from the serial since to the snapshot after. The error is ErrTrimmed if the steps
-// between are not kept, or changed the zone's name or default TTL.
+// Difference returns the net change from the serial since to the snapshot after. The error is ErrTrimmed if steps
+// between are no longer kept, or changed the zone's name or TTL.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -40,8 +40,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return undone.makeDifference(since), nil
 }
 
-// undoState collects the RRsets that the undone steps changed. It computes no hashes: the last snapshot and each step
-// are proven.
+// undoState collects the RRsets that undone steps changed, without hashes: the last snapshot and each step are proven.
 type undoState struct {
 	after  *Snapshot
 	header content.Header

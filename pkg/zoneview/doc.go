@@ -6,13 +6,13 @@
 //
 // Guarantees:
 //  1. A Snapshot never changes. Snapshots share data, so a step costs its own size, not the zone's.
-//  2. A step is applied only if it fits: its number and serial follow, replaced headers, TTLs and rows are present, added
-//     rows are absent, and the content state (the hash of rows and TTLs) becomes the step's. Otherwise nothing changes,
-//     and ErrMisfit names zone, step and difference.
+//  2. A step is applied only if it fits: number and serial follow, replaced headers, TTLs and rows are present, added
+//     rows absent, and the content state (the hash of rows and TTLs) becomes the step's. Otherwise nothing changes, and
+//     ErrMisfit names zone, step and difference.
 //  3. Undo is the inverse of Apply.
-//  4. A Set shows a whole transaction or nothing of it. A feed may apply steps repeatedly. A settled (deliverable)
-//     snapshot is only replaced by a settled snapshot (S7.2).
-//  5. Steps are bounded by Config, pending events by the number of zones.
+//  4. A Set shows a whole transaction or nothing of it. A feed may repeat applied steps. Only a settled (deliverable)
+//     snapshot replaces a settled snapshot (S7.2).
+//  5. Config bounds steps, and the number of zones bounds events.
 //
 // Out of scope: sources and readers of zones.
 //

@@ -19,25 +19,25 @@ import (
 )
 
 var (
-	// ErrTrimmed means that the steps since a serial are no longer kept.
+	// ErrTrimmed means that steps since a serial are no longer kept.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
 	ErrUnknown = errors.New("no such zone in this view")
 	ErrGone    = errors.New("the zone was removed")
 )
 
-// Config bounds the steps that a Set keeps. Zero fields have the defaults below.
+// Config bounds the kept steps. Zero fields have the defaults below.
 type Config struct {
-	// MaxSteps bounds the steps of a zone, by default 1000.
+	// MaxSteps bounds a zone's steps, by default 1000.
 	MaxSteps int
-	// MaxOctets bounds the steps of a zone, by default 8 MiB.
+	// MaxOctets bounds a zone's steps, by default 8 MiB.
 	MaxOctets int
-	// MaxTotal bounds the steps of all zones, in octets, by default 256 MiB.
+	// MaxTotal bounds all steps, in octets, by default 256 MiB.
 	MaxTotal int
-	// MaxAge is the time in seconds before the newest step after which steps are dropped, by default seven days.
+	// MaxAge is in seconds before the newest step, by default seven days.
 	MaxAge int64
 }
 
-// ConfigForMemory bounds all steps to an eighth of the process's memory in octets (0: unknown), from 64 MiB to 1 GiB.
+// ConfigForMemory bounds all steps to an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
 func ConfigForMemory(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -45,21 +45,19 @@ func ConfigForMemory(memory uint64) Config {
 	return Config{MaxTotal: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
-// Set has all zones of a process, for concurrent use. Readers never wait while a step is computed.
+// Set has all zones of a process, for concurrent use. Readers never wait for a step's computation.
 type Set struct {
 	config Config
 
-	// updateMu is held during Put, Apply and Remove, and locked before mu. mu guards the fields below, briefly.
+	// updateMu is held during Put, Apply and Remove; lock it before mu. mu guards the fields below, briefly.
 	updateMu sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*zoneState
-	// sum is the size of all steps in octets. swept is the newest step's time at the last check of ages, in Unix
-	// seconds.
+	// sum is the size of all steps in octets, swept the newest step's time (Unix seconds) at the last check of ages.
 	sum   int
 	swept int64
 	names map[viewName]string // UIDs by settled name
-	// shadowedUIDs has further zones settled under a name of names. If the zone in names leaves, the last gets the
-	// name.
+	// shadowedUIDs has further zones settled under a name of names. The last follows if the zone in names leaves.
 	shadowedUIDs map[viewName][]string
 	waiting      map[string]*waiters
 	subs         map[*subscriber]struct{}
@@ -93,8 +91,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a snapshot read as a whole. If the snapshot equals the newest, the steps stay. If settled is
-// false, the settled snapshot stays.
+// Put replaces a zone by a snapshot read as a whole. The steps stay if the snapshot equals the newest, the settled
+// snapshot stays if settled is false.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -111,7 +109,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled adds a zone with its newest snapshot, the earlier settled snapshot (S7.2, S7.5), and the steps between.
+// PutUnsettled adds a zone with an earlier settled snapshot (S7.2, S7.5), and the steps since.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -120,8 +118,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply removes the zone if tx.Gone is true, or applies the steps of tx that the zone lacks. first identifies a zone
-// that tx creates. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
+// Apply removes the zone (tx.Gone), or applies the steps that the zone lacks. first identifies a zone that tx creates.
+// After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -190,8 +188,8 @@ func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (ap
 	return applied, nil
 }
 
-// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets, in the latter case an eighth
-// more, to copy rarely. Slices that readers have stay valid.
+// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets; beyond MaxOctets, an eighth
+// more, to copy rarely. Readers' slices stay valid.
 func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -218,11 +216,11 @@ func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 
 const ageEvery = 3600
 
-// boundSteps drops steps of all zones beyond MaxAge and MaxTotal. now is the newest step's time, in Unix seconds.
+// boundSteps drops steps of all zones beyond MaxAge and MaxTotal. now is the newest step's time in Unix seconds.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	// Check ages once an hour only.
+	// Ages are checked once an hour.
 	full := v.sum > v.config.MaxTotal
 	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
 		return
@@ -242,7 +240,7 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
-	// Drop the oldest steps, of whichever zone, and an eighth more, to search rarely.
+	// Drop the oldest steps of any zone, and an eighth more, to search rarely.
 	if full {
 		heap.Init(&zones)
 	}
@@ -372,8 +370,7 @@ func (v *Set) publishZone(zone Zone, next *zoneState) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name gets the name. The former owner gives the name up in a step not yet
-			// settled.
+			// The last zone to settle under a name gets the name: the other gives it up in an unsettled step.
 			at := viewName{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.shadowedUIDs[at] = append(v.shadowedUIDs[at], before)
@@ -426,7 +423,7 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the zone settled under a name, or false. A renamed zone keeps its former name until it settles again.
+// Find returns the zone settled under a name, or false. A renamed zone keeps its former name until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -437,7 +434,7 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal counts the steps of all zones. oldest is the time of the oldest in Unix seconds; 0 if unknown.
+// Journal counts all zones' steps. oldest is the oldest step's time in Unix seconds; 0 if unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -451,7 +448,7 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
-// All yields the snapshots that are settled when it begins, and holds no lock meanwhile.
+// All yields the settled snapshots as of the call, without a lock.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()
@@ -470,15 +467,15 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps after the serial since, up to until (0 means the newest), oldest first. Errors are
-// ErrTrimmed and ErrUnknown.
+// Changes returns the steps after the serial since, up to until (0 for the newest), oldest first, or ErrTrimmed or
+// ErrUnknown.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
 }
 
-// RaisesSerial reports whether a step after since, up to until, changes the serial alone (S6.11), or is no longer kept.
-// A server at since must then transfer the whole zone, as its content may differ.
+// RaisesSerial reports whether a step after since, up to until, changes the serial alone (S6.11), or is gone. A server
+// at since must then transfer the whole zone, as the content may differ.
 func (v *Set) RaisesSerial(uid string, since, until serial.Serial) bool {
 	steps, err := v.Changes(uid, since, until)
 	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
@@ -491,7 +488,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*zoneState, 
 	}
 
 	until = cmp.Or(until, h.newest.serial)
-	// position returns the number of steps up to a serial, or -1. Serials do not repeat (S6.8), but wrap.
+	// position returns the number of steps that lead to a serial, or -1. Serials do not repeat (S6.8), but wrap.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)
@@ -508,7 +505,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*zoneState, 
 	return h, slices.Clip(h.steps[from:to]), nil
 }
 
-// Oldest returns the first serial from which Changes reaches the newest, and the number of steps between.
+// Oldest returns the first serial for Changes, and the number of steps since.
 func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	known := v.lookUp(uid)
 	if known == nil {
@@ -524,20 +521,19 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	return since, steps, nil
 }
 
-// EntryChanges returns Changes as changes of entries, one for each step.
+// EntryChanges returns Changes as entries, a change per step.
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
 	_, changes, err := v.ResolvedSteps(uid, since, until)
 	return changes, err
 }
 
-// ResolvedSteps returns Changes with EntryChanges, of the same state.
+// ResolvedSteps returns Changes and EntryChanges of the same state.
 func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []content.Step, changes []dns.Change, err error) {
 	known, steps, err := v.stepsBetween(uid, since, until)
 	if err != nil || len(steps) == 0 {
 		return nil, nil, err
 	}
 
-	// Undo the steps after until.
 	last := steps[len(steps)-1].N
 	after := known.newest
 	for i := len(known.steps) - 1; known.steps[i].N > last; i-- {
@@ -550,7 +546,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve returns steps as changes of entries, one for each step. after is the snapshot that the last step led to.
+// Resolve returns steps as changes of entries, a change per step. after is the last step's snapshot.
 func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
 	for i, step := range slices.Backward(steps) {

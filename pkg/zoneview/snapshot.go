@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Zone identifies a Zone object. It never changes for a UID.
+// Zone identifies a Zone object, and never changes for a UID.
 type Zone struct {
 	UID       string
 	View      string
@@ -31,12 +31,11 @@ type Zone struct {
 
 // Snapshot is a zone's definition at a serial, immutable and for concurrent use.
 type Snapshot struct {
-	zone   Zone
-	header content.Header
-	serial serial.Serial
-	n      uint64
-	state  sethash.State
-	// nsRRsets is header.NameServerRRsets(), shared by the header's snapshots.
+	zone     Zone
+	header   content.Header
+	serial   serial.Serial
+	n        uint64
+	state    sethash.State
 	nsRRsets []content.RRset
 	rows     int
 
@@ -45,11 +44,11 @@ type Snapshot struct {
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree bounds the copies of a step: up to 31 pointers at each level of the tree.
+// degree bounds the copies of a step: up to 31 pointers for each level.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// A free list would waste 256 octets for each zone.
+	// A free list would waste 256 octets a zone.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
@@ -61,8 +60,8 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a zone read as a whole. sets may have any order, but each owner and type once. n is the number of
-// the zone's last step. state is claimed; Prove checks it.
+// NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. n is the last step's
+// number. Prove checks the claimed state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -89,7 +88,7 @@ func (s *Snapshot) Serial() serial.Serial { return s.serial }
 // N is the number of the zone's last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
-// State returns the claimed content state (S6.7). Each step and Prove check it.
+// State returns the claimed content state (S6.7), checked by each step and Prove.
 func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
@@ -101,7 +100,7 @@ func (s *Snapshot) EntryCount() int { return content.EntryCount(s.nsRRsets, s.ro
 
 const proveChunk = 1024
 
-// Prove returns an error unless all rows and explicit TTLs have the content state State.
+// Prove fails unless all rows and explicit TTLs have the content state State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -140,14 +139,14 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields the RRsets in canonical order, without those of the header's name servers. They must not be modified.
+// RRsets yields read-only RRsets in canonical order, without those of the header's name servers.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
 const maxPrefetch = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// The stretches grow, so that a reader of a single name does not pay for more.
+		// A reader of a single name must not pay for more.
 		var stretch [maxPrefetch]*content.RRset
 		n, most, going := 0, 1, true
 
@@ -173,7 +172,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets touches RRsets scattered in memory, so that the processor waits for all at once.
+// prefetchRRsets reads RRsets scattered in memory, so that the processor waits for all at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -220,14 +219,14 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after n, to continue a listing; all entries if n is zero.
+// EntriesFrom yields the entries at and after n, to continue a listing; all if n is zero.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
 	}
 	from, ok := n.Rel(s.header.FQDN)
 	if !ok {
-		// Names in the zone are contiguous in canonical order, and n is behind them.
+		// Names in the zone are contiguous in canonical order, and n is after them.
 		return func(func(dns.Entry) bool) {}
 	}
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
@@ -259,7 +258,7 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
-// Exists reports whether there is an RRset at or below owner: empty non-terminals (RFC 8499) exist.
+// Exists reports whether an RRset is at or below owner (RFC 8499, empty non-terminals).
 func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true

@@ -25,18 +25,17 @@ type Controller interface {
 
 var _ Controller = (*rndc.Client)(nil)
 
-// Config configures an Agent. All fields are required, except ConfigDir, CatalogsFile and Version.
+// Config configures an Agent. Only ConfigDir, CatalogsFile and Version may be empty.
 type Config struct {
 	Control Controller
 	// Nameserver is named's address for DNS: "127.0.0.1:53".
 	Nameserver string
-	// TSIGKey returns the key that signs the agent's questions and transfers at named.
-	TSIGKey func() (transfer.Key, error)
+	TSIGKey    func() (transfer.Key, error)
 	// ZoneDir is writable, and has the same path for named and the agent.
 	ZoneDir string
-	// ConfigDir has the files of named's configuration; "" disables WatchConfig.
+	// ConfigDir has named's configuration; "" disables WatchConfig.
 	ConfigDir string
-	// CatalogsFile lists named's catalog zones, one a line; "" means that there are none.
+	// CatalogsFile lists named's catalog zones, one a line; "" means none.
 	CatalogsFile string
 	Authenticate func(*http.Request) error
 	Version      string
@@ -45,7 +44,7 @@ type Config struct {
 }
 
 const (
-	// maxRate bounds an address's requests per second, maxBurst its requests at once.
+	// maxRate is per address and second, maxBurst at once.
 	maxRate, maxBurst = 50, 200
 	maxBody           = 2 << 20
 	// named runs one command at a time.
@@ -60,8 +59,7 @@ type Agent struct {
 	mux     *http.ServeMux
 	slots   chan struct{}
 	waiting time.Duration
-	// openLimiter is for the routes without authentication, so that clients with a token do not use up the probers'
-	// rate.
+	// openLimiter is for routes without authentication: clients with a token must not use up the probers' rate.
 	limiter, openLimiter *limiter
 	ready                readiness
 	loaded               loadedConfig
@@ -89,7 +87,7 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// runCommand returns named's text for a command; a 503 if named does not answer.
+// runCommand returns named's text, or a 503 if named does not answer.
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+

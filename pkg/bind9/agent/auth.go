@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// TokenFile is the path of a file with a bearer token per line. Each request reads it.
+// TokenFile is a file with a bearer token per line, read for each request.
 type TokenFile string
 
 const maxTokenFile, minToken = 1 << 16, 16

@@ -40,8 +40,8 @@ func (l *loadedConfig) check() string {
 	return "ok"
 }
 
-// WatchConfig makes named read its configuration, at the start and at each tick at which a file has changed since. A
-// refused configuration is tried again, because an included file may arrive later. Without ConfigDir it does nothing.
+// WatchConfig makes named read its configuration at the start, and at each tick after a file has changed. A refused
+// configuration is retried, because an included file may arrive later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {
 		return
@@ -59,7 +59,7 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 }
 
 func (a *Agent) reloadConfig(ctx context.Context) error {
-	// Hash before the reload: a change during it is then noticed at the next tick.
+	// Hash before the reload: the next tick notices a change in between.
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
@@ -86,8 +86,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// hashFiles returns the SHA-256 over name, NUL, content and NUL of each file, except files of Kubernetes that begin
-// with two dots.
+// hashFiles returns the SHA-256 over name, NUL, content and NUL of each file, without Kubernetes' two-dot names.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

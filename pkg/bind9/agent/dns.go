@@ -20,7 +20,7 @@ import (
 
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
-// ProbeNamed returns nil if named answers a query for the root SOA, even by REFUSED.
+// ProbeNamed queries named for the root SOA. Any response is success, even REFUSED.
 func ProbeNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {

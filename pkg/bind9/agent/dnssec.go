@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// showDS returns the DS of the zone's key signing keys that DNS publishes.
+// showDS returns only published key signing keys.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
@@ -92,13 +92,13 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
-// maxKeyText is the size of named 9.18's buffer for the key report, less a key. named drops lines that do not fit: a
-// longer report could show another key's state, or lack keys in use.
+// maxKeyText is named 9.18's buffer for the key report, less one key. named drops lines that do not fit: a longer
+// report could show another key's state, or lack keys in use.
 const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)
 
-// readDNSSEC returns nil for a zone without a policy. It adds named's key report to of.text.
+// readDNSSEC returns nil without a policy.
 func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) (*protocol.DNSSECStatus, error) {
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil

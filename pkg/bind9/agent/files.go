@@ -19,14 +19,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles is a directory of files such as "example.org.1f2e3d4c.zone". The random part keeps a new file from
-// replacing one that named still uses.
+// zoneFiles is a directory of files such as "example.org.1f2e3d4c.zone". The random part protects files in use.
 type zoneFiles struct{ dir string }
 
 // maxFileName is the file systems' limit, less named's suffixes.
 const maxFileName = 255 - len(".signed.jnl")
 
-// A secondary's file is empty and only marks the zone: named writes the zone's file beside it after the first transfer.
+// A secondary's file is empty: named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
 var zoneFileName = regexp.MustCompile(`^((.+)\.[0-9a-f]{8}\.)(zone|secondary)$`)
@@ -45,7 +44,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile creates a zone's file, and returns the path for named. content is nil for a secondary.
+// createFile returns the zone file's path. content is nil for a secondary.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:])
@@ -73,11 +72,11 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	return stem + zoneKind, nil
 }
 
-// remove removes a zone's file with those that named keeps beside it, but no keys.
+// remove also removes the files that named keeps beside a zone's file, but no keys.
 func (f zoneFiles) remove(path string) error {
 	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
 	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {
-		return nil // a file of named.conf is not ours
+		return nil // a file of named.conf
 	}
 	return f.removeFiles(func(file string) bool { return strings.HasPrefix(file, found[1]) })
 }

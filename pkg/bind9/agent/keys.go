@@ -23,14 +23,14 @@ var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
-// keyOwnerName matches the file that names the owner of a zone's keys. Its modification time is the zone's removal.
+// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is the removal of the zone.
 var keyOwnerName = regexp.MustCompile(`^K(.+)\.owner$`)
 
 func (f zoneFiles) keyOwnerPath(zone name.Name) string {
 	return filepath.Join(f.dir, "K"+escapeZone(zone)+".owner")
 }
 
-// readKeyOwner returns "" for keys that were added by hand.
+// readKeyOwner returns "" for keys added by hand.
 func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	owner, err := os.ReadFile(f.keyOwnerPath(zone))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	return string(owner), err
 }
 
-// writeKeyOwner replaces the file atomically: without an owner, keys would sign any owner's zone.
+// writeKeyOwner replaces the file atomically: keys without an owner would sign any owner's zone.
 func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	path := f.keyOwnerPath(zone)
 	file, err := os.CreateTemp(f.dir, "key-owner-*")
@@ -69,7 +69,7 @@ func (f zoneFiles) markOrphaned(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listOrphanedKeys lists the keys of removed zones, the last removed zone first.
+// listOrphanedKeys lists the keys of removed zones, the last removed first.
 func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -129,12 +129,12 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// Keys of a removed zone are kept for keyTime, and for at most maxOrphanedKeys zones of an owner, lest they fill
-	// the disk.
+	// Keys of removed zones are kept for keyTime, of maxOrphanedKeys zones per owner, so that they do not fill the
+	// disk.
 	keyTime, maxOrphanedKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys removes old keys of removed zones, at once and at each tick, until ctx ends.
+// SweepKeys removes old keys of removed zones at once and at each tick, until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

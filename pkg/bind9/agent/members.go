@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// memberShare: checks of catalog members take at most 1/20 of the time.
+	// Checks of catalog members take at most 1/20 of the time.
 	memberShare = 20
 	memberAsks  = 200
 	memberAge   = 10 * time.Minute
@@ -25,14 +25,13 @@ const (
 type memberWatch struct {
 	state     zonesState
 	checkedAt time.Time
-	// lost are members whose zone named lacked at the last check. A new member lacks it for a moment, so a second check
-	// decides.
+	// lost members had no zone at the last check. A new member has none for a moment, so a second check follows.
 	lost           map[name.Name]bool
 	nextRetransfer time.Time
 	backoff        time.Duration
 }
 
-// zonesState is named's number of zones, with the catalogs' serials; "" if unknown. The loss of a zone changes it.
+// zonesState is named's zone count and catalog serials; "" if unknown. A lost zone changes either.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
@@ -53,7 +52,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers makes named recreate lost members. named itself compares its zones with a catalog only after a transfer.
+// WatchMembers makes named recreate lost members: by itself named compares its zones with a catalog only after a
+// transfer.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return
@@ -93,7 +93,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 		return // without answers, nothing is lost
 	}
 
-	if lacking == nil { // if a catalog is missing, /ready reports it
+	if lacking == nil { // /ready reports a missing catalog
 		watch.state, watch.checkedAt = state, now
 	}
 
@@ -101,9 +101,8 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	watch.lost = map[name.Name]bool{}
 	again := false
 
-	// Shuffle, so that zones which never load do not displace others.
+	// Random order: zones that never load must not displace others.
 	rand.Shuffle(len(missing), func(i, j int) { missing[i], missing[j] = missing[j], missing[i] })
-	// Zones lost before come first: they may be due.
 	slices.SortStableFunc(missing, func(x, y expectedZone) int {
 		switch {
 		case before[x.name] == before[y.name]:

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// readyAge is the lifetime of a result: every client of the network may request /ready.
+// readyAge is the lifetime of a result, because every client of the network may request /ready.
 const readyAge = time.Second
 
 type readiness struct {
@@ -49,7 +49,7 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 	a.ready.mu.Lock()
 	defer a.ready.mu.Unlock()
 	if now := a.config.Now(); a.ready.checkedAt.IsZero() || now.Sub(a.ready.checkedAt) >= readyAge || now.Before(a.ready.checkedAt) {
-		// The next prober gets this result, too, so the check outlives the request.
+		// The result is also for the next prober, so the check outlives this request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 		defer cancel()
 		a.ready.result = protocol.Ready{Ready: true}
@@ -80,11 +80,11 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 }
 
 const (
-	// For loadTime after its start, named is ready only with every expected zone; later with loadShare percent of them.
+	// For loadTime after its start, named is ready only with every expected zone, then with loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
-	// not keep a server of others' zones unready.
+	// After waitTime, named is ready without zones withheld by the primary, such as paused zones: a tenant must not
+	// keep a server with others' zones unready.
 	waitTime                = 5 * time.Minute
 	askers                  = 16
 	answerTime              = time.Second
@@ -95,13 +95,13 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks which expected zones named has loaded since its start. When all were loaded once, it is done: a zone
-// lost later does not count, because an unready server answers for no zone.
+// loading tracks the expected zones since named's start, until all were loaded once. A zone lost later does not count:
+// an unready server answers for no zone.
 type loading struct {
 	boot   string
 	done   bool
 	loaded map[name.Name]bool
-	// lastLoadedAt is when a further zone was last found loaded, at first the first check.
+	// lastLoadedAt is when a zone was last found loaded; at first, the first check.
 	lastLoadedAt time.Time
 }
 
@@ -131,8 +131,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
-	// If a primary confirms a catalog although no further zone was loaded for loadTime, it withholds the missing zones.
-	// A server without any zone keeps waiting, lest it replace a full server.
+	// If a primary confirms a catalog although no zone was loaded for loadTime, it withholds the missing zones. A
+	// server without any zone keeps waiting, not to replace a full server.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.lastLoadedAt) >= loadTime
 
 	switch {
@@ -150,8 +150,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// refreshZones makes named ask the primary about missing zones now. By itself named retries after minutes or hours, and
-// an unready pod gets no NOTIFY, because no Service selects it.
+// refreshZones makes named query the primary about missing zones. An unready pod gets no NOTIFY, because no Service
+// selects it, and named retries only after minutes or hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -219,9 +219,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the agent's zones and the members of named's catalogs. Members that not all servers have
-// confirmed (dns.UnconfirmedTTL) may never load, and are included only with unconfirmed. lacking is the error of
-// unreadable catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members not
+// confirmed by all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -305,7 +304,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers reads a catalog's members (RFC 9432 §4.3), and the expire value of its SOA.
+// transferMembers follows RFC 9432 §4.3.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -358,8 +357,8 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	asking.Wait()
 }
 
-// askForZone reports whether named has loaded a zone. For a catalog member, named must answer with authority; for
-// another zone, without SERVFAIL (not loaded, never transferred, or expired).
+// askForZone reports whether named answers with authority for a catalog member, or without SERVFAIL (not loaded, never
+// transferred, or expired) for another zone.
 func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)

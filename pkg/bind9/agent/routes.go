@@ -155,7 +155,7 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 
 const maxAddresses = 4096
 
-// limiter bounds the request rate of each address; of IPv6, of each /64.
+// limiter bounds the request rate of each address, of IPv6 by /64.
 type limiter struct {
 	rate, burst int
 
@@ -167,7 +167,7 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns how long the client must wait; 0 if not at all.
+// reserveRequest returns the time to wait; 0 means none.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

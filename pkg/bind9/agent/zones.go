@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// parseZoneName accepts names of letters, digits and . - _ / which need no escape in commands and named.conf.
+// Names of letters, digits and . - _ / need no escape in commands and named.conf.
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {
 		text = strings.TrimSuffix(text, ".") + "."
@@ -71,7 +71,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// readStatus returns a 404 if named does not have the zone.
+// readStatus returns a 404 for an unknown zone.
 func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, error) {
 	text, err := a.runCommand(ctx, "zonestatus "+quoteZone(zone))
 	switch {
@@ -81,7 +81,7 @@ func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, er
 		return nil, refuse(http.StatusConflict, "named has zone %s in several views, and the API has no views; give the agent a named "+
 			"without views", showName(zone))
 	case failedWith(err, resultNotLoaded):
-		// Of a catalog member, named shows no configuration.
+		// named shows no configuration of a catalog member.
 		of := protocol.Secondary
 		if block, err := a.readClauses(ctx, zone); err == nil {
 			of = block.word("type")
@@ -220,7 +220,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	}
 
 	if otherKeys {
-		// Signatures that the former owner has kept must not be valid for the new zone.
+		// Signatures kept by the former owner must not be valid for the new zone.
 		if err := a.files.removeKeys(zone); err != nil {
 			return 0, nil, err
 		}
@@ -246,7 +246,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
-		// named refused the command, so it does not use the file. After another error it may.
+		// named refused the command, so it does not use the file; after other errors it may.
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}
@@ -392,8 +392,8 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		}
 	}
 	if asked.DNSSECPolicy != nil {
-		// modzone stores the policy, and only reconfig applies it. A repeated request applies it, too: the first may
-		// have ended in between.
+		// modzone stores the policy, and only reconfig applies it; also in a repeated request, since the first may have
+		// ended between.
 		if _, err := a.runCommand(ctx, "reconfig"); err != nil {
 			return 0, nil, asConflict(err)
 		}
@@ -401,7 +401,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: message, Details: text}, nil
 }
 
-// judgeUnsigning refuses to end the signing in one step: resolvers that have the DS would see a bogus zone.
+// judgeUnsigning refuses to end signing in one step: resolvers with the DS would see a bogus zone.
 func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted clauses) error {
 	if policy := wanted.word("dnssec-policy"); policy != "none" && policy != "" {
 		return nil
@@ -414,7 +414,7 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone removes a zone. It removes the DNSSEC keys only with keys=remove.
+// deleteZone removes DNSSEC keys only with keys=remove.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")

@@ -37,7 +37,7 @@ const (
 	maxHeader          = 1 << 16
 )
 
-// Agents has the clients; it outlives the providers of classes.
+// Agents outlives the providers of classes.
 type Agents struct {
 	secrets class.Secrets
 
@@ -56,7 +56,7 @@ func New(secrets class.Secrets) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
 
-// ClientOf returns the client of a server's agent, without a request. The error is a *delivery.Error.
+// ClientOf sends nothing. The error is a *delivery.Error.
 func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Client, error) {
 	agent := server.Agent
 	at, err := url.Parse(agent.URL)
@@ -92,7 +92,7 @@ type agentTransport struct {
 	secrets    class.Secrets
 	allowLocal bool
 
-	// ends is when the last seen certificate expires, in Unix seconds; 0 if unknown.
+	// ends is when the last seen certificate ends, in Unix seconds; 0 if unknown.
 	ends atomic.Int64
 
 	mu      sync.Mutex

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// After maxSilences health requests in a row without an answer the server is Degraded. A supervisor restarts a
+	// After maxSilences health requests in a row without an answer, the server is Degraded. A supervisor restarts a
 	// crashed or hung agent within a minute.
 	agentInterval, maxSilences = time.Minute, 2
 )
@@ -34,7 +34,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer counts an answer of an agent, and reports whether the result of find has changed.
+// countAnswer reports whether the result of find has changed.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	return before+1 == maxSilences
 }
 
-// find returns the last error of an agent that was silent maxSilences times; nil before.
+// find returns the last error, but nil before maxSilences.
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *silences) find(at cache.ObjectName) error {
 	return nil
 }
 
-// watchAgents asks each agent for its health, since a pod's readiness depends on BIND alone (S11.32).
+// A pod's readiness depends on BIND alone (S11.32), so watchAgents asks each agent for its health.
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
 		all, _ := f.instances.List(labels.Everything()) // a lister cannot fail

@@ -27,8 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error: the workload comes last, and must not lack a volume. A waiting take-over does not
-// stop it.
+// applyAll stops at the first error, except of a waiting take-over: the workload comes last and must not lack a volume.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -41,9 +40,9 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject writes o by server-side apply, unless neither o nor the object has changed since the last apply. An
-// object of another manager with this name (a foreign object) is an error, unless it has the annotation TakeOver. A
-// foreign Service also waits for serving, which returns an error until our pod can replace the pods behind the Service.
+// applyObject writes o by server-side apply, unless neither o nor the object has changed since. A foreign object (of
+// another manager) is an error, unless it has the annotation TakeOver. A foreign Service also waits for serving, which
+// returns an error until our pod can replace the pods behind the Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
@@ -70,7 +69,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		}
 	}
 
-	// Without force, a foreign object that was created meanwhile gives a conflict.
+	// Without force, a foreign object created since the lookup gives a conflict.
 	result, err := c.clientFor(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: &force}, scheme.ParameterCodec).Body(text).Do(ctx).Get()
 	if err != nil {
@@ -87,8 +86,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner returns an error for an object of another of our servers: the agent's Service of x has the name of
-// x-agent's DNS Service.
+// checkOwner rejects an object of another server: the agent's Service of x has the name of x-agent's DNS Service.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -101,8 +99,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake returns true for an object of the fleet, or one that takeOver has prepared; false for a missing object;
-// otherwise an error.
+// mayTake returns true for an object of the fleet, or prepared by takeOver; false if missing; otherwise an error.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -122,7 +119,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus returns the objects that are no longer wanted. A workload stays until its replacement is ready.
+// A workload stays until its replacement is ready.
 func listSurplus(made []childObject, wanted []render.Object, ready bool) []childObject {
 	var surplus []childObject
 	for _, one := range made {
@@ -163,8 +160,8 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error of a take-over that waits. The status shows service's addresses already, because servers
-// without an address get no zones.
+// takingOver is the error of a waiting take-over. The status already shows service's addresses, because only servers
+// with an address get zones.
 type takingOver struct {
 	text    string
 	service *corev1.Service
@@ -249,8 +246,7 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
-// removeDeployment removes the Deployment but keeps its ReplicaSets. It returns takingOver until the Deployment is
-// gone.
+// removeDeployment keeps the ReplicaSets. It returns takingOver until the Deployment is gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}
@@ -273,7 +269,7 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 		}
 	}
 
-	// If the Deployment has changed, it may have another ReplicaSet: the preconditions fail.
+	// A changed Deployment may have another ReplicaSet.
 	leavePods := metav1.DeletePropagationOrphan
 	err = c.cluster.AppsV1().Deployments(former.Namespace).Delete(ctx, former.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &former.UID, ResourceVersion: &former.ResourceVersion}, PropagationPolicy: &leavePods,
@@ -290,7 +286,7 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
-// dropSuperseded removes the ReplicaSets of a former Deployment, unless they still serve a foreign Service.
+// dropSuperseded removes a former Deployment's ReplicaSets, unless they still serve a foreign Service.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
 	var wrong []error
 	for _, set := range c.listSuperseded(namespace, instance) {
@@ -303,11 +299,10 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods has the ReplicaSets of a former Deployment: those idle from now on, and those idle for drainTime, to
-// remove.
+// formerPods has a former Deployment's ReplicaSets: idle from now on, and to remove after drainTime.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until the next removal; 0 if there is none.
+	// wait is the time until the next removal; 0 means none.
 	wait time.Duration
 }
 

@@ -28,11 +28,11 @@ import (
 
 const (
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// A server whose pods take slowAnswer or longer is not asked again for restFactor times that duration.
+	// A server whose pods take slowAnswer or longer gets no request for restFactor times that duration.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods has the last results of slow servers, which rest meanwhile: a tenant's slow pod must not block all workers.
+// slowPods has the last results of resting servers: a tenant's slow pod must not block all workers.
 type slowPods struct {
 	clock    clock.Clock
 	mu       sync.Mutex
@@ -47,7 +47,7 @@ type slowAnswers struct {
 
 var errNotAsked = errors.New("agents of pods answer late; they are asked again within two minutes")
 
-// find returns the last result of a resting server; errNotAsked if its last question was another.
+// find returns a resting server's last result, or errNotAsked if the last question differs.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
-// askPods asks the pods in turn, until the first error. If the server is slow, it rests afterwards.
+// askPods stops at the first error. A slow server rests from then on.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()
@@ -124,7 +124,7 @@ func AskAgentAt(ctx context.Context, address string, server *render.Server) (str
 	return health.ConfigHash, err
 }
 
-// AskMembersAt returns an error if BIND at the address has not loaded all zones of the catalogs.
+// AskMembersAt returns an error if BIND at an address has not loaded all zones of the catalogs.
 func AskMembersAt(ctx context.Context, address string, server *render.Server) error {
 	var members protocol.Members
 	if err := askJSON(ctx, address, "/server/members", server, &members); err != nil {

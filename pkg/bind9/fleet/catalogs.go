@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// listClasses sorts the classes, so that each reconcile finds the same one first.
+// listClasses sorts, so that each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
 	all, _ := f.classes.List(labels.Everything()) // a lister cannot fail
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
@@ -38,8 +38,8 @@ func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) b
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
 
-// findKeyNaming returns a class whose agents create zones at the members, or nil. Such zones name their transfer key,
-// so the key cannot be replaced.
+// findKeyNaming returns a class, or nil, whose agents create zones at the members. Such zones name their transfer key,
+// which then cannot be replaced.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -50,8 +50,8 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs of the server's DNSClasses and, if the cluster is in use as a class, of the
-// cluster, sorted by name. They have the signer's address, but no Primaries yet.
+// listCatalogs returns the catalogs of the server's DNSClasses, and of a cluster in use as a class, sorted by name,
+// with the signer's address but no Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil
@@ -118,8 +118,7 @@ func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.A
 	return netip.AddrPort{}
 }
 
-// listUnkeyed returns the primaries of the zones that a bindcar creates, since a bindcar cannot name a key in a zone
-// (S11.15).
+// listUnkeyed returns the primaries of a bindcar's zones: a bindcar cannot name a key in a zone (S11.15).
 func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil
@@ -144,8 +143,8 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// listPrimaries returns the primaries of the zones that a server's agent creates: the class's. For a secondary in mode
-// Update, the servers with role Primary and the same key are added.
+// listPrimaries returns the primaries of zones created by a server's agent: the class's and, for a secondary in mode
+// Update, the servers with role Primary and the same key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)
 	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {

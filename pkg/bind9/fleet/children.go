@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// childResources are the kinds of a server's objects, in the order of removal.
+// childResources are in the order of removal.
 var childResources = []schema.GroupVersionResource{
 	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps,
 	render.RoleBindings, render.Roles,
@@ -42,7 +42,7 @@ var childResources = []schema.GroupVersionResource{
 
 const (
 	FieldManager = render.Manager
-	// TakeOver is the annotation that permits the take-over of another manager's object.
+	// TakeOver permits the take-over of another manager's object.
 	TakeOver = "kubi.zone/take-over"
 	// labelSuperseded names the instance that took over the Deployment of a ReplicaSet.
 	labelSuperseded = bind9.GroupName + "/superseded-by"
@@ -54,8 +54,7 @@ type children struct {
 	cluster      kubernetes.Interface
 	installation string
 	isOwner      func(namespace, owner string) bool
-	// factories and superseded are by namespace, "" for all namespaces. superseded has the ReplicaSets with
-	// labelSuperseded.
+	// By namespace, "" for all. superseded has ReplicaSets with labelSuperseded.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
 	applied               map[childKey]appliedObject
@@ -246,7 +245,7 @@ func (c *children) getLive(ctx context.Context, resource schema.GroupVersionReso
 	return object, err
 }
 
-// foreign is the error for an object of another manager, or of another of our servers.
+// foreign is the error for an object of another manager, or of another server of ours.
 type foreign struct{ resource, name, manager, owner string }
 
 func (e *foreign) Error() string {
@@ -258,7 +257,7 @@ func (e *foreign) Error() string {
 		e.manager, TakeOver)
 }
 
-// formatFingerprint returns a text that changes with every field that is applied, but not with a workload's status.
+// formatFingerprint returns a text that changes with each applied field, but not with a workload's status.
 func formatFingerprint(object runtime.Object) string {
 	o := accessor(object)
 	if o.GetGeneration() == 0 {
@@ -273,7 +272,7 @@ func formatFingerprint(object runtime.Object) string {
 	return string(text)
 }
 
-// patchMeta patches an object's metadata. It fails if the object has changed since the read.
+// patchMeta fails if the object has changed since the read.
 func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object, meta map[string]any) error {
 	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
 	patch, err := json.Marshal(map[string]any{"metadata": meta})
@@ -284,7 +283,7 @@ func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object,
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 
-// removeObject deletes o. A missing or replaced object is no error.
+// removeObject ignores a missing or replaced object.
 func (c *children) removeObject(ctx context.Context, resource schema.GroupVersionResource, o metav1.Object) error {
 	if o.GetDeletionTimestamp() != nil {
 		return nil
@@ -302,7 +301,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll deletes an owner's objects, except pods. It returns the number found, pods included.
+// removeAll deletes an owner's objects, except pods, and returns the number found, pods included.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()
@@ -327,8 +326,8 @@ func (c *children) removeAll(ctx context.Context, namespace, owner string) (int,
 	return left, errors.Join(wrong...)
 }
 
-// readSecret returns a Secret of the fleet, or nil. Unless the informer has the Secret as last applied, it reads the
-// live one: a lagging informer must not cause a new key.
+// readSecret returns a Secret of the fleet, or nil. It reads the live Secret unless the informer has it as last
+// applied: a lagging informer must not cause a new key.
 func (c *children) readSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	c.mu.Lock()
 	last, known := c.applied[childKey{render.Secrets, namespace, name}]

@@ -100,12 +100,12 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ch
 	return keys, f.children.removeChildren(ctx, listSurplus(made, objects, false))
 }
 
-// instanceName returns the name that the operator bindy would give, too.
+// instanceName returns the name that the operator bindy would give.
 func instanceName(cluster string, role bind9.Role, index int) string {
 	return cluster + "-" + strings.ToLower(string(role)) + "-" + strconv.Itoa(index)
 }
 
-// makeInstances creates the cluster's instances, and removes surplus ones, the highest index first.
+// makeInstances also removes surplus instances, the highest index first.
 func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) error {
 	var wrong []error
 	wanted := map[string]bool{}
@@ -132,7 +132,7 @@ func indexOf(name string) int {
 	return index
 }
 
-// makeInstance does not copy the cluster's settings into the instance, so a change of them is a single write.
+// Instances do not repeat the cluster's settings, so a change is a single write.
 func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
 	name string) error {
 	labels := maps.Clone(settings.Labels)
@@ -186,7 +186,7 @@ type clusterFacts struct {
 	err       error
 }
 
-// countServers counts the servers of each role; stable counts those without a change in progress.
+// countServers also returns each role's number of servers without a change in progress.
 func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount, stable map[*bind9.ServerCount]int32) {
 	spec := &w.cluster.Spec
 	counts = map[bind9.Role]*bind9.ServerCount{

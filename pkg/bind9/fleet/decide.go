@@ -38,15 +38,15 @@ const notCovered = "kubizone fleet runs no servers in this namespace: a cluster 
 type facts struct {
 	now      time.Time
 	instance *bind9.Bind9Instance
-	// cluster is nil if it is missing or not named.
+	// cluster is nil if missing or not named.
 	cluster *bind9.Bind9Cluster
 	covered bool
 
 	lastAction action
 	err        error
 
-	// The desired state, set by actionRead. invalid is why the objects cannot be rendered, blocked why the pod must not
-	// be replaced yet; zero without a reason.
+	// The desired state, set by actionRead. invalid is why objects cannot be rendered, blocked why the pod may not be
+	// replaced yet.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
@@ -54,8 +54,7 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// The observed state. finished is true after a complete rollout. formerSets are the ReplicaSets that a take-over
-	// left.
+	// The observed state. finished is true after a complete rollout. formerSets are left by a take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -70,7 +69,7 @@ type decision struct {
 	apply  []render.Object
 	drain  formerPods
 	remove []childObject
-	// requeueAfter is the delay after actionWait; 0 means no further reconcile.
+	// requeueAfter is the delay after actionWait; 0 means none.
 	requeueAfter time.Duration
 	err          error
 }
@@ -91,21 +90,21 @@ func (f *facts) isRotating() bool {
 	return f.server.Transfer.SecondKey() != nil || f.server.Peers != nil && f.server.Peers.SecondKey() != nil
 }
 
-// takeOverError returns the error of a take-over that waits; nil if there is none.
+// takeOverError returns the error of a waiting take-over, or nil.
 func (f *facts) takeOverError() *takingOver {
 	var waits *takingOver
 	errors.As(f.err, &waits)
 	return waits
 }
 
-// hasFailed does not count a take-over that waits.
+// A waiting take-over is no failure.
 func (f *facts) hasFailed(step action) bool {
 	return f.lastAction == step && f.err != nil && f.takeOverError() == nil
 }
 
 func (f *facts) isApplied() bool { return f.lastAction >= actionApply && !f.hasFailed(actionApply) }
 
-// decideNext returns the next action for a server that is not being deleted.
+// decideNext is for servers that are not being deleted.
 func decideNext(f *facts) decision {
 	switch {
 	case f.instance.Spec.External != nil:

@@ -61,7 +61,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	return nil
 }
 
-// findPrimaries sets the hidden primary's addresses. Without an address the server follows no catalog.
+// Without a primary's address, the server follows no catalog.
 func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
 	isSigner := server.Peers != nil
 	if !isSigner && len(server.Catalogs) == 0 {
@@ -124,8 +124,7 @@ func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 	return render.ReadTransferKeys(secret.Annotations, secret.Data)
 }
 
-// chooseKeys takes the next step of the key rotation of a group (the servers with the same key), once all members
-// accept the keys of the last step.
+// chooseKeys takes the next step of a group's key rotation, once all members accept the keys of the last step.
 func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
 	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
@@ -223,8 +222,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration. A bindcar does not report its own, but its
-// pods are replaced with each new key.
+// haveKeys reports whether every pod runs with the current configuration. A bindcar does not report that, but each new
+// key replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.hasSameTemplate()
@@ -239,8 +238,8 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
-// checkServing returns an error until the pod can replace the pods behind the Service. Readiness does not suffice,
-// since it does not cover new zones.
+// checkServing returns an error until the pod can replace the pods behind the Service; readiness does not cover new
+// zones.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {
 	case !w.ready:
@@ -255,8 +254,8 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	})
 }
 
-// noteKeys records whether a server's pods, and its primaries, accept both keys of a rotation. A signer records the
-// cluster's keys, too: its followers must not sign with a key that it does not know.
+// noteKeys records whether a server's pods and primaries accept both keys of a rotation. A signer records the cluster's
+// keys, too: followers must not sign with an unknown key.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {
@@ -275,8 +274,8 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	}
 }
 
-// primariesTake reports whether each primary that accepts the signing key also accepts the next key. A primary that
-// does not answer is left out: it reads both keys at its start.
+// primariesTake reports whether each primary that accepts the signing key also accepts the next key. An unreachable
+// primary does not count: it reads both keys at its start.
 func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {

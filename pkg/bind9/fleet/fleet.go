@@ -27,24 +27,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config configures a Fleet. Answers, Ask, Members, Random and Clock may be nil; all other fields are required.
+// Config requires all fields but Answers, Ask, Members, Random and Clock.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
 	Cluster   kubernetes.Interface
-	// Namespaces are those in which the fleet runs servers; "" means all.
+	// Namespaces may get objects of the fleet; "" means all.
 	Namespaces []string
 	Platform   render.Platform
-	// Primaries returns the addresses from which servers transfer catalogs. Without addresses, servers follow none.
+	// Primaries returns the addresses from which servers transfer catalogs; without any, servers follow none.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
-	// Answers reports whether a primary answers a catalog query signed with key; nil skips the check.
+	// Answers reports whether a primary answers a catalog query signed with key; nil skips the query.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
-	// Ask returns the hash of the configuration that BIND in a pod has loaded; nil asks the agent.
+	// Ask returns the hash of BIND's loaded configuration in a pod; nil asks the agent.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
-	// Members returns an error if BIND in a pod lacks zones of its catalogs; nil asks the agent.
+	// Members returns an error if BIND in a pod lacks zones of the catalogs; nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	// Random is crypto/rand.Reader if nil, Clock the real clock.
+	// Random is crypto/rand if nil, Clock the real clock.
 	Random io.Reader
 	Clock  clock.Clock
 }

@@ -23,8 +23,8 @@ import (
 
 const (
 	askAgain = 5 * time.Second
-	// stepTime is the minimum between two steps of a TSIG key rotation. In that time the hidden primary and the
-	// controller poll the Secret, and named (BIND) retries a refused transfer.
+	// Within stepTime, the minimum between two steps of a TSIG key rotation, the hidden primary and the controller poll
+	// the Secret, and BIND retries a refused transfer.
 	stepTime                         = time.Minute
 	heldInterval                     = time.Minute
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
@@ -50,7 +50,7 @@ type keyFacts struct {
 	heldBy    *v1alpha1.DNSClass
 }
 
-// keyStep is a step of the rotation of a TSIG key (S11.11).
+// keyStep is a step of the rotation (S11.11).
 type keyStep string
 
 const (
@@ -62,7 +62,7 @@ const (
 	dropFormer keyStep = "drop the former"
 )
 
-// nextKeyStep returns the next step. requeueAfter is 0 if no later step is due.
+// nextKeyStep returns requeueAfter 0 if no later step is due.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.current
 	switch {
@@ -132,8 +132,8 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// acceptedKeys has the keys last accepted by each instance's pods, by group (the servers with the same key). A signer
-// accepts the keys of its own group and of the cluster.
+// acceptedKeys has the keys last accepted by each instance's pods, by group (servers with the same key). A signer
+// accepts its own group's and the cluster's.
 type acceptedKeys struct {
 	mu      sync.Mutex
 	byTaker map[keyTaker]string
@@ -144,7 +144,7 @@ type keyTaker struct {
 	group    string
 }
 
-// record stores the accepted keys, "" for none, and reports a change.
+// record records the keys, "" for none, and reports a change.
 func (t *acceptedKeys) record(at keyTaker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,8 +176,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// The authority's key is dropped after this signature. The pods may still have the former certificate, so Authority
-	// keeps the former authority, too.
+	// The authority's key is dropped after one signature. Until the new certificate arrives, Authority keeps the
+	// former.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

@@ -25,8 +25,8 @@ const (
 	deletionLimit = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet has reconciled an object. Outside our namespaces it is another installation,
-// which also writes the status and removes the finalizer.
+// hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces another installation, which
+// also writes the status and removes the finalizer.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
 }
@@ -34,7 +34,7 @@ func hasFinalizer(object metav1.Object) bool {
 type patcher[T any] = func(ctx context.Context, name string, of types.PatchType, patch []byte, options metav1.PatchOptions,
 	subresources ...string) (T, error)
 
-// addFinalizer returns the patched object, since a later update of the status needs its new resourceVersion.
+// addFinalizer returns the patched object: an update of the status needs its new resourceVersion.
 func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
 	if hasFinalizer(object) {
 		return object, nil
@@ -53,14 +53,13 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 
 type deletionFacts struct {
 	finalizer, covered bool
-	// After timeout the finalizer is removed even if objects are left: the namespace's deletion must not be blocked.
+	// After timeout the finalizer is removed even if objects are left, not to block the namespace's deletion.
 	age, timeout time.Duration
-	// childCount is the number of objects of our API that must go first. childrenDeleted is true once their deletion
-	// was requested.
+	// childCount counts objects of our API that must go first. childrenDeleted is true once their deletion was
+	// requested.
 	childCount      int
 	childrenDeleted bool
-	// removed is true once the Kubernetes objects were deleted, or if there are none. leftCount is the number that was
-	// found.
+	// removed is true if the Kubernetes objects were deleted, or there are none. leftCount is the number found.
 	removed   bool
 	leftCount int
 	err       error
@@ -129,7 +128,7 @@ type finisher[T apiObject] struct {
 	object     T
 	timeout    time.Duration
 	childCount int
-	// removeObjects returns the number of objects found; it is nil if there are none.
+	// removeObjects returns the number found; nil if there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]

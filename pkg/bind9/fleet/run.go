@@ -32,7 +32,7 @@ import (
 
 const workers = 4
 
-// New returns a Fleet. The caller starts Informers.
+// New leaves the start of Informers to the caller.
 func New(config Config) (*Fleet, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -102,8 +102,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange enqueues the objects that depend on object. before is nil except for updates. A change of a status
-// enqueues no instances: each of a thousand would enqueue all.
+// before is nil except for updates. A change of a status enqueues no instances, as each of a thousand would enqueue
+// all.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
@@ -111,7 +111,7 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		f.enqueue("provider", "", name)
 	case *bind9.Bind9Cluster:
 		f.enqueue("cluster", namespace, name)
-		// Finalizers show whether the cluster is in use as a class: its servers then follow the catalog.
+		// Finalizers show whether the cluster is in use as a class, whose catalog the servers follow.
 		if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
 			f.enqueueInstances(namespace, name)
 		}
@@ -144,7 +144,7 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	f.enqueue("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
 		f.enqueue("cluster", o.Namespace, ref.Name)
-		// named.conf has the signer's address and, with a bindcar, the primaries'.
+		// named.conf has the signer's address, and with a bindcar the primaries'.
 		if o.Spec.Role != bind9.RoleSecondary && addressOf(o) != addressOf(before) {
 			f.enqueueInstances(o.Namespace, ref.Name)
 		}
@@ -172,7 +172,7 @@ func addressOf(object metav1.Object) string {
 	return server.Address
 }
 
-// isOtherSpec reports whether more than the status has changed. before is nil for an addition or a removal.
+// isOtherSpec reports whether more than the status has changed. before is nil for an addition or removal.
 func isOtherSpec(o, before metav1.Object) bool {
 	return before == nil || o.GetUID() != before.GetUID() || o.GetGeneration() != before.GetGeneration() ||
 		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
@@ -272,7 +272,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil && isEach(err, isForeign):
-			// Changes of a foreign object are not watched.
+			// A foreign object has no events here.
 			l.queue.Forget(at)
 			l.queue.AddAfter(at, askAgain)
 		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind our write

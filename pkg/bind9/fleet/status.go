@@ -46,7 +46,7 @@ const (
 	ReasonLeft            = "LeftObjects"
 )
 
-// maxMessage is the API's limit in octets, and that of an Event's note.
+// maxMessage is the API's limit in octets, also of an Event's note.
 const maxMessage = 1024
 
 type conditionSet struct {
@@ -82,7 +82,7 @@ func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
 	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage),
 		ObservedGeneration: s.generation}
-	// Compare with the written status: several calls in a reconcile are a single transition.
+	// Compare with the written status: several calls are one transition.
 	if had := meta.FindStatusCondition(s.before, condition); had != nil && had.Status == status {
 		next.LastTransitionTime = had.LastTransitionTime
 	} else {
@@ -104,7 +104,7 @@ func (s *conditionSet) degrade(err error) {
 // maxStatus is in octets (S11.2).
 const maxStatus, maxRowMessage = 16 << 10, 128
 
-// fitProviderStatus shortens long messages, and then drops rows, first those of ready clusters.
+// fitProviderStatus shortens long messages, then drops rows, those of ready clusters first.
 func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 	octets := status.Size()
 	for i := range status.Clusters {

@@ -22,14 +22,14 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// The sweep is slow, because a mistake would remove running DNS.
+// The sweep is limited, because a mistake would remove running DNS.
 const (
 	confirmAfter  = 10 * time.Minute
 	hourlyShare   = 0.05
 	sweepInterval = 2 * time.Minute
 )
 
-// orphan names an owner that is missing, as KIND/NAME.
+// orphan names a missing owner, KIND/NAME.
 type orphan struct{ namespace, owner string }
 
 type sweeper struct {
@@ -57,7 +57,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 		owners[orphan{one.GetNamespace(), one.GetAnnotations()[render.AnnotationOwner]}] = false
 	}
 
-	// A store without any instance is more likely new, or not yet restored, than emptied by users.
+	// A store without any instance is more likely new or not yet restored than emptied by users.
 	if any, err := f.instances.List(labels.Everything()); err != nil || len(any) == 0 {
 		clear(s.missingSince)
 		if len(owners) > 0 {
@@ -87,7 +87,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep returns the owner whose objects are removed now; zero if none is due. owners has true for a missing owner.
+// nextSweep returns the owner to remove now; zero if none is due. owners has true for a missing owner.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.missingSince, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 
@@ -112,7 +112,7 @@ func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	})
 }
 
-// isGone asks the API instead of the informer. An unclear answer is an error.
+// isGone asks the API, not the informer. An unclear answer is an error.
 func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	kind, name, _ := strings.Cut(of.owner, "/")
 	if f.findOwner(of.namespace, of.owner) {
@@ -137,7 +137,7 @@ func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 		return false, nil
 	}
 
-	// A 404 must name the object: a proxy, or an API server without the group, does not.
+	// A 404 of a proxy, or of an API server without the group, does not name this object.
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
 		return false, fmt.Errorf("asking about %s %s/%s: %w", kind, of.namespace, name, err)

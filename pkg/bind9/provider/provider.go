@@ -25,7 +25,7 @@ import (
 )
 
 type Instance struct {
-	// Name is the name of the row in a Delivery's status: "NAMESPACE/NAME".
+	// Name is the row's in a Delivery's status: "NAMESPACE/NAME".
 	Name string
 	DNS  netip.AddrPort
 	// Key signs queries and answers; nil means unsigned.
@@ -33,9 +33,9 @@ type Instance struct {
 	// Agent is nil in mode Catalog.
 	Agent   *client.Client
 	Primary bool
-	// Leaving is true if the instance has left the class, and may still have the zone.
+	// Leaving is true if the instance left the class, and may have the zone.
 	Leaving bool
-	// Signer is true if the instance signs the zones in Config.Signed for the others. It has no other zones.
+	// Signer is true if the instance signs the zones in Config.Signed, its only zones, for the others.
 	Signer bool
 	// Err is why the instance cannot be queried yet; nil if only the address is missing.
 	Err *delivery.Error
@@ -57,10 +57,9 @@ func (i Instance) leavingRow() delivery.Server {
 
 type Config struct {
 	// Instances returns the servers of the class in the order of their rows. known names the rows of servers that may
-	// have the zone. Such a server is Leaving if it still runs but the class no longer selects it.
+	// have the zone: such a server is Leaving if it runs, but the class no longer selects it.
 	Instances func(known []string) ([]Instance, error)
-	// Signed reports whether the instances get the signed version of a zone.
-	Signed func(uid string) bool
+	Signed    func(uid string) bool
 	// Signing reports whether the signer begins to sign a zone, so that instances may have either version.
 	Signing func(uid string) bool
 	// Primaries are the sources of zones in mode Transfer. Without them the mode is Catalog (RFC 9432).
@@ -73,7 +72,7 @@ type Provider struct {
 	transfer *transfer.Provider
 
 	mu sync.Mutex
-	// ensuredZones are the zones, by UID and instance, that an agent has set up since the class last changed.
+	// ensuredZones, by UID and instance, were set up by an agent since the class last changed.
 	ensuredZones map[[2]string]bool
 }
 
@@ -82,7 +81,7 @@ var _ delivery.Provider = (*Provider)(nil)
 // maxInstances is the API's limit of rows in a Delivery's status.
 const maxInstances = 1000
 
-// agentTime bounds how long a Deliver waits for agents: the wait occupies a worker.
+// agentTime bounds a Deliver's wait for agents, which occupies a worker.
 const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.
@@ -152,7 +151,7 @@ func noInstances() *delivery.Error {
 		"or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listLeaving does not return nil, which would keep the former rows.
+// A nil result would keep the former rows.
 func (f *fleet) listLeaving() []delivery.Server {
 	rows := make([]delivery.Server, len(f.leaving))
 	for i, instance := range f.leaving {
@@ -212,8 +211,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// newSwitchError returns the error of a call during which the servers change between the signed and the unsigned zone:
-// the signer's serial must not count as ahead.
+// newSwitchError is for a call during which the servers change between the signed and the unsigned zone: the signer's
+// serial must not count as ahead.
 func newSwitchError(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
@@ -222,8 +221,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing makes agents create missing zones, and remove the zone from leaving instances. made has the instances
-// with a new zone, failed the errors of agents; err is of fence or ctx.
+// makeMissing makes agents create a missing zone, at the instances in made, and remove the zone from leaving instances.
+// failed has agents' errors; err is of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -245,8 +244,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	}
 
 	if p.config.Transfer.Members.Name(plan.UID) != plan.Zone {
-		// Once the fence has stored the intent, the primary serves the zone. Earlier transfers would be refused, and
-		// retried late.
+		// The fence lets the primary serve the zone. Earlier transfers are refused, and retried late.
 		if err := fence(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -277,8 +275,8 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	return failed, made, err
 }
 
-// mayDiffer reports whether the zone at an instance may have former primaries. If the class changes, the Provider is
-// new and plan.Delivered false; then the agent is asked once.
+// mayDiffer reports whether an instance's zone may have former primaries. A changed class creates a new Provider and
+// clears plan.Delivered, so the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -327,7 +325,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll runs do for all, with a fence whose calls do not overlap. The error is of fence or ctx.
+// The error is of fence or ctx. Calls of fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -378,14 +376,14 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove makes agents remove the zone from all instances, and then removes it from the class. In mode Catalog it asks
-// no agents: the zone of this name at the signer may be another Zone's.
+// Remove makes agents remove the zone from all instances, and then removes it from the class. In mode Catalog, agents
+// remove nothing: the zone of this name at the signer may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	// A renamed zone is at the instances under the former name, too.
+	// Instances have a renamed zone under the former name too.
 	if holder := p.config.Transfer.Members.Holder(plan.Zone); p.usesAgents() && (holder == "" || holder == plan.UID) {
 		all := f.listZoneHolders()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)

@@ -19,14 +19,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// In mode Update each primary counts its own serials. So a secondary has a single primary, and is current if both
-// serials are equal. After a change of the primary the contents are compared once, since equal serials may be a
-// coincidence.
+// Primaries in mode Update count their own serials, so a secondary has a single primary, and is current if both serials
+// are equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
-	// After a lag of notifyTime the secondary's agent starts a transfer: BIND delays NOTIFYs by five seconds, or sends
+	// After a lag of notifyTime, a secondary's agent starts a transfer: BIND delays a NOTIFY by five seconds, or sends
 	// none if so configured.
 	notifyTime = 15 * time.Second
 )
@@ -38,8 +37,7 @@ type sources struct {
 	secondaries map[string][]netip.AddrPort // by the row of the primary
 }
 
-// chooseSources chooses a primary for each secondary, by rendezvous hashing: a new or removed primary moves few
-// secondaries.
+// By rendezvous hashing, a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
@@ -85,7 +83,7 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behindSince, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources waits for the secondaries of the primaries that have the plan's serial. The error is of fence or ctx.
+// followSources waits for the secondaries of each primary with the plan's serial. The error is of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
@@ -123,7 +121,7 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	return err
 }
 
-// followSource waits briefly until a secondary has its primary's content. If needed, the agent starts a transfer, once.
+// followSource waits briefly until a secondary has its primary's content. If needed, the agent starts one transfer.
 func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
@@ -175,7 +173,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 }
 
-// makeSecondary transfers an existing zone whole, since its content may be another primary's.
+// An existing zone is transferred whole: the content may be another primary's.
 func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Secondary,
 		ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
@@ -188,7 +186,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// serials are those of a secondary and of its primary. err is the secondary's error or, without one, the primary's.
+// serials are a secondary's and its primary's. err is the secondary's error, else the primary's.
 type serials struct {
 	secondary, primary serial.Serial
 	err                error

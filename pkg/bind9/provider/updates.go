@@ -24,20 +24,19 @@ import (
 )
 
 type UpdateConfig struct {
-	// Instances is that of Config. Each instance needs a key for updates and transfers.
+	// Instances is as in Config, each with a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
 	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones in mode Update. Instances that are not primaries are secondaries.
+// Updater delivers zones in mode Update. Instances that are no primaries are secondaries.
 type Updater struct {
 	config UpdateConfig
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// notifyLists has the secondaries to notify, by primary. provenPrimaries has, by secondary, the primary whose
-	// content it was found to have.
+	// notifyLists has the secondaries to notify, by primary; provenPrimaries, by secondary, the source of its content.
 	notifyLists     map[zoneAt]string
 	provenPrimaries map[zoneAt]string
 	behindSince     map[zoneAt]time.Time
@@ -87,7 +86,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
 		if writer == nil {
-			// The servers belong to the class: foreign data in place of the zone's is replaced.
+			// The servers belong to the class, so foreign data in place of the zone's is replaced.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
 				Dial: u.config.Dial}); err != nil {
 				targets[i].Err = asError(instance, err)
@@ -129,7 +128,7 @@ func checkPrimary(targets []target) error {
 		"and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listRows does not return nil, which would keep the former rows.
+// A nil result would keep the former rows.
 func listRows(targets []target) []delivery.Server {
 	rows := make([]delivery.Server, len(targets))
 	for i, t := range targets {
@@ -231,7 +230,7 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// makeZone makes an agent create the zone with SOA and name servers: without these, BIND loads no zone.
+// BIND loads no zone without SOA and name servers.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
@@ -258,7 +257,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; "+
 			"add spec.nameServers or an NS Record at the apex")
 	}
-	// BIND also needs the addresses of the zone's name servers within the zone.
+	// BIND also needs the addresses of name servers in the zone.
 	for set := range plan.All {
 		if (set.Type == rdata.A || set.Type == rdata.AAAA) && slices.Contains(config.NameServers, set.Name.String()) {
 			for _, data := range set.Data {
@@ -289,8 +288,8 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 	return err
 }
 
-// Remove removes our RRsets from every primary, and there the zone unless it has foreign RRsets. Agents remove the zone
-// from all other instances.
+// Remove removes our RRsets from every primary, and the zone unless foreign RRsets are left. Agents remove the zone
+// from other instances.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
 	targets, err := u.readTargets(plan.ServerNames())
@@ -322,7 +321,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	if err != nil {
 		return err
 	}
-	// BIND keeps the name servers at the apex, and their addresses, until the zone is removed.
+	// BIND keeps the apex name servers and their addresses until the zone is removed.
 	left, err := t.writer.Verify(ctx, plan)
 	if err != nil {
 		return err

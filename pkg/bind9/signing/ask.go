@@ -106,8 +106,8 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere queries the servers of a parent zone that is not a Zone here (S12.6). Of each server, one address must
-// answer: many machines have no IPv6. dsAtAll gets the DS that all answers have.
+// askElsewhere queries the servers of a parent that is no Zone here (S12.6). One address of each server must answer:
+// many machines have no IPv6. dsAtAll has the DS in all answers.
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()
@@ -138,7 +138,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			case one.err != nil:
 				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.addr, since[one.addr].UTC().Format(time.RFC3339), one.err)
 			case one.noName && servers[i].Missing != name.Name{}:
-				// Above that missing name the resolver finds a zone further up: this server is not the parent's.
+				// The resolver finds no zone in between: the server belongs to a zone further up.
 				answered = true
 				p.readFailure = cmp.Or(p.readFailure, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",

@@ -45,7 +45,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone, if that has no NS: the server then serves a name further up.
+	// Missing is the name directly above the zone if that has no NS: the server then serves a name further up.
 	Missing name.Name
 }
 
@@ -58,7 +58,7 @@ type Config struct {
 	Deliveries informers.DeliveryInformer
 	Classes    informers.DNSClassInformer
 	InForce    func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
-	// Holder returns the UID of the Zone with a name in the classes; "" if unknown.
+	// Holder returns the UID of the Zone that owns a name in the classes; "" if unknown.
 	Holder        func(classes []string, zone name.Name) string
 	Views         *zoneview.Set
 	Servers       *transferclass.Servers
@@ -218,7 +218,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// checkUnchanged is the fence of requests to the signer: it returns an error if the Zone has changed.
+// checkUnchanged is the fence of requests to the signer: an error if the Zone has changed.
 func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -265,8 +265,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem writes a message, and keeps the phase. A refusal of the API is also returned, for the log: a zone's
-// owner cannot give rights to this process.
+// writeProblem writes a message, and keeps the phase. It returns a refusal of the API, for the log: a zone's owner
+// cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -277,12 +277,12 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is added to the servers' serials, since the signer's rises meanwhile. A server still ahead would wait a
+// serialMargin is added to the servers' serials, as the signer's rises meanwhile: a server still ahead would wait a
 // day.
 const serialMargin = 100
 
-// raiseSerial patches the Zone's status: with a serial beyond those of its servers (S6.11), and Ready=False. If the
-// Zone is gone or has changed since the read, it does nothing: the next reconcile decides.
+// raiseSerial patches the Zone's status: a serial beyond those of its servers (S6.11), and Ready=False. A Zone that has
+// changed since the read, or is gone, is left to the next reconcile.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.highest + serialMargin
 	if past == 0 {
@@ -339,7 +339,7 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type zoneMemory struct {
-	// sentReports has the reports that named got. A repetition would restart named's timer.
+	// A repetition would restart the signer's timer.
 	sentReports map[dsReport]bool
 	targets     string
 	remindedAt  time.Time

@@ -23,7 +23,7 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext. Only the fields that the phase needs are set.
+// facts is the input of decideNext. A phase has only the fields that it needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
@@ -32,30 +32,30 @@ type facts struct {
 	times           times
 	signing         client.Signing
 	otherKeys       bool
-	// current is true if the signer's zone has the settled serial or a later one.
+	// current is true if the signed zone has the settled serial or a later one.
 	current bool
-	// unsigned names a server that lacks a key of the signer, signed a server that has one; "" without such a server.
+	// unsigned names a server that lacks a key of the signer, signed a server with any.
 	unsigned, signed string
 	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
 	parent
 }
 
-// parent has the DS found at all servers of the parent, and at any. readFailure is why they are unknown; "" if known.
+// parent has the DS at all servers of the parent, and at any. readFailure is why they are unknown.
 type parent struct {
 	readFailure string
-	// external is true if the parent is not a Zone here: then the DS is entered by hand.
+	// external is true without a parent Zone: the DS is entered by hand.
 	external         bool
 	dsAtAll, dsAtAny []v1alpha1.DelegationSigner
-	// ttl is the TTL of the DS, or of the zone's NS if the DS is derived. longestTTL is the longest that was seen:
-	// caches may keep a removed DS that long.
+	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
+	// removed DS that long.
 	ttl, longestTTL time.Duration
 }
 
-// maxDSTTL bounds the TTL of a DS that is waited for, unless the policy allows more.
+// maxDSTTL bounds the TTL of a DS to wait for, unless the policy's is longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets readFailure if the DS has a long TTL: the phase Expiring would hardly end.
+// refuseLongTTL sets readFailure if, with the DS's TTL, the phase Expiring would hardly end.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.readFailure = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -162,7 +162,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	}
 }
 
-// endSigning begins the return to the unsigned zone. The caller ensures that no cache has a DS.
+// The caller ensures that no cache has a DS.
 func (d *decision) endSigning(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
@@ -184,7 +184,7 @@ func (d *decision) decideSigning(f *facts) {
 	}
 }
 
-// reportLostKeys returns true, with a message, if the signer has lost the zone: other keys must not sign it (G4).
+// reportLostKeys returns true, with a message, if the signer lacks the zone: other keys must not sign it (G4).
 func (d *decision) reportLostKeys(f *facts) bool {
 	if f.signing.Present {
 		return false
@@ -249,9 +249,9 @@ func (d *decision) decideSigned(f *facts) {
 // maxDS bounds the DS in the status (S12.3), maxWaiting the keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the DS that the parent should have. The DS of a new key joins the old key's, which is dropped when
-// no resolver needs it. If the parent never gets a DS, named keeps every replaced key; with more than maxWaiting of
-// them, the old DS are dropped for good.
+// wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's, which is dropped when no
+// resolver needs it. If the parent never gets the DS, named keeps each replaced key: of more than maxWaiting keys, the
+// old DS are dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
@@ -301,7 +301,7 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// isAtAll compares the whole DS: another signer's key may have the same tag.
+// The whole DS counts: another signer's key may have the same tag.
 func (f *facts) isAtAll(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.readFailure == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.dsAtAll, ds)
@@ -314,7 +314,7 @@ type keyState = protocol.DNSSECKey
 
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
-	// After the report, named keeps the old key for parentDSTTL only.
+	// named keeps the old key for parentDSTTL after the report.
 	tooLong := f.ttl > f.times.parentDSTTL
 	for _, key := range f.signing.Status.Keys {
 		switch {

@@ -23,8 +23,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// expires is when the first of the served signatures ends, dsSince when servers of the parent began to lack a change of
-// the DS; zero if none.
+// expires is the first end of a served signature, dsSince when servers of the parent began to lack a change of the DS;
+// zero if none.
 type measured struct {
 	expires, dsSince time.Time
 }

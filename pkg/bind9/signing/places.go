@@ -14,15 +14,15 @@ import (
 
 const placesOfZones, placesOfSigners = 1, 4
 
-// places has semaphores, one for each namespace of zones and one for each namespace of signers (S12.11), so that a
-// tenant's slow agents and servers block few workers. A zone without a place waits here.
+// places has semaphores per namespace of zones, and of signers (S12.11): a tenant's slow agents and servers block few
+// workers. A zone without a place waits here.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
 
 	mu    sync.Mutex
 	inUse map[place]int
-	// byZone has the places of the zones that are in a sync, or woken for it. waiting is in order of arrival.
+	// byZone has the places of zones in a sync, or woken for a sync. waiting is in order of arrival.
 	byZone  map[cache.ObjectName][]place
 	waiting []waitingZone
 }
@@ -51,7 +51,7 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
-// takePlaces returns false if the zone must wait; then wake enqueues it later.
+// takePlaces returns false if the zone has to wait for wake.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

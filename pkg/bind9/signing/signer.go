@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// site is where a zone is signed and served: its signer, and the other servers.
+// site has the signer and the other servers of a zone.
 type site struct {
 	class     *v1alpha1.DNSClass
 	signer    apiclass.Server
@@ -31,7 +31,7 @@ type site struct {
 	agent     *client.Client // nil if nothing signs the zone
 }
 
-// candidates is the input of chooseSite. If a field has no unique value, all further fields are zero.
+// candidates is the input of chooseSite. After a field without a unique value, all further fields are zero.
 type candidates struct {
 	classes []string
 	class   *v1alpha1.DNSClass
@@ -98,7 +98,7 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
-// chooseSite returns the site without the agent, and writes times, blocked and unsigned into f.
+// chooseSite leaves out the agent, and writes times, blocked and unsigned into f.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	at.class, f.times = among.class, defaultTimes
 	switch {
@@ -156,7 +156,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
-// splitServers sets the signer and the other servers. stranger names a server of another cluster: it has no key to
+// splitServers sets the signer and the other servers. stranger names a server of another cluster, which has no key to
 // transfer from the signer.
 func (at *site) splitServers(selected transferclass.Selected) (stranger string) {
 	ref := at.class.Spec.Bind9.ClusterRef
@@ -189,8 +189,8 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// listSignedAt returns the Zones of a name that the signer may have: their status names it. A zone is sent to the
-// signer only after this status was read back.
+// listSignedAt returns the Zones of a name whose status names the signer. A zone is sent there only after its status
+// was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -201,8 +201,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// hasOtherOwner reports whether another view's Zone owns the signer's zone of this name: the Zone signed there or, if
-// there is none, the Zone that the cluster's classes deliver first.
+// hasOtherOwner reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed
+// there, else the Zone that the cluster's classes deliver first.
 func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {

@@ -18,17 +18,16 @@ import (
 )
 
 const (
-	// sweepInterval separates sweeps. A zone without a Zone is removed at the second sweep: at the first the informer
-	// may lag.
+	// A zone is removed at the second sweep without a Zone: the informer may lag at the first.
 	sweepInterval = 10 * time.Minute
 	// Signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
-	// maxOrphans bounds the zones remembered for a signer: its agent can list any names.
+	// maxOrphans bounds the zones recorded per signer: an agent can list any names.
 	maxOrphans = 1000
 )
 
-// sweepSigners removes zones without a Zone from the signers, such as the former zone of a renamed Zone (S12.9). Their
-// keys stay. If no Zone at all is signed, it removes nothing: the store may be lost.
+// sweepSigners removes zones without a Zone from the signers: a renamed Zone leaves the old zone behind (S12.9). Keys
+// stay. Without any signed Zone nothing is removed: the store may be lost.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return
@@ -76,7 +75,7 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 	if err != nil {
 		return before, err
 	}
-	// A zone without a key owner was not created for a Zone.
+	// A zone without a key owner was not made for a Zone.
 	isOwner := func(owner string) bool { return owner != "" }
 	left = map[name.Name]bool{}
 	for _, zone := range zones {

@@ -29,7 +29,7 @@ type work struct {
 	highest uint32 // the highest serial of the zone's servers
 }
 
-// syncZone takes a zone's next step. It returns the delay until the next sync; 0 means none.
+// syncZone takes a zone's next step, and returns the delay until the next sync; 0 means none.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if zone.DeletionTimestamp != nil {
@@ -86,8 +86,8 @@ func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 	return status == nil || status.Phase == "" && len(status.DS) > 0
 }
 
-// removeDeleted removes a deleted Zone from the signer when its Deliveries are gone, and clears the status, which
-// blocks the deletion until then (S12.9). The keys stay for a while.
+// removeDeleted removes a deleted Zone from the signer after its Deliveries, and clears the status, which blocks the
+// deletion (S12.9). The keys stay for a while.
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if status == nil || status.Phase == "" || status.Signer == nil {
@@ -122,8 +122,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal reports whether any class of the signer's namespace allows local addresses, since the zone no longer has
-// a class.
+// allowsLocal reports whether any class of the signer's namespace allows local addresses: the zone has none any more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister cannot fail
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
@@ -143,7 +142,7 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	case v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned:
 		if f.signing, err = w.readSigning(ctx); err != nil {
 			if phase == v1alpha1.DNSSECSigned && w.memory.readTimes(w.zone.UID).expires.IsZero() {
-				w.askEachServer(ctx) // while the signer is away, no signature is renewed
+				w.askEachServer(ctx) // without the signer, no signature is renewed
 			}
 			return err
 		}

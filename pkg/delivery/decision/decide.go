@@ -14,12 +14,12 @@ import (
 // requestInterval limits Zone.Requests, since any writer of the Zone can send them.
 const requestInterval = 10 * time.Second
 
-const compareWithin = 10 * time.Second // the delay of a comparison after a change of the class's servers
+const compareWithin = 10 * time.Second // after a change of the class's servers
 
-const viewWait = 5 * time.Minute // bounds how long a removal waits for the zone's view
+const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
-// BeginAttempt updates m with the changes in f. A changed class, a zone that joins or leaves, f.Woken and a new request
-// each cancel the delay of a failed delivery.
+// BeginAttempt updates m. A change of the class, the zone's join or leave, f.Woken, or a new request cancels the delay
+// of a failed delivery.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
@@ -112,7 +112,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure, or otherwise if there is none.
+// WaitReason returns the message of the last failure, or otherwise.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -128,14 +128,14 @@ func (m *Memory) endDelivery(f *Facts) Action {
 }
 
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
-	// Without State.Zone no call was ever made. Under a name that another zone now has, RRsets must stay.
+	// Without State.Zone no call was made. RRsets under a name that another zone now has must stay.
 	if m.State.Zone.IsZero() || f.Claims.HeldByOther || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
 
 	if f.View == nil {
 		if m.viewed {
-			// The view is gone; Loop.Run still has to send the zone's last content.
+			// Loop.Run sends a zone's last content after the view is gone.
 			if m.awaitsView(f) {
 				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
 					"has not been reported yet"}
@@ -175,7 +175,7 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 		return Action{Do: DoDeliver, Why: "the provider lost data that it had"}
 	}
 
-	// Deliver the whole zone to another target, or if the provider's content is uncertain.
+	// Deliver the whole zone to a new target, or over uncertain content.
 	if state.Target != f.Class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.View.Hash() {
 		state.Serial, state.Hash = 0, ""
 		state.Drifted, state.Drift = delivery.Condition{}, nil
@@ -213,8 +213,8 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.NextWake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// updateServers stores the class's servers. If the servers changed and the state has rows of others, it returns true,
-// once. A former server's row stays until its removal is confirmed.
+// updateServers stores the class's servers. It returns true, once for each set of servers, if the state has rows of
+// others: a former server's row stays until its removal is confirmed.
 func (m *Memory) updateServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false
@@ -223,7 +223,7 @@ func (m *Memory) updateServers(f *Facts) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
 }
 
-// scheduleComparison sets the next comparison. Overdue ones spread over ten minutes after a restart.
+// scheduleComparison spreads overdue comparisons over ten minutes after a restart.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
 	others := m.updateServers(f)
@@ -251,7 +251,6 @@ func (m *Memory) scheduleComparison(f *Facts) {
 		m.due[dueCompare] = soon
 	}
 
-	// A server lost a zone: compare now, unless confirmed since.
 	if f.LostAt.After(m.lostAt) {
 		if m.lostAt = f.LostAt; m.State.SyncTime.Before(f.LostAt) {
 			m.due[dueCompare] = now

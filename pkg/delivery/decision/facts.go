@@ -33,11 +33,11 @@ type Action struct {
 	Why string
 	// Until ends a DoWait; zero means that only a change ends the wait.
 	Until time.Time
-	// Repeat, with DoDeliver, writes a taken-over intent once more. Quiet, with DoTakeOver, means that no call of the
+	// Repeat makes DoDeliver write a taken-over intent once more. Quiet, with DoTakeOver, means that no call of the
 	// other worker is in flight.
 	Repeat, Quiet bool
 	Err           *delivery.Error
-	// Settled is true if nothing is left to deliver. Notable is true if an operator may have to end a DoWait.
+	// Settled is true if nothing is left to deliver, Notable if DoWait may need an operator.
 	Settled, Notable bool
 }
 
@@ -47,20 +47,20 @@ type View struct {
 	Hash   func() string
 }
 
-// Claims tells how other deliveries, of this class or this zone, limit a delivery.
+// Claims relates a delivery to others of its class and of its zone.
 type Claims struct {
-	// AwaitedByOther is true if another delivery waits for a name of this delivery. HeldByOther is true if another
-	// delivery has precedence for the name in the state: the RRsets there must stay.
+	// AwaitedByOther is true if another delivery waits for a name of this one, HeldByOther if another has precedence
+	// for the name in the state: its RRsets must stay.
 	AwaitedByOther, HeldByOther bool
-	// LeavingClasses are classes that the zone leaves and that still have the zone.
+	// LeavingClasses still have the zone, and must lose it.
 	LeavingClasses []string
-	// Replaced is true if every class in force has the zone, or Zone.ExpelledClasses has this class. HandedOver is true
-	// if a class in force has the zone at the same target.
+	// Replaced is true if every class in force has the zone, or Zone.ExpelledClasses has this class; HandedOver if a
+	// class in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
 type Facts struct {
-	// Began is the start of the attempt, Now the end of its last call.
+	// Began is the start of the attempt, Now the end of the last call.
 	Began, Now time.Time
 	Random     func(n int64) int64
 	Identity   string
@@ -75,7 +75,7 @@ type Facts struct {
 	// ChangedAt is the time of the oldest undelivered change. Removed is true if the class has nothing of the zone.
 	ChangedAt time.Time
 	Removed   bool
-	// LostAt is the last time when a server was found without a zone. Deliveries confirmed before are compared.
+	// LostAt is when a server last lost a zone. Deliveries confirmed before are compared.
 	LostAt time.Time
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
@@ -108,7 +108,6 @@ func (f *Facts) retains() bool { return f.Zone.Retain && f.Class.AllowRetain }
 
 func (f *Facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.Random) }
 
-// TargetSerial returns the view's serial, or the last confirmed serial if the zone leaves the class.
 func (f *Facts) TargetSerial(m *Memory) serial.Serial {
 	if f.ShouldDeliver() {
 		return f.View.Serial

@@ -17,17 +17,17 @@ type Memory struct {
 	Stored, State      delivery.State
 	Leaving            bool
 	LoggedReason       string
-	// unsavedIntent has possibly half-written RRsets that no store lists (BeginUnrecorded).
+	// unsavedIntent has RRsets possibly half written that no store lists (BeginUnrecorded).
 	unsavedIntent *delivery.Intent
 	revision      int
 	viewed        bool
 	due           times
 	failures      int
-	// blocked is true if, after a permanent failure, the delivery waits for another serial than blockedAt.
+	// blocked is true after a permanent failure, until another serial than blockedAt.
 	blocked   bool
 	blockedAt serial.Serial
 	refusals  refusals
-	// pending is a serial written but, after polls attempts, not confirmed by all servers.
+	// pending is written, and not confirmed by all servers in polls attempts.
 	pending    serial.Serial
 	polls      int
 	cannotList bool
@@ -41,8 +41,8 @@ type Memory struct {
 
 type refusals struct {
 	rounds int
-	// byRRset has the error of each refused RRset, if they are too many for the intent; otherwise, and after a load,
-	// nil. remaining has the RRsets still to be retried in this round.
+	// byRRset has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
+	// remaining are still to be retried in this round.
 	byRRset   map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
 }
@@ -58,8 +58,8 @@ type takeover struct {
 	intent delivery.Intent
 	// idleHolder is the last State.Holder seen without anything to deliver.
 	idleHolder string
-	// wroteWhole is true if the repeat must also write the whole zone. oneSerial is true if all calls of the other
-	// worker had the content of a single serial.
+	// If wroteWhole is true, the repeat writes the whole zone, too. oneSerial is true if all calls of the other worker
+	// had the content of a single serial.
 	wroteWhole, oneSerial bool
 }
 
@@ -70,7 +70,7 @@ const (
 	dueRefused
 	duePoll
 	dueCompare
-	// dueRepeat writes a taken-over intent for the second time, over late calls of the former worker.
+	// dueRepeat is the second write of a taken-over intent, over late calls.
 	dueRepeat
 	dueView
 	// dueRequest is when the next Zone.Request is accepted; it starts no attempt.
@@ -92,7 +92,7 @@ func (t *times) isFuture(c cause, now time.Time) bool { return t[c].After(now) }
 
 func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds > 0 || m.blocked }
 
-// LoadState sets the stored state. This process's unsaved intent is added, unless another worker has begun since.
+// LoadState sets the stored state, with this process's unsaved intent unless another worker has begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
 	m.refusals.byRRset, m.refusals.remaining = nil, nil
@@ -111,7 +111,7 @@ func (m *Memory) KeepStored(state delivery.State) {
 	m.Stored, m.State, m.unsavedIntent = state, state, nil
 }
 
-// BeginUnrecorded begins a write whose intent is not stored. m keeps the intent until the next state is stored.
+// BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsavedIntent = next, next.Intent }
 
 // withoutHolder returns a copy of intent that any worker may continue; nil for nil. While a repeat is due, me stays the
@@ -127,8 +127,8 @@ func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Int
 	return &free
 }
 
-// NextWake returns the time of the next attempt if nothing changes; zero means none. A scheduled retry comes before all
-// other causes, of which only those due after began count.
+// NextWake returns the time of the next attempt if nothing changes; zero means none. A retry precedes other causes,
+// which count only if due after began.
 func (m *Memory) NextWake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

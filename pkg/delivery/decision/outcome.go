@@ -19,8 +19,7 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// SkipStore prevents the write of State. SkipAll prevents the Event, too. OnlyIfChanged prevents both if State is
-	// as stored.
+	// SkipStore prevents the write of State, SkipAll the Event, too. OnlyIfChanged prevents both if State is as stored.
 	SkipStore, SkipAll, OnlyIfChanged bool
 }
 
@@ -34,7 +33,7 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
-// BeginState returns s for the write before the first call: with the intent's time, and with Ready Unknown if s is new.
+// BeginState returns s for the write before the first call: with the intent's time, and Ready Unknown if s is new.
 func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
@@ -52,8 +51,7 @@ const (
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
-// RecordAnswer returns the result of a delivery. A provider that refuses all RRsets for lack of the zone fails the
-// attempt.
+// RecordAnswer fails the attempt if the provider refuses all RRsets for lack of the zone.
 func (m *Memory) RecordAnswer(f *Facts, t PlannedWrite, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -78,8 +76,7 @@ func (m *Memory) RecordAnswer(f *Facts, t PlannedWrite, report delivery.Report, 
 	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
-// RecordFailure returns the result of a failure, with the retry scheduled. It sets f.Pause if e concerns the whole
-// class.
+// RecordFailure schedules the retry, and sets f.Pause if e concerns the whole class.
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
@@ -114,7 +111,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	return Result{State: next, Event: event}
 }
 
-// scheduleRetry returns zero, and blocks the delivery until a change, if e is permanent without RetryAfter.
+// scheduleRetry returns zero for a permanent error without RetryAfter, which blocks until a change.
 func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
@@ -125,7 +122,7 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 
 func (m *Memory) recordSuccess(f *Facts, t PlannedWrite, plan delivery.Plan, report delivery.Report) Result {
 	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
-		// Too many refusals for an intent, and an intent for the whole zone would not name removed RRsets.
+		// An intent for the whole zone would not name removed RRsets.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
 
@@ -161,8 +158,8 @@ func (m *Memory) recordSuccess(f *Facts, t PlannedWrite, plan delivery.Plan, rep
 
 const maxRefusedOctets = 32 << 10
 
-// limitRefusals returns the first refusals within the bounds of a State, and digests of the next ones. The order is the
-// same in each attempt, so that a retry with the same failures writes nothing to the store.
+// limitRefusals returns the first refusals within the bounds of a State, and digests of the next. The order is stable,
+// so that a repeated failure writes nothing to the store.
 func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
@@ -247,8 +244,8 @@ func (m *Memory) confirmSerial(f *Facts, t PlannedWrite, next *delivery.State, p
 
 	e := newRefusal(report.Failed)
 	describeFailure(next, e, f.Now)
-	// Refused RRsets do not delay a change of the zone. A change of the zone does not move their retry either, unless
-	// an RRset is newly refused.
+	// Refused RRsets do not delay a change of the zone, nor does the change move their retry, unless an RRset is newly
+	// refused.
 	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmedBefore[failure.Key()] }) {
 		m.refusals.rounds = 0
 		m.due.clear(dueRefused)
@@ -305,8 +302,8 @@ func (m *Memory) confirmIntent(f *Facts, t PlannedWrite, next *delivery.State, p
 	}
 }
 
-// loseZone makes the next plan write the whole zone, because a recreated zone is empty. The intent keeps the earliest
-// serial for the case that the old zone comes back.
+// loseZone makes the next plan write the whole zone: a recreated zone is empty. The intent keeps the earliest serial,
+// in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -320,8 +317,7 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
-// RecordComparison returns the result of a comparison. If a repair is needed, it sets f.Repair and adds the RRsets to
-// the intent.
+// RecordComparison ends a comparison. For a repair it sets f.Repair and adds the RRsets to the intent.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -341,7 +337,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 
-	// A refused RRset is reported by the condition Ready. It is drift only if it was drift before.
+	// Ready reports a refused RRset, so it is drift only if it was drift before.
 	unconfirmed := m.listUnconfirmed()
 	refused := func(set delivery.RRset) bool {
 		return unconfirmed[set.Key()] && !slices.Contains(m.State.Drift, set.Key())
@@ -396,7 +392,7 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
-// recordComparisonError fails the delivery only if the zone is lost or servers left the class.
+// recordComparisonError fails the delivery only for a lost zone, or servers that left.
 func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
@@ -430,7 +426,7 @@ func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error
 	return m.reportComparison(f)
 }
 
-// reportComparison returns the result of a comparison without a repair. It is stored only after a request or a finding.
+// reportComparison ends a comparison without a repair. Only a request or a finding is stored.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
@@ -443,8 +439,8 @@ func (m *Memory) reportComparison(f *Facts) Result {
 	return Result{State: next, Event: event, OnlyIfChanged: true}
 }
 
-// A zone missing at the provider counts as removed after absentTime and absentAttempts failed removals in a row. A
-// server under reconstruction has the zone again before.
+// A zone missing at the provider counts as removed after absentTime and absentAttempts removals in a row. A server
+// under reconstruction has the zone again before.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
@@ -483,15 +479,15 @@ func (m *Memory) StateDuringRemoval(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateAfterStop returns the state to store when the Loop has stopped an attempt without a call in flight. Without a
-// holder, the next worker need not wait. store is false while a repeat is due.
+// StateAfterStop returns the state after the Loop stopped an attempt without a call in flight: no holder. store is
+// false while a repeat is due.
 func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, store bool) {
 	next = m.State
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload of the state after an error of the Store, sooner if the fence refused.
+// RetryStore schedules a reload after an error of the Store, sooner if the fence refused.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base

@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// A provider may refuse more RRsets than an Intent can list (attack 8), and confirm the rest. If each unlisted RRset
-// has earlier data at the provider, the changes since Intent.From include it (Unlisted). Otherwise From is 0: a worker
-// that loads the state writes the whole zone once. This process has all refused RRsets in memory and retries few in
-// each attempt, so that a change of the zone need not wait for all.
+// A provider may refuse more RRsets than an Intent lists (attack 8), and confirm the rest. If it may have earlier data
+// for each unlisted RRset, the changes since From include them (Unlisted). Otherwise From is 0, and a worker that loads
+// the state writes the whole zone once. With all refused RRsets in memory, an attempt retries few: a change of the zone
+// need not wait for all.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
@@ -39,7 +39,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state with an intent that lists the refused RRsets to retry next.
+// roundState returns the state whose intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlistedRefusals() {
@@ -64,8 +64,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refusals.remaining = slices.Concat(lost, others)
 }
 
-// appendUnretried adds to failed the refused RRsets that the attempt did not retry. If carriedOut is true, the provider
-// has answered for all planned RRsets, and they leave the round.
+// appendUnretried adds to failed the refused RRsets that the attempt did not retry. If carriedOut, the provider has
+// answered for all planned RRsets, which leave the round.
 func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlistedRefusals() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed

@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign returns mine if there is no intent of another worker left to take over; otherwise the action to do so.
+// nextForeign returns mine if no other worker's intent is left to take over, else the action to do so.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -31,8 +31,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns another worker's intent, or nil. If the other worker confirmed a serial without an intent,
-// foreignIntent makes one from State.Serial on; TakeOver adds its RRsets.
+// foreignIntent returns another worker's intent, or nil. If that worker confirmed a serial without an intent, it makes
+// one from State.Serial on; TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -42,7 +42,7 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 		return intent
 	}
 
-	// Without a later serial in the view, the holder had nothing to begin.
+	// Otherwise the holder had nothing to begin.
 	if state.Holder == "" || state.Holder == me || state.Serial == 0 || f.View == nil || f.View.Serial == state.Serial ||
 		state.Serial.Ahead(f.View.Serial) {
 		return nil
@@ -50,8 +50,8 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver adopts another worker's intent, and schedules a repeat that overwrites late calls. It returns the intent;
-// nil if taken over before, or if quiet: then no call is in flight. touched and once are results of FindChangedRRsets.
+// TakeOver adopts another worker's intent, and schedules a repeat to overwrite late calls. It returns the intent; nil
+// if taken over before, or if no call is in flight (quiet). touched and once come from FindChangedRRsets.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 
@@ -60,8 +60,8 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 	}
 
 	if !quiet && !intent.Equal(&m.takeover.intent) {
-		// The other worker's calls may still arrive. If all its calls had the content of a single serial, late calls
-		// write that content, and only later changes need a repeat. Failures do not postpone a scheduled repeat.
+		// The other worker may still call the server. If its delivery begins and ends at a single serial, late calls
+		// write that content, and only later changes need a repeat. Failures do not postpone it.
 		m.takeover.wroteWhole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

@@ -13,13 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// PlannedWrite is the plans of a DoDeliver and the intent to store first.
+// PlannedWrite has the plans of a DoDeliver, and the intent to store before.
 type PlannedWrite struct {
 	Plans       []delivery.Plan
 	Intent      delivery.Intent
 	Repeat      bool
 	stateBefore delivery.State
-	// unconfirmedBefore are the RRsets that were refused or half written before.
+	// unconfirmedBefore are the RRsets refused or half written before.
 	unconfirmedBefore map[delivery.RRsetKey]bool
 }
 
@@ -40,7 +40,6 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	intent.RRsets, intent.Unlisted = listHalfWritten(m.State.Intent, plans...)
 	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlistedRefusals()
 
-	// Late calls of the other worker may have hit any RRset.
 	if repeat && m.takeover.wroteWhole {
 		state := m.State
 		state.Serial = 0
@@ -62,8 +61,7 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDuringDelivery returns the state from the first call on. It need not be stored if covered: the stored Holder
-// then announces the write.
+// StateDuringDelivery returns the state from the first call on. A covered state need not be stored (State.Holder).
 func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -72,8 +70,8 @@ func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.St
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// recordRefusals stores failed in m, and returns the intent to retry these RRsets. Intent.From stays if the provider
-// may have earlier data in place of a refused RRset.
+// recordRefusals stores failed in m, and returns the intent for the retry. From stays if the provider may have earlier
+// data in place of a refused RRset.
 func (m *Memory) recordRefusals(t PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -98,8 +96,8 @@ func (m *Memory) recordRefusals(t PlannedWrite, at serial.Serial, failed []deliv
 	return intent
 }
 
-// splitFailed divides the refused RRsets. For an earlier RRset, the provider may have former data, known from the
-// history; for a fresh RRset, none.
+// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history;
+// in place of a fresh RRset, none.
 func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -117,7 +115,7 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 		}
 	}
 
-	// A refused RRset without former data never was at the provider.
+	// A refused RRset without history was never at the provider.
 	lags := t.stateBefore.Earliest() != t.stateBefore.Serial
 	for _, failure := range failed {
 		if key := failure.Key(); had[key] && (lags || !t.unconfirmedBefore[key]) {
@@ -154,8 +152,8 @@ func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Err
 	return zoneless
 }
 
-// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes. If they are unknown or too
-// many, it returns those of the intent and unlisted.
+// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes. If these are unknown or too
+// many, it returns the intent's and unlisted.
 func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets

@@ -54,7 +54,7 @@ var metadata = []netip.Addr{
 // amazon covers fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
-// carriers are IPv6 networks whose addresses contain an IPv4 address; at has the octet positions of the IPv4 address.
+// carriers are IPv6 networks whose addresses contain an IPv4 address; at has the positions of its octets.
 var carriers = []struct {
 	network netip.Prefix
 	at      [4]int
@@ -75,8 +75,7 @@ var carriers = []struct {
 
 var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
-	// siteLocal is deprecated (RFC 3879).
-	siteLocal = netip.MustParsePrefix("fec0::/10")
+	siteLocal   = netip.MustParsePrefix("fec0::/10")
 )
 
 // Check returns a *LocalAddressError for loopback, link-local, site-local, metadata, unspecified and multicast
@@ -114,7 +113,7 @@ func Check(address netip.Addr) error {
 	return nil
 }
 
-// carriedKind ignores 0.0.0.0/8 in rfc8215: all layouts of that prefix are tried, and the wrong ones read zeros.
+// carriedKind ignores 0.0.0.0/8 in rfc8215, where wrong layouts read zeros.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
 	if kind == "an unspecified" && network == rfc8215 {

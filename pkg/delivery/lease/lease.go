@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 )
 
-// stallTimeout bounds the time between two passes of the fence.
 const stallTimeout = 5 * time.Minute
 
 // ErrConflict means that the state has changed since the load. The store is unchanged.
@@ -25,11 +24,11 @@ var ErrConflict = errors.New("another worker or client changed the delivery")
 type Store interface {
 	// Load must not read from a cache, because the fence depends on it. A missing delivery is the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
-	// Save writes a state and returns the new version; an empty state.Version creates the delivery. The error is
-	// ErrConflict if the stored version is not state.Version. A delivery with data at the provider keeps the Zone from
-	// deletion (S8.4).
+	// Save writes a state and returns the new version; an empty Version creates the delivery. ErrConflict means that
+	// the stored version is not state.Version. A delivery with data at the provider keeps the Zone from deletion
+	// (S8.4).
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
-	// Delete is called after the data was removed or retained (S8.4). A missing state is no error.
+	// Delete follows the removal or retention of the data (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
@@ -37,32 +36,31 @@ type Lease struct {
 	Key    delivery.Key
 	Store  Store
 	Memory *decision.Memory
-	// Grace bounds each call of the Store, also after the Loop's stop.
+	// Grace bounds calls of the Store, which outlive the Loop's stop.
 	Grace time.Duration
 	// CheckCurrent returns an error if the attempt's class or zone is outdated.
 	CheckCurrent func() error
 	Limiter      *rate.Limiter
 
 	mu sync.Mutex
-	// nextState is stored by the fence's first call, unless covered is true.
+	// nextState is stored by the fence's first call, unless covered.
 	nextState delivery.State
 	recorded  bool
-	// covered is true if the stored state lets only this worker begin without an intent. begun is true once the fence
-	// has checked that.
+	// covered is true if the stored state lets only this worker begin without an intent; begun, once the fence has
+	// checked that.
 	covered, begun bool
 	fenceErr       error
 	watch          *time.Timer
 }
 
-// PrepareFence begins an attempt: next is the state to store before the first write.
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.nextState, l.covered, l.recorded, l.begun, l.fenceErr = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call stores the intent, and later calls check it. A covered
-// worker has no stored intent: its calls check that it still is State.Holder.
+// PassFence is the delivery.Fence of an attempt. The first call stores the intent, later calls check it. A covered
+// worker, without a stored intent, checks that it still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +94,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.fenceErr
 }
 
-// RunWithWatchdog runs f, and calls stop if f has not passed the fence for stallTimeout.
+// RunWithWatchdog runs f, and calls stop once f has not passed the fence for stallTimeout.
 func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stallTimeout, stop)
@@ -110,7 +108,7 @@ func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 	return f()
 }
 
-// FenceError returns the fence's last error. began is true if the provider may have been called before.
+// FenceError returns the fence's last error, and began if the provider may have been called before.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +124,6 @@ func (l *Lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
-// checkConfirmation returns ErrFenced if another worker confirmed or began a serial since the load.
 func (l *Lease) checkConfirmation(ctx context.Context) error {
 	m := l.Memory
 	now, err := l.ReadState(ctx, l.Key)
@@ -144,7 +141,6 @@ func (l *Lease) checkConfirmation(ctx context.Context) error {
 	return nil
 }
 
-// checkIntent returns ErrFenced if the stored intent or holder is another worker's.
 func (l *Lease) checkIntent(ctx context.Context) error {
 	now, err := l.ReadState(ctx, l.Key)
 	if err != nil {
@@ -156,8 +152,8 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState retries after a conflict with another kind of write, such as of labels. After a conflict with another
-// worker's write it returns ErrFenced.
+// SaveState retries after a conflict with another kind of write, such as of labels. A conflict with another worker's
+// write is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)
@@ -204,7 +200,6 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// boundStoring ignores the Loop's stop for Grace, because results must be stored.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

@@ -4,9 +4,9 @@
 // Package plan computes the writes that bring a provider from the state of a delivery (a zone in a class) to the zone's
 // content, or that remove a zone.
 //
-// Guarantees: (1) If Plan.Changes is nil, the plan writes or compares the whole zone. Otherwise Changes has every
-// difference, unless Plan.Forgotten is true. (2) After a partial write, a plan removes every RRset that the zone lost
-// since, as long as the journal has the changes.
+// Guarantees: (1) A plan whose Plan.Changes is nil writes the whole zone. Otherwise Changes has every difference,
+// unless Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far as the journal has the
+// changes.
 //
 // Out of scope: the writes themselves, and when to deliver.
 //

@@ -17,17 +17,16 @@ import (
 )
 
 type Source struct {
-	// Views has the zones of this process. Their settled content, without unfinished changes, is delivered (S7.2).
+	// Views has this process's zones. Their settled content is delivered (S7.2).
 	Views *zoneview.Set
-	// History reads the changes after since, up to until, that Views no longer has. If they are trimmed, the error
-	// wraps zoneview.ErrTrimmed. May be nil.
+	// History returns the changes after since up to until, if too old for Views. For trimmed changes the error wraps
+	// zoneview.ErrTrimmed. May be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// EndedRRsets lists the RRsets that a zone which has lost its name (S3.7) had at since or later; nil if unknown.
-	// May be nil.
+	// EndedRRsets returns the RRsets of an ended zone (S3.7) at since or later; nil if unknown. May be nil.
 	EndedRRsets func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the zone's settled content, or the content at zone.FrozenSerial if set; nil if unknown.
+// FindDeliverable returns the zone's content, settled or at zone.FrozenSerial; nil if unknown.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -39,7 +38,7 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 
 	steps, err := s.Views.Changes(zone.UID, zone.FrozenSerial, settled.Serial())
 	if err != nil {
-		return nil // better than the present content, from which the ending namespace's records are gone
+		return nil // the present content must not be delivered
 	}
 	if settled, err = settled.UndoAll(steps); err != nil {
 		return nil
@@ -67,7 +66,6 @@ func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	}
 }
 
-// listUnconfirmed returns nil if the intent does not list all of its RRsets.
 func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 	if i.Unlisted {
 		return nil
@@ -75,15 +73,13 @@ func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 	return slices.Concat([]delivery.RRsetKey{}, i.RRsets)
 }
 
-// MakePlans returns the plans that bring the provider from state to snapshot. Usually there is a single plan. After a
-// partial write of unknown extent the first plan writes the whole zone, and a second removes the RRsets that the zone
-// lost.
+// MakePlans returns the plans from state to snapshot, usually one. After a partial write of unknown extent the first
+// writes the whole zone, and a second removes lost RRsets.
 func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
 	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
 	intent := state.Intent
 
-	// Without an intent the provider has the content of state.Serial: only later changes are needed.
 	if intent == nil {
 		if state.Serial != 0 {
 			changes, err := s.readDifference(ctx, state.Serial, snapshot)
@@ -100,7 +96,6 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 
 	plan.Uncertain, plan.Unconfirmed = true, listUnconfirmed(intent)
 
-	// History goes back to the earliest serial that may be at the provider.
 	former := map[delivery.RRsetKey][]dns.Entry{}
 	history, err := s.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
 	switch {
@@ -121,7 +116,6 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		touched, known = undoChanges(snapshot, changes), err == nil
 	}
 
-	// Add the intent's RRsets, which may be half written although they did not change.
 	for _, key := range intent.RRsets {
 		if before, ok := former[key]; ok {
 			touched[key] = before
@@ -136,7 +130,6 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		return []delivery.Plan{plan}, nil
 	}
 
-	// Without a known difference the whole zone is written. Removals of RRsets are known at least in part.
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
 	removed := slices.DeleteFunc(unconfirmed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
@@ -149,7 +142,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	return []delivery.Plan{plan, second}, nil
 }
 
-// readDifference returns the RRsets that differ between since and the snapshot; not nil if none differs.
+// readDifference returns the changed RRsets, empty but not nil without any.
 func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
 	if net, err := s.Views.Difference(snapshot, since); err == nil {
@@ -163,8 +156,7 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 	}), nil
 }
 
-// undoChanges returns the changed RRsets with their data before the changes, without the SOA and names outside the
-// zone.
+// undoChanges returns the changed RRsets as before, without the SOA and names outside the zone.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
 	original := func(entry dns.Entry) (delivery.RRsetKey, bool) {
@@ -192,9 +184,9 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil if state has an
-// intent or the changes are unknown. once is true if no RRset changed more than once: then any late write of that
-// worker has the present content.
+// FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil with an intent, or
+// if unknown. once is true if no RRset changed more than once: late writes of that worker then have the present
+// content.
 func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -240,8 +232,8 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only the RRsets of
-// left and of the intent; the provider adds those that it knows to be ours. left may be nil, for unknown.
+// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only left (nil if
+// unknown) and the intent's RRsets; the provider adds its own.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
@@ -249,7 +241,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 		Delivered: state.Serial != 0, All: func(func(delivery.RRset) bool) {}}
 	plan.Unconfirmed = []delivery.RRsetKey{}
 
-	touched := map[delivery.RRsetKey]bool{} // false for names outside the zone
+	touched := map[delivery.RRsetKey]bool{}
 	touch := func(keys []delivery.RRsetKey) {
 		for _, key := range keys {
 			touched[key] = zone.Encloses(key.Name)
@@ -261,7 +253,6 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 		touch(state.Intent.RRsets)
 	}
 
-	// The zone's content is gone, or has another name: only listed RRsets can be removed.
 	if snapshot == nil || snapshot.FQDN() != zone {
 		touch(left)
 		plan.Changes, plan.Forgotten, plan.Named = newRemovals(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
@@ -272,7 +263,6 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	whole := s.PlanZone(snapshot)
 	plan.SOA, plan.All = whole.SOA, whole.All
 
-	// Add the RRsets that the zone lost since the earliest serial at the provider.
 	from := state.Earliest()
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
@@ -304,8 +294,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	return plan, nil
 }
 
-// ReadEndedRRsets returns the RRsets of an ended zone since the earliest serial at the provider; nil if unknown, or
-// after an error.
+// ReadEndedRRsets returns nil if unknown, or after an error.
 func (s Source) ReadEndedRRsets(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
 	since := of.Earliest()
 	if s.EndedRRsets == nil || since == 0 {

@@ -22,7 +22,6 @@ import (
 
 const maxForeign = 256
 
-// maxTransfer is in octets on the wire: some four million records.
 const maxTransfer = 256 << 20
 
 type contents struct {
@@ -30,7 +29,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone transfers the zone, without records outside the zone or made by a signing server.
+// fetchZone leaves out records outside the zone or made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Limit: maxTransfer,
@@ -160,7 +159,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges returns new changes for those whose prerequisites failed; Before is the server's RRset now.
+// reviseChanges returns new changes for those with failed prerequisites: Before is the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -181,8 +180,8 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts drops the changes that still conflict with the foreign data found last. An update of prerequisites
-// alone shows whether the server still has that data, without a transfer.
+// failKnownConflicts drops changes still in conflict with the foreign data found last. An update of prerequisites alone
+// shows whether the server still has it.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -230,7 +229,7 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace reports whether the server's RRset is ours: the zone had this data at a serial that may be at the server.
+// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -238,15 +237,14 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	case !w.plan.Uncertain && w.plan.Changes != nil:
 		return false
 	case w.plan.History == nil:
-		// Without the history, an RRset of a delivered zone that was never refused counts as ours.
+		// Without the history, an RRset of a delivered zone counts as ours unless it was refused.
 		return w.plan.Delivered && !w.isUnconfirmed(change.After.Key())
 	}
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
 }
 
-// subtractWritten returns the server's RRset without our records. Nothing is left of a version that we sent, nor of an
-// RRset that we may have replaced while no version is known. All is left if our write is unconfirmed. Otherwise records
-// that clients added are left.
+// subtractWritten returns the server's RRset without our records: empty if it is a version that we sent, or was
+// replaced with no version known; whole if our write is unconfirmed. Otherwise records added by clients stay.
 func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -268,7 +266,6 @@ func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
 }
 
-// listVersions returns the data that the RRset had in the zone and that may be at the server.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 
@@ -296,7 +293,6 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 		}
 	}
 
-	// Undo the history step by step.
 	was := change.After
 	for _, one := range slices.Backward(w.steps[change.After.Key()]) {
 		was = subtractData(was, delivery.RRset{Data: one.added})
@@ -321,8 +317,7 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts drops the changes that servers ignore: a CNAME beside other data, or the reverse (RFC 2136
-// §3.4.2.2).
+// dropAliasConflicts drops changes that servers ignore (RFC 2136 §3.4.2.2): a CNAME beside other data, or the reverse.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {

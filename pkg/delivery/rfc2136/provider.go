@@ -42,8 +42,7 @@ type Provider struct {
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// foreign has, by zone UID, the foreign data found in place of the zone's RRsets at the last comparison. It is only
-	// a hint.
+	// foreign has, by UID, the foreign data in place of a zone's RRsets at the last comparison: a hint only.
 	foreign  map[string]map[delivery.RRsetKey][]delivery.RRset
 	lastZone name.Name
 }
@@ -176,9 +175,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks the server for the SOA of the last delivered zone, or of the root before the first delivery. A signed
-// answer proves that the server accepts the TSIG key. A refusal without a signature may come before the check of the
-// key: ErrNotProven.
+// Health asks the server for the last delivered zone's SOA, before the first delivery for the root's. A signed answer
+// proves that the server accepts the key. An unsigned refusal may precede the check of the key: ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.lastZone

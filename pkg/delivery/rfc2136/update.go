@@ -23,16 +23,16 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews bounds the transfers of a zone that another client keeps changing.
 	maxReviews = 3
-	// maxIsolating bounds the updates in search of refused records: first of new refusals, then of earlier ones.
+	// maxIsolating bounds the updates in search of refused records: of new refusals, then of earlier ones.
 	maxIsolating = 64
 	soon         = 5 * time.Second
 )
 
 type written struct {
 	delivery.Change
-	// blind is true if the update has no prerequisite for Before: any data of the server counts as ours.
+	// blind is true if the update does not check Before: any data counts as ours.
 	blind bool
-	// needsQuery is true if the server may ignore the CNAME without an error, so that only a query shows its presence.
+	// needsQuery is true if only a query shows whether the server accepted the CNAME.
 	needsQuery                         bool
 	prerequisites, removals, additions []mdns.RR
 }
@@ -47,7 +47,6 @@ func (w written) octets() int {
 	return n
 }
 
-// write sends changes in few updates, those of a name together.
 type write struct {
 	*work
 	revise         func(changes []delivery.Change, held contents) []delivery.Change
@@ -66,8 +65,8 @@ func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, see
 	return err
 }
 
-// writeAll writes changes. seen is true if Before is the server's present content, instead of our last delivery.
-// reviews counts the transfers that led here.
+// writeAll writes changes. seen is true if Before is the server's content, not our last delivery; reviews counts
+// transfers.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -158,13 +157,13 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// isBlind returns true if the class replaces foreign data and the plan is uncertain; of removals, only without a
+// isBlind returns true if the class replaces foreign data and the plan is uncertain; for removals, only without a
 // history.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encodeChange sets the prerequisites, removals and additions (RFC 2136 §2.4, §2.5).
+// encodeChange follows RFC 2136 §2.4, §2.5.
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 
@@ -349,8 +348,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation fails all RRsets of the batch: the refused records of a tenant must not block those of others. If the
-// server has accepted nothing yet, the key may be the cause, and the attempt fails.
+// endIsolation fails the batch's RRsets, so that no tenant's refused records block another's. If the server has
+// accepted nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

@@ -23,18 +23,17 @@ var (
 	errStopping   = errors.New("the loop is stopping")
 )
 
-// attempt runs actions for a delivery until a wait or a failure.
 type attempt struct {
 	key      delivery.Key
 	config   *Config
 	siblings siblings
 	memory   *decision.Memory
 	provider delivery.Provider
-	// snapshot is the content to deliver or remove; nil if unknown. lastContent is knownZone's.
+	// snapshot is the content to deliver or remove; nil if unknown.
 	snapshot, lastContent *zoneview.Snapshot
 	facts                 decision.Facts
 	lease                 lease.Lease
-	// removing is true during a removal, which a pause does not stop.
+	// A pause does not stop a removal.
 	removing bool
 }
 
@@ -71,7 +70,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.ShouldDeliver() {
-		// The frozen content would be better, since the remaining content names fewer RRsets.
+		// The frozen content would be better: the remaining content names fewer RRsets.
 		if a.snapshot = a.lastContent; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
@@ -172,7 +171,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// handleStoreError schedules a retry, without an event, because the provider is not at fault.
+// handleStoreError schedules a retry without an event: the provider is not at fault.
 func (a *attempt) handleStoreError(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -256,7 +255,6 @@ func (a *attempt) completePlan(plan *delivery.Plan) {
 	plan.CallTimeout, plan.Servers, plan.Confirmed = a.config.CallTimeout, a.memory.State.Servers, a.memory.State.SyncTime
 }
 
-// compareProvider returns true if a delivery must repair the provider's data.
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 
 	if err := a.lease.Limiter.Wait(ctx); err != nil {
@@ -339,7 +337,7 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues the delivery of a class with the same target. It returns false if that class has an attempt in
+// inheritState continues a delivery of a class with the same target. It returns false if that class has an attempt in
 // progress or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
@@ -355,7 +353,6 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			m.RetrySoon(f)
 			return false
 		}
-		// Read again: that attempt may have ended between the two steps.
 		if err == nil {
 			inherited, err = a.lease.ReadState(ctx, other)
 		}
@@ -369,8 +366,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall calls f and counts the call. It turns a panic into an error: a zone's content must not stop other zones
-// (attack 60).
+// guardCall counts the call, and turns a panic into an error: a zone's content must not stop other zones (attack 60).
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -388,7 +384,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// callProvider calls f. When the Loop stops, f may run for the grace period, so that fewer calls arrive late.
+// callProvider lets f run for the grace period when the Loop stops, so that fewer calls arrive late.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

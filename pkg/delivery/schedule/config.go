@@ -15,9 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/plan"
 )
 
-// Config configures a Loop.
 type Config struct {
-	// Identity names this worker in intents and as State.Holder.
+	// Identity is this worker's name in intents and as State.Holder.
 	Identity string
 	plan.Source
 	Store    lease.Store
@@ -29,8 +28,8 @@ type Config struct {
 	Lease time.Duration
 	// CallTimeout bounds each call to a provider; 0 means half of Lease.
 	CallTimeout time.Duration
-	// Workers bounds the simultaneous attempts of a class; 0 means 16. A tenant gets at most half of the workers, a
-	// second tenant half of the rest, and so on.
+	// Workers bounds a class's simultaneous attempts; 0 means 16. A tenant has at most half, a second tenant half of
+	// the rest, and so on.
 	Workers int
 	Backoff delivery.Backoff
 	// Traces records the deliveries of sampled writes; nil means none.
@@ -45,14 +44,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace is the time for calls in progress after a stop; the next holder of the lease relies on it.
+// The next holder of the lease relies on this bound.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
-// repeatAfter is the time after which no call of a fenced worker can arrive: a lease, and the timeout of a call that
-// began at its end.
+// repeatAfter is the time until the last call of a fenced worker has arrived: a lease, and the timeout of a call begun
+// at its end.
 func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
-// Observer receives the events of attempts. Observe delays the attempt, so it must not block for long.
+// Observer.Observe delays the attempt, and must not block for long.
 type Observer interface {
 	Observe(event delivery.Event)
 }
@@ -60,11 +59,10 @@ type Observer interface {
 // Metrics must be safe for concurrent use.
 type Metrics interface {
 	CountCall(call Call)
-	// CountDelivery counts a confirmed serial. lag is the time since the Loop saw the oldest change of the serial.
+	// CountDelivery counts a confirmed serial. lag is the time since the Loop saw the oldest change.
 	CountDelivery(class string, lag time.Duration)
 	// CountDrift counts each missing and differing RRset once until the repair, and new foreign RRsets.
 	CountDrift(class string, missing, differing, foreign int)
-	// CountFenced counts an attempt that another worker's intent ended.
 	CountFenced(class string)
 }
 

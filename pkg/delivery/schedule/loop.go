@@ -38,7 +38,7 @@ type Loop struct {
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item // by class
-	// lastContent is the last content of an ended zone (S3.7) whose object still exists; nil otherwise.
+	// lastContent is an ended zone's (S3.7) whose object still exists; nil otherwise.
 	lastContent *zoneview.Snapshot
 }
 
@@ -58,7 +58,7 @@ type item struct {
 	class *knownClass
 	zone  *knownZone
 
-	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has no state of the zone,
+	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone,
 	// delivered if the class has confirmed a serial at its target.
 	job
 	withdrawn, delivered bool
@@ -72,7 +72,6 @@ type item struct {
 	decision.Memory
 }
 
-// shared is a provider, closed after its last use.
 type shared struct {
 	delivery.Provider
 	uses   int // guarded by Loop.mu
@@ -243,7 +242,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	l.enqueueZone(z)
 }
 
-// RemoveZone forgets a zone whose object was deleted. Data at providers stay there.
+// RemoveZone forgets a zone whose object was deleted. Data at providers stays.
 func (l *Loop) RemoveZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -260,7 +259,7 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health returns the provider's Health. If no fault is found, deliveries that failed because of the class are retried.
+// Health returns the provider's Health. Without a fault, deliveries that failed because of the class are retried.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -291,18 +290,18 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval separates the rounds of comparisons for a server, since machines that share an address may answer in
-// turns. lostPause separates the rounds of a class.
+// lostInterval separates a server's rounds of comparisons, since machines that share an address may answer in turns;
+// lostPause, a class's.
 const lostInterval, lostPause = time.Minute, 3 * time.Second
 
-// losses has the servers that wait for a round, and the time of each server's last round.
+// losses has the servers waiting for a round, and each server's last.
 type losses struct {
 	waiting map[string]bool
 	rounds  map[string]time.Time
 	last    time.Time
 }
 
-// beginRound adds the lost servers, and returns all waiting servers if a round is due; otherwise nil.
+// beginRound adds lost, and returns all waiting servers if a round is due; otherwise nil.
 func (o *losses) beginRound(lost []string, now time.Time) []string {
 	for _, server := range lost {
 		o.waiting[server] = true
@@ -326,8 +325,7 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	return nil
 }
 
-// AskLast asks the provider's servers whether they have lost a zone. If a server has, all zones of the class are
-// compared at once.
+// AskLast compares all zones of a class at once if a server has lost a zone.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -364,7 +362,7 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 
 type ClassStatus struct {
 	Name string
-	// Waiting counts the zones without a worker yet, Failing the zones whose last attempt failed.
+	// Waiting counts the zones without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
 	OldestChange            time.Time // zero without an unconfirmed change
 	// LaggingServers failed, or lacked a zone's settled serial when last asked.
@@ -415,7 +413,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// readProgress returns the progress from Hold until an attempt loads the state, which a paused delivery never does.
+// readProgress returns Hold's values until an attempt loads the state, which a paused delivery never does.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
 	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
 		return held.confirmed, held.laggingServers
@@ -452,8 +450,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// releaseProvider ends the use of a provider by an attempt or, if closing is true, by the Loop. The last use closes the
-// provider. mu is held.
+// releaseProvider ends the use by an attempt or, if closing, by the Loop. The last use closes the provider. mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return
@@ -475,7 +472,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// enqueueClass enqueues the deliveries confirmed last first: no old disk has these. mu is held.
+// enqueueClass begins with the deliveries confirmed last: no old disk has them. mu is held.
 func (l *Loop) enqueueClass(c *knownClass) {
 	var items []*item
 	for _, z := range l.zones {

@@ -14,12 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names has the deliveries with a right to a zone name in a class: the name is in their state, or claimed. Two zones of
-// the same name, in different views, would mix their records at the provider. Guarded by Loop.mu.
+// names has the deliveries with a right to a zone name in a class: it is in their state, or claimed. Two zones of a
+// name, in different views, would mix their records at the provider. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
-	// holders are in order of precedence. Only the first may deliver; the others had the name at the provider before
-	// this process began.
+	// holders are in order of precedence. Only the first may deliver; the others had the name before this process
+	// began.
 	holders      map[className][]*right
 	waiters      map[className][]delivery.Key
 	awaitedNames map[delivery.Key]name.Name
@@ -66,7 +66,7 @@ func (n *names) firstHolder(at className) *right {
 	return nil
 }
 
-// setNames sets the names of r to has. It returns the deliveries that waited for a name now free.
+// setNames returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.zoneNames {
 		if slices.Contains(has, zone) {
@@ -109,8 +109,8 @@ func (n *names) setAwaitedName(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames sets the names of a delivery from its states. It returns the deliveries that waited for a name now free.
-// A leaving delivery claims and awaits no name. If over is true, the delivery has ended and has no name.
+// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name. If
+// over is true, the delivery has ended and has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 
 	r := n.ensureRight(key)

@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold reserves the zone name of a stored delivery in its class; a zero State frees the name. Call Hold for each stored
-// delivery before Run, and after each write of another worker. Hold has no effect on a delivery that the Loop itself
-// works on. The earlier delivery, by since and then by id, has precedence for a name.
+// Hold reserves the zone name of a stored delivery in its class; a zero State frees the name. Call Hold before Run for
+// each stored delivery, and after each write of another worker. Hold ignores deliveries that the Loop works on. The
+// earlier delivery (since, then id) has precedence.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// updateNames updates the names of i. While the item has a worker, only that worker calls it. mu is held.
+// While the item has a worker, only that worker calls updateNames. mu is held.
 func (l *Loop) updateNames(i *item) {
 	over := i.dropped || i.withdrawn
 	if !i.LoadedOnce && !over {
@@ -76,8 +76,7 @@ func (o siblings) readClaims() decision.Claims {
 	return c
 }
 
-// claimName claims the zone name. If another delivery has the name, it returns false, and i is retried when the name is
-// free.
+// claimName returns false if another delivery has the name; i is retried when the name is free.
 func (o siblings) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -116,8 +115,8 @@ func (o siblings) isAtWork(class string) bool {
 	return other != nil && other.running
 }
 
-// isReplaced returns true if a former class may drop the zone, because every class in force has it. An expelled class
-// loses the zone at once, so that no tenant keeps the zone there by naming a class that never works. mu is held.
+// isReplaced reports whether a former class may drop the zone: once every class in force has it. An expelled class
+// loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is held.
 func (l *Loop) isReplaced(i *item) bool {
 	if slices.Contains(i.zone.ExpelledClasses, i.key.Class) {
 		return true
@@ -137,7 +136,7 @@ func (l *Loop) isHandedOver(i *item) bool {
 	})
 }
 
-// listLeaving returns the sorted classes that the zone leaves and that still have it. mu is held.
+// listLeaving returns the sorted classes that still have the zone, and must lose it. mu is held.
 func (l *Loop) listLeaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

@@ -15,10 +15,9 @@ import (
 type job struct {
 	queue  *queue
 	tenant string
-	// start begins a run, with the mutex held; endRun ends the run.
+	// start begins a run with the mutex held; endRun ends it.
 	start func()
-	// runAgain is true if the job was enqueued during its run, dropped if it never runs again, woken if it ignores its
-	// delay.
+	// runAgain is true if enqueued during the run, dropped if the job never runs again, woken if it retries at once.
 	queued, running, runAgain, dropped, woken bool
 	timer                                     *time.Timer
 }
@@ -28,11 +27,11 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// open reports whether jobs may start. probe starts a health check of a paused class, without blocking.
+	// probe starts a health check of a paused class, without blocking.
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs of each tenant, order the tenants with such jobs, the next first.
+	// ready has each tenant's waiting jobs, order those tenants, the next first.
 	ready           map[string][]*job
 	order           []string
 	runningByTenant map[string]int
@@ -42,8 +41,7 @@ type queue struct {
 	pausedUntil     time.Time
 	failures        int
 	timer           *time.Timer
-	// down is true if a job failed because of the class, and none succeeded since. failedJobs has the jobs that failed
-	// so.
+	// down is true if a job failed because of the class, and none succeeded since; failedJobs has those jobs.
 	down       bool
 	failedJobs map[*job]bool
 	health     health
@@ -54,13 +52,13 @@ type health int
 
 const (
 	healthAsked health = iota
-	// healthTrusted means that a good health check ended a pause, and no job has succeeded since.
+	// healthTrusted means that good health ended a pause, and no job has succeeded since.
 	healthTrusted
-	// healthIgnored means that the provider set the end of the pause, or that jobs failed despite good health.
+	// healthIgnored means that the provider set the end of the pause, or jobs failed despite good health.
 	healthIgnored
 )
 
-// enqueueJob lets a running job run once more after this run.
+// enqueueJob lets a running job run once more afterwards.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.dropped || j.queued:
@@ -109,7 +107,6 @@ func (q *queue) dequeueJob() *job {
 			continue
 		}
 
-		// Move the tenant from position i to the end, if jobs are left.
 		copy(q.order[1:i+1], q.order[:i])
 		q.order = q.order[1:]
 		jobs := q.ready[tenant]
@@ -144,8 +141,7 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun records the end of a run. pause is the error by which the provider asks all jobs to wait, or nil. worked is
-// true if the provider made a change or comparison. Results of an earlier revision do not count.
+// endRun needs pause if the provider asks all jobs to wait, worked if it made a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -179,8 +175,8 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext runs an ended job again: at once if it was enqueued meanwhile or again is true, otherwise at the given
-// time, unless zero.
+// scheduleNext runs an ended job again: at once if enqueued meanwhile or again is true, otherwise at the given time,
+// unless zero.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {
@@ -218,7 +214,7 @@ func (q *queue) retryFailed() {
 	}
 }
 
-// restartJobs forgets all failures and the pause; the caller enqueues the jobs.
+// The caller of restartJobs enqueues the jobs.
 func (q *queue) restartJobs() {
 	q.revision++
 	q.pausedUntil, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked

@@ -31,7 +31,7 @@ func (a *attempt) startSpan(ctx context.Context, what string, causes []string, o
 	return ctx, span
 }
 
-// endDelivery ends the span. If a serial is confirmed, another span covers the time since the change.
+// endDelivery adds, for a confirmed serial, a span since the change.
 func (a *attempt) endDelivery(span trace.Span, causes []string, event delivery.Event, confirms bool) {
 	if !span.IsRecording() {
 		return

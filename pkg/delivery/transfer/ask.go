@@ -117,7 +117,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts drops addresses: the local port differs each time, and would change the status each time.
+// withoutPorts drops the addresses: the local port would change the status each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

@@ -21,19 +21,19 @@ import (
 )
 
 const (
-	// A zone with more than maxTransferred entries is compared only by its SOA and a sample of askedRRsets RRsets.
+	// A larger zone is compared by its SOA and a sample of askedRRsets RRsets.
 	maxTransferred, askedRRsets = 100_000, 100
-	// A transfer may have the octets of the zone's text, plus recordOctets for each record and spareOctets: servers may
-	// send and sign each record in a message of its own.
+	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may
+	// send and sign each record alone.
 	recordOctets, spareOctets = 512, 64 << 10
 	messageTimeout            = 5 * time.Second
-	// maxFound bounds each list of a difference.
-	maxFound = 1000
+	maxFound                  = 1000
 )
 
 var errOtherSerial = errors.New("it has another serial now")
 
-// difference lists the RRsets that differ at the zone's serial: those of the zone in ours, others in foreign.
+// difference lists the RRsets that differ at the zone's serial: the zone's in ours, others in foreign; at most maxFound
+// each.
 type difference struct {
 	ours, foreign []delivery.RRsetKey
 }
@@ -73,8 +73,7 @@ func measureZone(plan delivery.Plan) (m zoneSummary) {
 	return m
 }
 
-// naming limits the comparisons that collect the names of differing RRsets, since each needs memory for every RRset of
-// the zone.
+// naming limits the comparisons that name differing RRsets, in memory for every RRset of the zone.
 var naming = make(chan struct{}, 4)
 
 // comparison computes the digest of the zone minus the server's records, without signers' records; zero means equal.
@@ -82,7 +81,7 @@ type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	soa    bool // true if the server's SOA differs
-	// sets has the digests of the RRsets that differ so far, at most maxNames; nil if only the whole is compared.
+	// sets has the digests of RRsets that differ so far, at most maxNames; nil if not collected.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int
 }
@@ -144,8 +143,8 @@ func (c *comparison) endComparison() *difference {
 	return found
 }
 
-// readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The number of octets read is
-// valid beside an error, too.
+// readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The octets are valid beside an
+// error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
 	c := &comparison{plan: plan}
 	if summary.entries > maxTransferred {
@@ -161,7 +160,6 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 			c.addSet(set)
 		}
 		c.maxNames = len(c.sets) + maxFound
-	// All slots are taken: compare the digests only, without names.
 	default:
 		c.digest = summary.digest
 	}
@@ -198,7 +196,7 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 	return c.endComparison(), octets, nil
 }
 
-// askRRset leaves out an RRset below a zone cut, since the server answers with a referral.
+// An RRset below a zone cut is left out: the server answers with a referral.
 func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {

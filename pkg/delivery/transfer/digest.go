@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// digest is the sum of the hashes of a zone's records, without the SOA and signers' records. Collisions of an unkeyed
-// sum could be constructed, so the key is random in each process, and digests are never stored.
+// digest is the sum of the hashes of a zone's records, without the SOA and signers' records. Collisions of unkeyed sums
+// can be constructed, so the key is random, of this process, and digests are never stored.
 type digest [4]uint64
 
 var digestKey = func() []byte {
@@ -84,7 +84,7 @@ func hashTransferred(rr mdns.RR) digest {
 			return hashRecord(owner.String(), t, header.Ttl, data)
 		}
 	}
-	// No zone of ours has unreadable data.
+	// Unreadable data cannot be of the zone.
 	return hashRecord("", t, header.Ttl, rr.String())
 }
 

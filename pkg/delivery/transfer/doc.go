@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transfer delivers zones to secondaries. Each zone becomes a member of its class, a zone that hidden primaries
-// serve to the class, and the secondaries are asked for their serials.
+// Package transfer delivers zones to secondaries: each zone becomes a member of its class, served by hidden primaries,
+// and the secondaries are asked for their serials.
 //
 // Guarantees: (1) A serial is confirmed when every listed secondary has answered with it, with authority and, if it has
 // a key, signed. (2) A secondary ahead of the stored zone is SerialBehind, with the code TSIG after two signed answers:

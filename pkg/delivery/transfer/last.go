@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has, for each secondary, the confirmed zone that changed last. If the secondary restarts from an old
-// disk, it answers an earlier serial of this zone.
+// confirmations has, by secondary, the confirmed zone that changed last: after a restart from an old disk, the
+// secondary answers an earlier serial of it.
 type confirmations struct {
 	mu          sync.Mutex
 	bySecondary map[string]confirmation
@@ -26,11 +26,11 @@ type confirmation struct {
 	uid    string
 	zone   name.Name
 	serial serial.Serial // as answered, even by a signing secondary
-	// confirmedAt is the last confirmation, changed the first one of this serial.
+	// confirmedAt is the last confirmation, changed the first of this serial.
 	confirmedAt, changed time.Time
 }
 
-// A confirmation is kept until confirmationKept after the next comparison is due; then the secondary may have left the
+// A confirmation is kept for confirmationKept after the next comparison is due. Later, the secondary may have left the
 // class.
 const confirmationKept = 2 * time.Hour
 
@@ -70,7 +70,6 @@ func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			// A confirmation during the question counts.
 			if c.bySecondary[last.server.Name].confirmedAt.Equal(last.confirmedAt) {
 				delete(c.bySecondary, last.server.Name)
 				lost = append(lost, last.server.Name)

@@ -23,18 +23,17 @@ const (
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
 	// udpSize is in octets, small enough that no link fragments it.
 	udpSize = 1232
-	// secondLook is the time between the two answers by which a secondary proves to be ahead.
+	// secondLook separates the two answers that prove a later serial.
 	secondLook = 500 * time.Millisecond
 	// firstPause, between the questions to a lagging secondary, doubles up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
 
-// probe is the answer of a secondary about a zone.
 type probe struct {
 	serial serial.Serial
 	err    *delivery.Error
 	note   string
-	// passing is true if the fault may be over in a moment, so that the question is repeated.
+	// passing is true if the fault may be over in a moment.
 	passing bool
 }
 
@@ -81,8 +80,8 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
-// explainAbsent names the remedy. BIND creates a lost zone of a catalog again only after a transfer of the catalog,
-// which needs a change of the catalog.
+// explainAbsent names the remedy. BIND recreates a lost zone of a catalog only after a transfer of the catalog, which
+// needs a change.
 func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) probe {
 	remedy := "make the zone there"
 	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {

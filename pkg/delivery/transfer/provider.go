@@ -21,13 +21,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members are the zones that every primary serves to a class. Their names are stored: a zone is a member from its first
-// stored intent until its Delivery is deleted. So a worker that lost its lease to another can neither add nor remove a
-// member.
+// Members are the stored zones that every primary serves to a class. A zone is a member from its first stored intent
+// until its Delivery is deleted: a worker that has lost its lease can neither add nor remove zones.
 type Members interface {
-	// Name returns the name under which the zone is a member; zero means that it is none.
+	// Name returns the member's zone name; zero if the UID is no member's.
 	Name(uid string) name.Name
-	// Holder returns the UID of the member that has the name; "" means none.
+	// Holder returns the UID of the member with the name; "" means none.
 	Holder(zone name.Name) (uid string)
 }
 
@@ -39,11 +38,11 @@ type Config struct {
 	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
 	Claims map[string]string
 	// ServedSerial returns the zone's serial in this process, possibly later than a plan's; 0 means none. LatestSerial
-	// reads the stored serial, since a secondary may learn of a change before this process does.
+	// reads the stored serial: a secondary may learn of a change before this process.
 	ServedSerial func(uid string) serial.Serial
 	LatestSerial func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, by which a signer's content is recognised; an
-	// error if they are trimmed. May be nil.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error if
+	// trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	NeedsFullTransfer func(uid string, since, until serial.Serial) bool
@@ -99,7 +98,7 @@ func New(config Config) (*Provider, error) {
 		&samples{servers: map[string]*serverSamples{}}}, nil
 }
 
-// WithSecondaries returns a provider for other secondaries that shares all answers seen so far with p.
+// WithSecondaries returns a provider for other secondaries that shares the memory of answers with p.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -111,7 +110,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class and waits for the secondaries, only briefly: the wait occupies a worker.
+// Deliver makes the zone a member and waits briefly for the secondaries: the wait occupies a worker.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -122,7 +121,6 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			"and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
 	}
 
-	// The fence's first call stores the intent, which makes the zone a member.
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		if err := fence(ctx); err != nil {
 			return delivery.Report{}, err
@@ -153,7 +151,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove passes the fence and forgets the zone's answers. The zone is a member until its Delivery is deleted.
+// Remove passes the fence and forgets the zone's answers. The zone leaves the class when its Delivery is deleted.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err()
@@ -176,8 +174,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. A secondary without that zone yields
-// ErrNotProven.
+// Health asks each secondary for the SOA of its catalog, or of the root. Without that zone the result is ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
@@ -232,8 +229,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	asking.Wait()
 }
 
-// askSecondaries asks each secondary for its serial. If wait is true, it repeats the question until the secondary has
-// the plan's serial or followTimeout is over. A transfer from a signer may take longer.
+// askSecondaries asks for each secondary's serial; with wait, until it has the plan's or followTimeout is over. A
+// transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -260,7 +257,6 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 				now = p.resolveSerial(ctx, s, plan, now.serial)
 			}
 
-			// Keep the last complete answer if the deadline cut this one off.
 			if !ended() || rows[i].At.IsZero() || now.err == nil && s.Signs {
 				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Note: now.note, Err: now.err, At: time.Now()}
 			}

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// recheckInterval is the minimum between two comparisons of a zone that differs or whose comparison is requested.
+	// recheckInterval is the least time between comparisons of a zone that differs or is asked for.
 	sampleInterval, recheckInterval = 24 * time.Hour, time.Minute
-	// A server is sampled once in samplePause at most, during a fifth of the time, and at zonePace octets per second.
+	// A server is sampled at most once in samplePause, a fifth of the time, and zonePace octets per second.
 	samplePause   = time.Second
 	sampleTimeout = 20 * time.Second
 )
 
-// samples has this process's last comparison of each zone with each secondary. After a restart all are due.
+// samples has this process's comparisons, by secondary. After a restart all are due.
 type samples struct {
 	mu      sync.Mutex
 	servers map[string]*serverSamples
@@ -35,7 +35,7 @@ type samples struct {
 type serverSamples struct {
 	busy bool
 	pace pace
-	// zones are by UID. At sweepAt entries, zones that other processes removed are dropped.
+	// zones are by UID. At sweepAt entries, zones removed by other processes are dropped.
 	zones   map[string]sample
 	sweepAt int
 }
@@ -48,8 +48,8 @@ type sample struct {
 	failed bool
 }
 
-// isDue reports whether to compare the data. A server that had other data (differs) is compared before it may confirm
-// another serial; with routine, every server is, once in interval.
+// isDue reports whether to compare: a server that had other data (differs) before it confirms another serial; with
+// routine, every server once in interval.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.takenAt)
 	switch {
@@ -61,8 +61,7 @@ func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, 
 	return routine && age >= interval
 }
 
-// beginSample returns the last sample, and whether the next is due. If due, the server is reserved until the caller
-// calls endSample.
+// beginSample returns the last sample, and whether the next is due; if so, the caller must call endSample.
 func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +79,7 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 	return last, true
 }
 
-// endSample frees the server and keeps the sample taken, unless zero.
+// endSample keeps the sample unless zero.
 func (a *samples) endSample(server, uid string, began time.Time, octets int, taken sample, nameOf func(uid string) name.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,8 +111,8 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// compareContent compares the servers' data at the plan's serial, and adds the results to rows. Without routine, only
-// servers that had other data are compared. Signers are left to S6.14.
+// compareContent adds to rows the comparison of data at the plan's serial; without routine, only of servers that had
+// other data. Signers are compared by S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	summary := sync.OnceValue(func() zoneSummary { return measureZone(plan) })
@@ -161,8 +160,8 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	return last.found
 }
 
-// takeSample compares the data now. It returns zero if the server got another serial meanwhile, or ctx ended. If the
-// data cannot be compared, the row gets the reason: a refusal is no difference.
+// takeSample returns zero if the server got another serial meanwhile, or ctx ended. The row gets the reason why the
+// data cannot be compared: a refusal is no difference.
 func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {

@@ -15,8 +15,8 @@ type Secondary struct {
 	// Key signs questions and answers; nil means unsigned.
 	Key       *transfer.Key
 	NoCatalog bool
-	// Signs is true if the secondary signs the zone, with serials of its own. Signer is the Name of the secondary from
-	// which it transfers the signed zone; "" means Kubizone's primaries.
+	// Signs is true if the secondary signs the zone, with serials of its own. Signer names the secondary from which it
+	// transfers the signed zone; "" means Kubizone's primaries.
 	Signs  bool
 	Signer string
 	// Unsigned is true if the secondary may also transfer from our primaries, until its signer signs the zone.

@@ -22,26 +22,24 @@ import (
 )
 
 const (
-	// maxVersions bounds the digests kept of a zone, maxProven the matches kept of a signer: secondaries may lag by
+	// maxVersions bounds the digests kept for a zone, maxProven the matches kept for a signer: secondaries may lag by
 	// several serials.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is how far a zone's first transfer may precede the class's pace. After a start every zone needs a
-	// first transfer, and a silent signer would occupy all workers.
+	// firstShare is how far a zone's first transfer may precede the class's pace: after a start every zone needs one,
+	// and a silent signer would occupy all workers.
 	firstShare = 5 * time.Minute
 )
 
-// A zone may use zonePace octets per second and a fifth of the time; a class, classPace octets per second and two
-// workers. So a tenant's writes into a large zone cost no more, even without IXFR.
+// A zone has zonePace octets per second and a fifth of the time; a class, classPace octets per second and two workers.
+// A tenant's writes into a large zone cost no more, even without IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
 )
 
-// pace is the time before which no transfer may begin.
 type pace struct{ free time.Time }
 
-// charge moves free by the octets at perSecond, or by elapsed times share, whichever is longer.
 func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecond int, share float64) {
 	if p.free.Before(now) {
 		p.free = now
@@ -49,7 +47,6 @@ func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecon
 	p.free = p.free.Add(max(time.Duration(float64(octets)/float64(perSecond)*float64(time.Second)), time.Duration(share*float64(elapsed))))
 }
 
-// signedZone has the digests of a zone's last serials, and the state of each signer.
 type signedZone struct {
 	mu       sync.Mutex
 	versions []version
@@ -66,14 +63,13 @@ type signer struct {
 	serial serial.Serial
 	digest digest
 	soa    string
-	// whole is true if the last transfer was full.
-	whole bool
+	whole  bool
 	// matches pairs the signer's serials with the zone's, the newest last.
 	matches []match
 	pace    pace
 }
 
-// match means that the signer's serial, remote, has the data of the zone's serial, local.
+// match means that the signer's serial remote has the data of the zone's serial local.
 type match struct{ remote, local serial.Serial }
 
 type signedKey struct {
@@ -103,8 +99,8 @@ func (p *Provider) forgetSignedZone(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// askSigner transfers the zone if observed, the signer's serial, is new to this process. If the pace forbids a transfer
-// now, it returns the last match.
+// askSigner transfers the zone if observed, the signer's serial, is new. While the pace forbids a transfer, it returns
+// the last match.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	z := p.ensureSignedZone(plan)
 	z.mu.Lock()
@@ -308,8 +304,8 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind returns the zone's serial that has the data of observed, a signer's serial found at a secondary behind the
-// signer. A secondary that also transfers from our primaries may answer the zone's own serial.
+// findBehind returns the zone's serial that has the data of observed, a signer's serial at a secondary behind it. A
+// secondary that also transfers from our primaries may answer the zone's own serial.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return probe{serial: observed}

@@ -41,8 +41,8 @@ type answer struct {
 	secrets []string
 }
 
-// callServer sends a signed request, and repeats it once if the server has seen the nonce before. Errors of before are
-// returned unchanged; any other error means that there is no answer, and is a *delivery.Error.
+// callServer sends a signed request, and again if the server has seen the nonce before. Errors of before are returned
+// unchanged; others are *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
 	for again := false; ; again = true {
@@ -148,7 +148,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// explainUnreachable returns an error for users, so its message has no foreign text.
+// explainUnreachable uses no foreign text, since users read the message.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -222,7 +222,7 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// readResponse returns a nil failure for success only; a 404 is a failure.
+// readResponse returns a failure for all but success, also for a 404.
 func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
 	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if isProtocol && *response.Success && got.status/100 == 2 {

@@ -35,8 +35,8 @@ type Config struct {
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool
-	// VerifyAtMost bounds the RRsets compared by a Verify, since each needs a request; 0 means 500. The next Verify
-	// continues after them.
+	// VerifyAtMost bounds the RRsets in a Verify, since each needs a request; 0 means 500. The next Verify continues
+	// after them.
 	VerifyAtMost int
 }
 

@@ -97,7 +97,7 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeNames writes the changes name by name. Removals of a name come first, because a CNAME excludes other types.
+// writeNames removes a name's RRsets first, because a CNAME and other types exclude each other.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
@@ -123,7 +123,7 @@ func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) erro
 	return nil
 }
 
-// Remove deletes every RRset of the plan, even one that another client has replaced: the protocol cannot tell.
+// Remove deletes every RRset of the plan, even one replaced by another client: the protocol cannot tell.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	var removals []delivery.Change
@@ -300,7 +300,6 @@ func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{OwnApexNS: p.config.OwnApexNS}
 }
 
-// Close closes idle connections. Others end with their contexts.
 func (p *Provider) Close() error {
 	p.transport.CloseIdleConnections()
 	return nil

@@ -18,23 +18,21 @@ import (
 )
 
 const (
-	// After maxStreak failures in a row that may be the server's fault, the writer asks GET /health. If the server is
-	// healthy, the rest of the zone is written: a tenant's refused records do not block others.
+	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. If healthy, the rest of the
+	// zone is written: a tenant's refused records do not block others.
 	maxStreak = 3
-	// After maxSilent timeouts at a healthy server, the other RRsets get half the timeout, and those that failed before
-	// are skipped. maxFailed bounds the failures of an attempt.
+	// After maxSilent timeouts at a healthy server, the remaining RRsets get half the timeout, and those that failed
+	// earlier are skipped. maxFailed bounds an attempt's failures.
 	maxSilent, maxFailed = 2 * maxStreak, 256
-	// soon is the retry delay after too many new failures; the retry writes the failed RRsets last.
+	// soon is the retry delay after too many new failures. The retry writes these last.
 	soon = 5 * time.Second
 )
 
-// minTimeout bounds a halved timeout; so does timeoutFactor times the slowest answer, lest slow answers count as
-// timeouts.
+// minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer: slow answers are no timeouts.
 var minTimeout = time.Second
 
 const timeoutFactor = 4
 
-// featureRetry is the delay before RRsets that need a missing extension are retried.
 const featureRetry = 10 * time.Minute
 
 type writer struct {
@@ -45,11 +43,11 @@ type writer struct {
 
 	waiting []item
 	size    int // octets of waiting in a batch
-	// streak counts unclear failures in a row, since a success or a good GET /health.
+	// streak counts failures since a success or a good GET /health.
 	streak, failures, unanswered int
 	timeout, slowest             time.Duration
 	quotaError                   *delivery.Error // set while the quota is used up: no new RRset is written
-	// lastPass is true if only RRsets that failed before are left, skipRest if too many of these failed again.
+	// lastPass is true if only RRsets that failed earlier are left, skipRest if too many of them failed again.
 	lastPass, skipRest bool
 	refusedItems       []item
 	helped             bool                       // true if a write succeeded after a refusal
@@ -124,8 +122,7 @@ const (
 	notKnown
 )
 
-// needsExtension reports whether the server has the extension. Without an answer, the RRset fails; an error ends the
-// plan.
+// needsExtension fails the RRset if the server does not answer. An error ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (support, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -209,9 +206,8 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting writes refused RRsets again if another write succeeded after the refusal: a server may refuse an MX
-// before its host's address, the removal of an address before the RRset that names it, and a new RRset before a
-// removal.
+// finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before its host's
+// address, an address's removal before the RRset that names it, and a new RRset before a removal.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
@@ -277,7 +273,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
-		// The server has processed all items: later results count even if this result ends the attempt.
+		// The server has processed all items: later results count even if this one ends the attempt.
 		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
@@ -322,8 +318,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// recordOutcome records the server's answer about i; its error ends the attempt. isProtocol is true if the answer was
-// of the protocol, or there was none.
+// recordOutcome returns an error to end the attempt. isProtocol is true if the answer was of the protocol, or there was
+// none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
@@ -372,7 +368,6 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		return nil
 	}
 
-	// The failure may be the server's: count it.
 	w.streak++
 	w.failures++
 	exhausted := w.unanswered >= maxSilent || w.lastPass && w.failures >= maxFailed
@@ -408,7 +403,7 @@ func (w *writer) callServer(ctx context.Context, method, path string, body []byt
 	return got, err
 }
 
-// concernsClass reports whether a failure of WholeClass is the server's, not of a proxy before the server.
+// concernsClass excludes failures by a proxy before the server.
 func concernsClass(failure *delivery.Error) bool {
 	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }

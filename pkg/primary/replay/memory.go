@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxAnswers is divided equally among the tenants of the last hour. leastShare exceeds the messages that a tenant
-	// can have in progress.
+	// maxAnswers is divided equally among the tenants of the last hour. leastShare exceeds a tenant's messages in
+	// progress.
 	maxAnswers, leastShare = 1 << 16, 256
-	// A tenant without messages for the time idle is forgotten. Setting back the clock by less is safe.
+	// A tenant without messages for idle is forgotten. The clock may be set back by less.
 	idle = time.Hour
 )
 
@@ -33,7 +33,7 @@ type Memory struct {
 type tenant struct {
 	bySecond map[int64]map[string]*Answer
 	size     int
-	// floor is the latest signing second of an evicted answer: a message signed no later may be a replay.
+	// floor is the latest evicted second. Messages signed until then may be replays.
 	floor int64
 }
 
@@ -53,8 +53,8 @@ type Answer struct {
 	rcode    uint16
 }
 
-// Begin returns the Answer of the message id of a tenant; nil if the message may be a replay. If first is true, the
-// caller applies the message and calls End; otherwise it calls Wait. signed is in Unix seconds.
+// Begin returns the Answer of message id of a tenant; nil for a possible replay. If first is true, the caller applies
+// the message and calls End; otherwise it calls Wait. signed is in Unix seconds.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.bySecond, signed)
 }
 
-// End sets the rcode and wakes Wait. If known is false, the next copy of the message is applied.
+// End wakes Wait. If known is false, the next copy of the message is applied.
 func (a *Answer) End(rcode uint16, known bool) {
 	a.memory.mu.Lock()
 	defer a.memory.mu.Unlock()

@@ -48,7 +48,7 @@ type Key struct {
 // minSecret is in octets: shorter secrets can be guessed offline from a signed message.
 const minSecret = 16
 
-// NewKey takes a decoded secret of at least minSecret octets.
+// NewKey requires a decoded secret of at least minSecret octets.
 func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
@@ -74,7 +74,7 @@ func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile reads keys. It warns if others can read the file or the group can write it.
+// ReadKeyFile warns of a file that others can read or the group can write.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

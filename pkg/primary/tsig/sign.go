@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Fudge is the permitted clock difference: of signatures made here, and at most of others (RFC 8945 §10).
+// Fudge is the clock difference that signatures permit here, and the largest accepted (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
 const (
@@ -51,7 +51,7 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen returns the length of a TSIG record in octets, with the full MAC and no other data.
+// RecordLen returns the octets of a TSIG record with the full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
@@ -73,9 +73,9 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the MAC (RFC 8945 §4.3) over the prior MAC, the message and the TSIG variables; for later messages
-// of a stream (§5.3.1, timersOnly) over the timers instead of all variables. msg ends before the TSIG record; id and
-// arcount replace its values.
+// computeMAC returns the MAC (RFC 8945 §4.3) over the prior MAC, the message and the TSIG variables; with timersOnly,
+// for later messages of a stream (§5.3.1), only over the timers of these. msg ends before the TSIG record; id and
+// arcount replace the values in msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte
@@ -114,8 +114,8 @@ func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, 
 	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, p), mac
 }
 
-// AppendUnsigned appends a TSIG record without MAC, for errors that cannot be signed (RFC 8945 §5.3.2). It returns
-// false if a name cannot be packed.
+// AppendUnsigned appends a TSIG record without MAC, for errors that forbid signing (RFC 8945 §5.3.2). It returns false
+// if a name cannot be packed.
 func AppendUnsigned(msg []byte, s *Signature, err uint16) ([]byte, bool) {
 	nameWire, nameErr := packName(s.Key)
 	algorithmWire, algorithmErr := packName(s.Algorithm)
@@ -141,7 +141,7 @@ func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
 	return append(msg, p.OtherData...)
 }
 
-// MAC returns the HMAC over the concatenated parts, for other protocols.
+// MAC is over the concatenated parts, for other protocols.
 func (k Key) MAC(parts ...[]byte) []byte {
 	mac := k.newMAC()
 	for _, part := range parts {

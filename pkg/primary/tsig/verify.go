@@ -34,7 +34,7 @@ type Signature struct {
 type Verdict struct {
 	Key       *SigningKey // nil if unknown
 	Malformed bool        // the MAC has an impossible length (RFC 8945 §5.2.2.1): FORMERR
-	// OtherAlgorithm is the key with the signature's name if its algorithm is another; nil otherwise.
+	// OtherAlgorithm is the key of the signature's name, if its algorithm differs.
 	OtherAlgorithm *SigningKey
 	Err            uint16 // zero means valid
 }
@@ -63,8 +63,8 @@ func NewKeyring(list []Key) (Keyring, error) {
 	return keys, errors.Join(faults...)
 }
 
-// Verify checks key, MAC, time and truncation, in the order of RFC 8945 §5.2. prior is the request's MAC when a
-// response is verified; nil otherwise.
+// Verify checks in the order of RFC 8945 §5.2: key, MAC, time, truncation. prior is the request's MAC for a response,
+// or nil.
 func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) Verdict {
 	k, ok := r[s.Key]
 	if !ok {
@@ -91,7 +91,7 @@ func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) V
 		return Verdict{Key: k, Err: BadTime}
 	}
 
-	if len(s.MAC) < full { // stricter than the RFC: only whole MACs
+	if len(s.MAC) < full { // policy: whole MACs only
 		return Verdict{Key: k, Err: BadTrunc}
 	}
 	return Verdict{Key: k}

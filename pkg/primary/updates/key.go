@@ -13,13 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler decides UPDATEs (controller/updatekey.Poster). It must be safe for concurrent use.
+// Handler (controller/updatekey.Poster) must be safe for concurrent use.
 type Handler interface {
-	// Update returns the RCODE of a message; 0 means that all changes are stored. A message without updates is a probe
-	// of the key's rights: REFUSED or NOTAUTH, unless the zone has rules for the key's tenant, also for the name of a
-	// prerequisite.
+	// Update returns a message's RCODE; 0 means that all changes are stored. A message without updates probes the key's
+	// rights: REFUSED or NOTAUTH unless the zone has rules for the key's tenant, and for a prerequisite's name.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
-	// Share returns the RRsets that updates made for the key's tenant, at the names that the key covers.
+	// Share returns the RRsets that updates made for the key's tenant, at names covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
 }
 
@@ -35,9 +34,9 @@ const (
 type Key struct {
 	tsig.Key
 	ID string
-	// Tenant is the namespace that writes with the key, View the view of its zones. ID names the key in logs.
+	// Tenant is the namespace that writes with the key, View the view of its zones.
 	Tenant, View string
-	// Covers reports whether the key may write at a name, Reaches whether it may at any name of a zone.
+	// Covers reports whether the key may write at a name, Reaches whether at any name of a zone.
 	Covers   func(fqdn name.Name) bool
 	Reaches  func(zone name.Name) bool
 	Transfer Transfer

@@ -33,8 +33,8 @@ type Message struct {
 	// MAC and SignedAt (Unix seconds) are those of the signature.
 	MAC      []byte
 	SignedAt int64
-	// Octets is an UPDATE as received; nil means a question, such as an ordinary SOA query of an update client. For a
-	// question the Handler gets Probe, a message without updates, to check the key's rights.
+	// Octets is an UPDATE as received. Nil means a question, such as a client's ordinary SOA query: the Handler gets
+	// Probe, without updates, to check the key's rights.
 	Octets []byte
 	Probe  *update.Message
 
@@ -47,15 +47,15 @@ func (m *Message) id() string {
 }
 
 const (
-	// maxRunning bounds messages in progress. Spare slots let a tenant exceed its share: concurrent messages for a zone
+	// maxRunning bounds messages in progress. Spare is for tenants with a full share: concurrent messages for a zone
 	// share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
 	maxWaiting, MaxWaitingOfTenant        = 512, 64
 	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
 )
 
-// Queue passes each message to the Handler once, and answers a copy with the first answer: the first may have made the
-// prerequisites false (RFC 2136 §2.4), and an attacker could replay the message.
+// Queue answers a repeated message with the first answer: the first copy may have made the prerequisites false (RFC
+// 2136 §2.4), and an attacker could replay the message.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -76,11 +76,10 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 	return q.handler.Share(ctx, key, zone)
 }
 
-// AcceptsFrom returns the first second whose signatures are accepted (replay.Memory).
+// AcceptsFrom is that of the replay.Memory.
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
-// Enter queues a message, with its octets copied. It returns false if the queue is full; after true the caller must
-// call Apply.
+// Enter copies the message's octets. It returns false if the queue is full; after true the caller must call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,8 +109,7 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply returns the Handler's RCODE; SERVFAIL if there is none within the given time; BADTIME if the message may be a
-// replay.
+// Apply returns the Handler's RCODE, SERVFAIL after the time within, or BADTIME for a possible replay.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.release(m)
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -151,7 +149,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// callHandler parses the message and calls the Handler. A panic becomes SERVFAIL.
+// A panic becomes SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package feed keeps a zoneview.Set up to date with a source: the ledger's journal in the API server (fromjournal), the
-// API in other processes (fromapi). A zone is proven (its rows match its hash) before the feed puts it into the Set and
-// applies steps; without a proof it is frozen.
+// API in other processes (fromapi). Zones are proven (their rows match their hash), put into the Set and changed step
+// by step; without a proof they are frozen.
 //
 // Guarantees:
 //
 //  1. A zone enters the Set only if its rows, and later each step, lead to the claimed content state. Until then the last
 //     proven state is served.
 //  2. A zone's transactions wait for its proof. Concurrent proofs are bounded.
-//  3. A zone without a proof is frozen, in the last proven state or absent, until a proof succeeds. No other zone waits.
+//  3. A zone without a proof is frozen, as last proven or absent, until a proof succeeds. No other zone waits.
 //  4. The feed is in sync when every zone of the first listing is in the Set or frozen, so that no reader takes a slow
 //     zone for deleted.
 //

@@ -19,7 +19,7 @@ import (
 
 const (
 	maxFailures = 3
-	// maxMisfits is the number of misfits in a row that freezes a zone.
+	// maxMisfits in a row freeze a zone.
 	maxMisfits = 3
 )
 
@@ -28,12 +28,12 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed writes a Set. The source chooses the key of each zone.
+// Feed writes a Set. The source chooses the zones' keys.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{}
 
-	// mutex guards the fields below. It is held during writes to the Set, but not during proofs.
+	// mutex guards the fields below. Writes to the Set hold mutex, proofs do not.
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing numbers the source's listings; listed is true after EndListing.
@@ -41,7 +41,7 @@ type Feed struct {
 	listed                    bool
 	pendingCount, frozenCount int
 	proofsFailed              int64
-	// synced is true once a listing has no pending zone, until the source fails.
+	// synced is true after a listing without pending zones, until the source fails.
 	synced   bool
 	failure  error
 	failures int
@@ -50,10 +50,10 @@ type Feed struct {
 }
 
 type zone struct {
-	// identity has only the name until the zone is read, then the UID, too.
+	// identity has only the name until the zone is read, then a UID.
 	identity zoneview.Zone
 	listing  int
-	// pendingReason is set until the zone is in the Set or frozen, frozenReason while it is frozen.
+	// pendingReason is set until the zone is in the Set or frozen.
 	pendingReason, frozenReason error
 	proof                       *Proof
 	misfits                     int
@@ -63,8 +63,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), syncChanged: make(chan struct{})}
 }
 
-// BeginListing begins a listing: the source calls BeginProof for each zone, then EndListing. If stay is true, the feed
-// stays in sync, as only proofs of frozen zones are retried.
+// BeginListing begins a listing: the source calls BeginProof for each zone, then EndListing. If stay is true, a feed in
+// sync stays so, since only proofs of frozen zones are retried.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -77,7 +77,7 @@ func (f *Feed) BeginListing(stay bool) {
 	f.setSynced(f.synced && stay && f.frozenCount > 0)
 }
 
-// EndListing removes the zones not listed, and freezes the unreadable zones, by namespace/name.
+// EndListing freezes unreadable zones, by namespace/name, and removes zones not listed.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -99,8 +99,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a journal transaction, or queues it until the zone's proof ends. first identifies a zone that tx
-// creates. Of a frozen zone, only the removal is applied. After an error the zone is frozen, or must be read again.
+// Apply applies a journal transaction, or queues the transaction until the zone's proof ends. first identifies a zone
+// that tx creates. A frozen zone takes only a removal. After an error the zone is frozen, or must be read again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -139,7 +139,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 	return err
 }
 
-// RemoveUnless removes the key's zone if its UID is not uid. A pending zone stays pending until Report.
+// RemoveUnless removes the key's zone unless the UID is uid. A pending zone stays pending until Report.
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -156,7 +156,7 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect adds a zone not read yet. The feed is not in sync before its Report or proof.
+// Expect adds an unread zone: the feed is not in sync before Report or a proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -165,8 +165,8 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a read of a zone. A nil err means that the Set has the source's content, or rightly lacks the zone. After
-// an error the zone is frozen if freeze is true; otherwise a pending zone stays pending.
+// Report ends a read of a zone. err is nil if the Set has the source's content, or rightly lacks the zone. An error
+// freezes the zone if freeze is true; otherwise a pending zone stays pending.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -181,7 +181,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone also drops a proof in progress, which would unfreeze the zone.
+// A proof in progress would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozenReason == nil {
@@ -248,7 +248,7 @@ func (f *Feed) setSynced(synced bool) {
 	f.syncChanged = make(chan struct{})
 }
 
-// Fail records a failure of the source, which then lists all zones again. It returns the number of failures in a row.
+// Fail records a failure of the source, which then lists all zones again, and returns the failures in a row.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -258,7 +258,7 @@ func (f *Feed) Fail(err error) (times int) {
 	return f.failures
 }
 
-// Check returns why the feed is not in sync; nil if it is. Frozen zones count as in sync.
+// Check returns why the feed is not in sync, or nil. Frozen zones count as in sync.
 func (f *Feed) Check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -278,7 +278,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait returns nil once the feed is in sync, the source's error after maxFailures, or ctx's cause.
+// Wait returns nil in sync, the source's error after maxFailures, or ctx's cause.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()
@@ -299,7 +299,7 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenReason returns the failed proof of a frozen zone; nil for other zones.
+// FrozenReason returns the failed proof of a frozen zone; otherwise nil.
 func (f *Feed) FrozenReason(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

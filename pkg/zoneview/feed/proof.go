@@ -19,10 +19,10 @@ type UnprovenZone struct {
 	// Hash is the claimed status.hash; "" if the source has compared it.
 	Hash string
 	// Settled means that the snapshot may be delivered. Otherwise UnsettledSteps lead to it from the delivered state
-	// (S7.2, S7.5); without steps that state is unknown.
+	// (S7.2, S7.5), unknown without steps.
 	Settled        bool
 	UnsettledSteps []content.Step
-	// FreezeOnFailure is true if another read would return the same content.
+	// FreezeOnFailure is true if another read would return the same.
 	FreezeOnFailure bool
 }
 
@@ -31,12 +31,12 @@ type Proof struct {
 	key      string
 	zone     *zone
 	unproven UnprovenZone
-	// inSet is true if the Set has this state already: transactions then need not queue.
+	// inSet is true if the Set has this state already: transactions need not queue.
 	inSet bool
 	queue []content.Transaction
 }
 
-// BeginProof returns the proof of a zone; the caller calls Run. A former proof in progress is dropped.
+// BeginProof returns the proof of a zone, which replaces a proof in progress. The caller calls Run.
 func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -58,7 +58,7 @@ func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 }
 
 // Run proves the zone, puts it into the Set and applies the queued transactions. The error is a failed proof, a misfit
-// or ctx's cause; nil if the zone was removed or read again meanwhile.
+// or ctx's cause; nil if the zone was removed or read again.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -93,15 +93,15 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again. Old proofs must not delay new ones.
+// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
 	return p.zone.proof != p
 }
 
-// finishProof publishes a proven zone. After err it freezes the zone if FreezeOnFailure is set. delivered is the
-// settled snapshot; nil if unknown.
+// finishProof publishes a proven zone. After err, FreezeOnFailure freezes the zone. delivered is the settled snapshot;
+// nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.unproven.Snapshot
 	f.mutex.Lock()

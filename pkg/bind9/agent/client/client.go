@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// Client sends requests to an agent. It is safe for concurrent use.
+// Client is safe for concurrent use.
 type Client struct {
 	url  string
 	http http.Client
@@ -39,18 +39,17 @@ type Client struct {
 
 const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
-	// maxList is maxAnswer for the list of zones: about 250,000 usual names.
+	// maxList replaces maxAnswer for the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for slot and rate. It exceeds the interval between requests of the slowest dialect.
+	// maxWait bounds the waits for slot and rate, and exceeds the interval of the slowest dialect.
 	maxWait = 1500 * time.Millisecond
-	// pauseTime is the pause after a 429 without Retry-After.
+	// pauseTime follows a 429 without Retry-After.
 	pauseTime = 2 * time.Second
-	// dialectAge is the lifetime of a known dialect (kind and version of the agent): another server may get the
-	// address.
+	// dialectAge is the lifetime of the known dialect: another server may get the address.
 	dialectAge = time.Minute
 )
 
-// New returns a client without a request. address has no path, such as "https://192.0.2.1:8443". transport adds the
+// New takes a URL without a path, such as "https://192.0.2.1:8443", and sends nothing. The transport adds the
 // credentials; nil means http.DefaultTransport.
 func New(address string, transport http.RoundTripper) (*Client, error) {
 	at, err := url.Parse(address)
@@ -78,11 +77,10 @@ func unsupported(format string, arguments ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
 }
 
-// Fence is called before each request with changes; its error prevents the request.
+// Fence precedes each request with changes; its error prevents the request.
 type Fence func(ctx context.Context) error
 
-// Ensure creates a missing zone, or updates the addresses and policy of an existing zone. At a bindcar, an existing
-// zone stays as it is.
+// Ensure creates a missing zone, or updates an existing zone's addresses and policy. A bindcar keeps an existing zone.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -135,7 +133,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 
 const zonesPath = "/zones"
 
-// zonePath escapes the root's dot, which would mean the directory itself.
+// The root's dot would be the directory itself.
 func zonePath(zone name.Name) string {
 	if zone == name.Root {
 		return "/zones/%2E"
@@ -216,7 +214,7 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusInternalServerError:
-		// bindcar answers 500 for a secondary before its first transfer: if named answers at all, the zone exists.
+		// bindcar answers 500 for a secondary before its first transfer. If named answers at all, the zone exists.
 		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
 			return true, nil
 		}
@@ -258,7 +256,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace fails at once if the wait would exceed maxWait or the deadline of ctx.
+// waitPace fails at once if the wait would exceed maxWait or ctx.
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.pausedUntil.Sub(now)
@@ -283,7 +281,7 @@ func (c *Client) waitPace(ctx context.Context) error {
 	}
 }
 
-// sendRequest waits for the rate, except for /health, which does not count.
+// /health does not count for the rate.
 func (c *Client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	if path != "/health" {
 		if err := c.waitPace(ctx); err != nil {
@@ -337,7 +335,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// readRefusal drops the server's text, which is untrusted.
+// The server's text is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

@@ -30,7 +30,7 @@ var (
 	slowest   = bindcar07
 )
 
-// readDialect returns the dialect of an agent. Images of bindcar 0.7.1 and 0.7.2 report version 0.7.0.
+// Images of bindcar 0.7.1 and 0.7.2 report 0.7.0.
 func readDialect(health protocol.Health) (dialect, error) {
 	if health.Agent == "kubizone" {
 		return kubizone, nil

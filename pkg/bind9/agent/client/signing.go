@@ -25,7 +25,7 @@ type Signing struct {
 
 const maxKeys = 64
 
-// acquireAgent refuses a bindcar, which does not report the states of keys.
+// acquireAgent refuses a bindcar, which does not report key states.
 func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err == nil && !speaks.agent {
@@ -35,7 +35,7 @@ func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	return leave, err
 }
 
-// ReadSigning returns how a zone is signed; zero if the server lacks the zone.
+// ReadSigning returns a zone's signing state; zero if the server lacks the zone.
 func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, error) {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	return signing, nil
 }
 
-// CheckDS reports to named that all servers of the parent have the DS of a key (protocol.DSPublished), or that none has
-// it (DSWithdrawn). named's delays begin now.
+// CheckDS tells named that all servers of the parent have the DS of a key (protocol.DSPublished), or none has
+// (DSWithdrawn). named's delays begin now.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveIfOwned removes a zone, but not its keys, if isOwner accepts the keys' owner ("" for keys added by hand).
+// RemoveIfOwned removes a zone, but not its keys, if isOwner is true for the keys' owner ("" for keys added by hand).
 func (c *Client) RemoveIfOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ type Record struct {
 	TTL   *uint32 `json:"ttl,omitempty"`
 }
 
-// ZoneConfig configures a new zone. Of a secondary, only addresses and DNSSECPolicy are used.
+// ZoneConfig is used for a secondary only in its addresses and DNSSECPolicy.
 type ZoneConfig struct {
 	TTL           *uint32           `json:"ttl,omitempty"`
 	SOA           *SOA              `json:"soa,omitempty"`
@@ -48,7 +48,7 @@ type CreateZone struct {
 	ZoneType      string     `json:"zoneType"`
 	ZoneConfig    ZoneConfig `json:"zoneConfig"`
 	UpdateKeyName string     `json:"updateKeyName,omitempty"`
-	// KeyOwner is the owner of the zone's keys: keys of another owner do not sign the zone. Agent only.
+	// KeyOwner owns the keys; keys of another owner do not sign the zone. Agent only.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -74,7 +74,7 @@ type DNSSECStatus struct {
 	Policy string      `json:"policy"`
 	Signed bool        `json:"signed"`
 	Keys   []DNSSECKey `json:"keys"`
-	// UnsignedSerial is the serial of the zone before signing, as loaded or transferred. Agent only.
+	// UnsignedSerial is the loaded or transferred zone's. Agent only.
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members answers GET /server/members: how many zones all catalogs have, and how many of these named does not serve.
+// Members answers GET /server/members: the number of zones in all catalogs, and of zones not served.
 type Members struct {
 	Zones   int    `json:"zones"`
 	Missing int    `json:"missing"`
@@ -132,8 +132,7 @@ type Health struct {
 	Version string `json:"version"`
 	// Agent is "kubizone"; agent only.
 	Agent string `json:"agent,omitempty"`
-	// ConfigHash identifies the configuration that named has loaded; "" before a load, or if no files are watched.
-	// Agent only.
+	// ConfigHash identifies named's loaded configuration; "" before a load, or without watched files. Agent only.
 	ConfigHash string `json:"configHash,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type Key struct {
 
 var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-sha512": 165}
 
-// Failure is the error of a command that named refused. Unless Text says otherwise, nothing has changed.
+// Failure is a refused command. Nothing has changed unless Text says so.
 type Failure struct {
 	Command string
 	Err     string // as "not found"
@@ -43,13 +43,13 @@ func (f *Failure) Error() string {
 // Client is safe for concurrent use.
 type Client struct {
 	Address string // in the controls block: "127.0.0.1:953"
-	// Keys returns the keys to try in turn, until named accepts one: both ends may change keys at different times.
+	// Keys are tried in turn until named accepts one: both ends may change keys at different times.
 	Keys func() ([]Key, error)
 	// Timeout bounds a command; 0 means 30 s.
 	Timeout time.Duration
 }
 
-// MaxCommand is named's limit of a message in octets, less 512 for the other values of the message.
+// MaxCommand is named's limit of a message in octets, less 512 for the values beside the command.
 const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
@@ -158,7 +158,7 @@ func readMessage(from io.Reader) ([]byte, error) {
 	if length > maxAnswer {
 		return nil, fmt.Errorf("an answer of %d octets: %d are read", length, maxAnswer)
 	}
-	// The buffer grows as octets arrive: the announced length is not trusted.
+	// The buffer grows with received octets, not with the announced length.
 	message, err := io.ReadAll(io.LimitReader(from, int64(length)))
 	if err == nil && len(message) < int(length) {
 		err = io.ErrUnexpectedEOF

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Files and ports in a pod. Port 53 would need a capability that the Pod Security Standard "restricted" forbids.
+// Files and ports in a pod. Port 53 needs a capability that the Pod Security Standard "restricted" forbids.
 const (
 	ConfigDir    = "/etc/bind"
 	StateDir     = "/var/cache/bind"
@@ -37,10 +37,10 @@ const (
 	tokenFile    = "token"
 )
 
-// maxUDP is in octets, the value of DNS flag day 2020.
+// maxUDP is in octets (DNS flag day 2020).
 const maxUDP = 1232
 
-// zoneRate bounds SOA queries and NOTIFYs per second. With BIND's default of 20, ten thousand zones take ten minutes.
+// zoneRate bounds SOA queries and NOTIFYs per second. With BIND's default of 20, 10,000 zones take ten minutes.
 const zoneRate = 1000
 
 func (s *Server) Files() (map[string]string, error) {
@@ -69,7 +69,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// A volume updates the files of a source together, so controls is in the file of the keys.
+	// A volume updates the files of a source together, so controls is in the keys' file.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -93,7 +93,7 @@ func (s *Server) MountedFiles() (map[string]string, error) {
 	return files, nil
 }
 
-// Hash returns the hash that the agent will report for the files (agent.hashFiles).
+// Hash returns the hash that the agent reports (agent.hashFiles).
 func Hash(files ...map[string]string) string {
 	all := map[string]string{}
 	for _, some := range files {
@@ -108,8 +108,7 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf collects the text of named.conf, and keeps the first error. The error's field is below spec.config, unless it
-// begins with "dnssec.".
+// conf collects named.conf, and keeps the first error. Its field is below spec.config, or begins with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -173,7 +172,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tversion none;")
 	c.line("\thostname none;")
 	c.line("\tserver-id none;")
-	// The primary or the agent notifies the servers. Servers notify only those that a zone names.
+	// The primary, or the agent, notifies the servers; servers notify only servers named in a zone.
 	c.line("\tnotify explicit;")
 	// With BIND's default of five seconds, a server would answer with former signatures beside new keys.
 	c.line("\tnotify-delay 0;")
@@ -228,7 +227,7 @@ func (s *Server) namedConf() (string, error) {
 		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.HiddenPrimaries}, netip.AddrPort{}))
 	}
 	for _, at := range s.UnkeyedPrimaries {
-		// This key is for zones that name none.
+		// Only zones that name no key use this key.
 		c.line("server %s { keys %q; };", at, s.Transfer.Name)
 	}
 
@@ -238,7 +237,7 @@ func (s *Server) namedConf() (string, error) {
 	return c.String(), c.err
 }
 
-// writeCatalogs stores members in StateDir, so that a restarted server answers without a primary.
+// Members are stored in StateDir, so that a restarted server answers without a primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return
@@ -264,8 +263,8 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog; with a signer, those of its members. After a refusal BIND tries
-// the next primary.
+// formatPrimaries returns the primaries of a catalog or, with a signer, of its members. BIND tries the next primary
+// after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)

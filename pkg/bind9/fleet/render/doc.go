@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //	R1. Equal Servers have equal objects, octet by octet.
-//	R2. User input is parsed and formatted again before it reaches named.conf: addresses, names, keys. Errors name the
+//	R2. User input is parsed and formatted anew before it reaches named.conf: addresses, names, keys. Errors name the
 //	 field.
 //	R3. The pods satisfy the Pod Security Standard "restricted", and have no token of a ServiceAccount.
 //	R4. Kubernetes objects have no ownerReferences to objects of our API: a rebuilt store answers 404 for the owner,

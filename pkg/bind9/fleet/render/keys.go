@@ -32,7 +32,7 @@ type Key struct {
 type TransferKeys struct {
 	Key
 	Next, Former *Key
-	// CreatedAt is the time of the newest key, SteppedAt that of the last step of a rotation.
+	// CreatedAt is the time of the newest key, SteppedAt of the last rotation step.
 	CreatedAt, SteppedAt time.Time
 }
 
@@ -63,7 +63,7 @@ func (k *TransferKeys) annotations() map[string]string {
 
 const keyOctets = 32
 
-// NewKey generates a key. The "*" in name is replaced by a hash of the secret.
+// NewKey replaces the "*" in name by a hash of the secret.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -74,7 +74,7 @@ func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, e
 	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
-// A control key has the entries that the operator bindy uses, a TSIG key those of a DNSClass.
+// Control keys have the entries of the operator bindy, TSIG keys those of a DNSClass.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
 	dataFormer, dataNext                   = "former-", "next-"
@@ -92,7 +92,7 @@ const minSecret = 16
 
 var ErrKey = errors.New("no usable key")
 
-// check returns an error without the secret.
+// The error does not contain the secret.
 func (k *Key) check() error {
 	switch {
 	case !keyNames.MatchString(k.Name):
@@ -121,7 +121,7 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 
 func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
-// ReadTransferKeys reads the keys of a Secret. For an unusable key the error wraps ErrKey.
+// ReadTransferKeys returns ErrKey for an unusable key.
 func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {
 	current, err := readKey(data, dataTSIGName, "")
 	if err != nil {

@@ -34,7 +34,7 @@ var (
 	StatefulSets    = appsv1.SchemeGroupVersion.WithResource("statefulsets")
 	NetworkPolicies = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
 	Disruptions     = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
-	// Roles and RoleBindings let KeyReaders and AgentReaders each read a single Secret.
+	// Roles and RoleBindings let KeyReaders and AgentReaders read a single Secret each.
 	Roles        = rbacv1.SchemeGroupVersion.WithResource("roles")
 	RoleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
@@ -54,12 +54,11 @@ const (
 	// AnnotationOwner is the owner's KIND/NAME in our API.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
-	// annotationControl makes a new control key replace the pod.
+	// A new control key replaces the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig has a hash of the configuration if the agent cannot reload BIND: a change then replaces the
+	// annotationConfig has a hash of the configuration: without an agent that can reload BIND, a change replaces the
 	// pods.
-	annotationConfig = labelPrefix + "config-hash"
-	// AnnotationTemplate is the TemplateHash of an applied workload.
+	annotationConfig   = labelPrefix + "config-hash"
 	AnnotationTemplate = labelPrefix + "template-hash"
 )
 
@@ -93,7 +92,7 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns all objects of a server except the Secret of its group. The workload is the last.
+// Objects returns all objects of a server but its group's Secret, the workload last.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -123,7 +122,7 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// controlSecret also has the TSIG keys, so that pods need not mount the group's Secret.
+// With the TSIG keys here, pods need not mount the group's Secret.
 func (s *Server) controlSecret(files map[string]string) Object {
 	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
@@ -134,7 +133,7 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// transferSecret has the other keys of a rotation under a prefix. Readers accept these, too.
+// Readers also accept the keys with a prefix.
 func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
@@ -157,7 +156,7 @@ func transferReaders(namespace string, owner Owner, platform *Platform) []Object
 	return renderReaders(namespace, TransferSecretName(owner.Name), owner.labels(platform), owner.annotations(), platform.KeyReaders)
 }
 
-// agentReaders lets AgentReaders read the token of a signer's agent. Classes permit the use of other agents.
+// agentReaders is for signers alone: classes permit the use of other agents.
 func (s *Server) agentReaders() []Object {
 	if s.Role != bind9.RoleSigner {
 		return nil
@@ -165,7 +164,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// renderReaders grants get and watch: the fleet can grant only permissions that it has.
+// The fleet can grant only permissions that it has.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil
@@ -198,7 +197,7 @@ func (s *Server) dnsService() Object {
 	return Object{Services, s.Name, service}
 }
 
-// agentService is apart, since the DNS Service may be a load balancer.
+// The agent has a separate Service, since the DNS Service may be a load balancer.
 func (s *Server) agentService() Object {
 	name := s.Name + "-agent"
 	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(
@@ -246,7 +245,7 @@ func (o Owner) annotations() map[string]string {
 	return map[string]string{AnnotationOwner: o.Kind + "/" + o.Name, AnnotationOwnerUID: string(o.UID)}
 }
 
-// Disruption limits evictions of a role of the cluster to a server at a time.
+// Disruption limits evictions to one server of a role of the cluster at a time.
 func Disruption(namespace string, cluster Owner, role bind9.Role, platform *Platform) Object {
 	name := cluster.Name + "-" + strings.ToLower(string(role))
 	spec := policyac.PodDisruptionBudgetSpec().WithMaxUnavailable(intstr.FromInt32(1)).

@@ -23,13 +23,13 @@ func (s *Server) formatPeers() string {
 	return " " + s.Peers.formatList()
 }
 
-// signaturesJitter is BIND's default, which must be less than the validity. Only BIND 9.18.27 and later can change it.
+// signaturesJitter is BIND's default, and must be less than the validity. Only BIND 9.18.27 and later can change it.
 const signaturesJitter = 12 * time.Hour
 
 var signingAlgorithms = []bind9.DNSSECAlgorithm{bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384,
 	bind9.DNSSECED25519}
 
-// writePolicy always lists keys: named 9.18 aborts on an empty list.
+// named 9.18 aborts on an empty list of keys.
 func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 	if len(validation.IsDNS1123Label(policy.Name)) > 0 {
 		c.fail(field+".name", "is no name of a policy: use lower case letters, digits and hyphens, at most 63")

@@ -25,15 +25,15 @@ type Server struct {
 	Service   bind9.Service
 	Resources bind9.Resources
 
-	// Control is the key of BIND's control channel. A running BIND cannot replace it.
+	// Control is the key of the control channel, which a running BIND cannot replace.
 	Control  Key
 	Transfer TransferKeys
-	// Peers are the TSIG keys of the cluster, for its signer; nil for other roles.
+	// Peers are the TSIG keys of a signer's cluster; nil for other roles.
 	Peers  *TransferKeys
 	Access Access
-	// HiddenPrimaries are the addresses of the hidden primary, for a signer.
+	// HiddenPrimaries are addresses of the hidden primary, for a signer.
 	HiddenPrimaries []netip.AddrPort
-	// UnkeyedPrimaries are the primaries of zones whose agent cannot name a key (bindcar), each once.
+	// UnkeyedPrimaries are of zones whose agent cannot name a key (bindcar), each once.
 	UnkeyedPrimaries []netip.Addr
 	Policies         []bind9.DNSSECPolicy
 	Catalogs         []Catalog
@@ -50,7 +50,7 @@ func AgentHost(namespace, instance string) string {
 }
 
 type Platform struct {
-	// Installation is a label of the objects. Objects of another installation are never changed.
+	// Installation labels the objects. Objects of another installation are never touched.
 	Installation               string
 	BINDRepository, AgentImage string
 	ClientNamespace            string
@@ -63,7 +63,7 @@ type Platform struct {
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort
-	// Signer is the primary of the signed members, which Primaries refuse to serve. Zero means that there is none.
+	// Signer is the primary of signed members, which Primaries refuse to serve; zero means none.
 	Signer netip.AddrPort
 }
 
@@ -71,7 +71,7 @@ const bindcarImage = "ghcr.io/firestoned/bindcar:v0.9.0"
 
 const DefaultVersion = "9.20"
 
-// Merge returns the server of an instance and its cluster, which may be nil. Keys, catalogs and platform are not set.
+// Merge returns the server of an instance and its cluster (or nil), without keys, catalogs and platform.
 func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	s := Server{
 		Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Role: instance.Spec.Role,
@@ -125,8 +125,8 @@ func (s *Server) Agent() bind9.AgentKind {
 	return cmp.Or(s.Settings.Agent.Kind, bind9.AgentKubizone)
 }
 
-// Group names the servers that share a TSIG key: the cluster, or a single server. A signer is a group of its own: only
-// its key lets it transfer the unsigned version of a signed zone from the hidden primary.
+// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has its own group: the
+// hidden primary serves a signed zone's unsigned version only to this key.
 func (s *Server) Group() string {
 	if s.Role == bind9.RoleSigner {
 		return s.Name

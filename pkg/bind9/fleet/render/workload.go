@@ -40,8 +40,7 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// renderWorkload uses a StatefulSet for a volume claim: the new pod of a Deployment would wait for the old pod's
-// volume.
+// A volume claim needs a StatefulSet: the new pod of a Deployment would wait for the old pod's volume.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
@@ -49,7 +48,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
 
 	if s.Workload() == Deployments {
-		// The new pod is ready before the old pod stops, unless a required spread leaves no node for both.
+		// The new pod is ready before the old pod stops. A required spread may leave no node for both.
 		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
 		if s.GoesFirst() {
 			rolling = appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1))
@@ -68,7 +67,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	}
 	claim.StorageClassName = optional(storage.StorageClassName)
 
-	// Zones can be transferred again; a signer's keys cannot.
+	// Zones can be transferred again, a signer's keys not.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
@@ -85,12 +84,12 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		annotations).WithSpec(spec)}
 }
 
-// GoesFirst reports whether the old pod must stop first, because both need the same volume or node.
+// GoesFirst reports whether the old pod stops first, because both need the same volume or node.
 func (s *Server) GoesFirst() bool {
 	return s.Workload() == StatefulSets || s.Settings.Placement != nil && s.Settings.Placement.Required
 }
 
-// TemplateHash returns a hash of the pod template; "" if rendering fails.
+// TemplateHash is "" if rendering fails.
 func (s *Server) TemplateHash() string {
 	files, err := s.Files()
 	if err != nil {
@@ -122,7 +121,7 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 		WithServiceAccountName(s.Name).WithAutomountServiceAccountToken(false).WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(terminationSeconds).
 		WithSecurityContext(coreac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(user).WithRunAsGroup(user).WithFSGroup(user).
-			// A volume with many zones must not be walked at each start.
+			// Do not walk a volume with many zones at each start.
 			WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch).
 			WithSeccompProfile(coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 		WithContainers(s.bindContainer(), s.agentContainer()).
@@ -196,10 +195,10 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 }
 
 // The agent's container has no probe, since the pod is ready when BIND is. The startup probe asks the agent whether the
-// zones are loaded (S11.25). The readiness probe asks the supervisor, which survives a crash of the agent. A bindcar
-// knows no zones, and has no supervisor.
+// zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar knows
+// no zones and has no supervisor.
 
-// startupProbe gives BIND an hour to load the zones.
+// BIND has an hour to load the zones.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
 	if s.Agent() == bind9.AgentBindcar {
 		return coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))).
@@ -254,7 +253,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// listVolumes puts configuration and keys into one volume, which is updated without a restart.
+// Configuration and keys in one volume are updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
@@ -284,7 +283,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// listSpread selects pods by role, since a Deployment's labels would select only its own pod.
+// Pods are selected by role: a Deployment's labels would select only its own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -334,7 +333,7 @@ func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resou
 	}
 }
 
-// listAmounts leaves out invalid quantities, which admission refuses.
+// Admission refuses invalid quantities, so they are left out.
 func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, quantity := range of {

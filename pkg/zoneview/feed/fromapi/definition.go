@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother ends a read if another Zone has the name now; the watch reports that Zone, too.
+// errAnother ends a read of another Zone of the name, which the watch reports, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// The answers have parsed types such as name.Rel: names need no further check.
+// Parsed types such as name.Rel need no further check.
 type (
 	rrset struct {
 		Owner name.Rel    `json:"owner"`
@@ -59,7 +59,7 @@ type (
 	}
 )
 
-// decodeDefinition decodes RRset by RRset, so that a large zone is in memory only once.
+// RRsets are decoded singly, so that a large zone is in memory only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta

@@ -28,12 +28,11 @@ import (
 const (
 	// parallel bounds concurrent reads, well below half a user's seats of API priority and fairness.
 	parallel = 8
-	// firstPause is the pause before the first retry of a zone. It doubles up to longestPause, plus up to 50 % at
-	// random.
+	// firstPause precedes the first retry of a zone. It doubles up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// After quietFailures in a row, more than a server's restart causes, a zone's failures are logged, and a failed
-	// proof freezes the zone.
+	// After quietFailures in a row, more than a restart causes, a zone's failures are logged, and a failed proof
+	// freezes the zone.
 	quietFailures = 3
 )
 
@@ -41,17 +40,17 @@ const (
 type Config struct {
 	// Client reaches kubi.zone/v1alpha1, without a limit of queries per second.
 	Client rest.Interface
-	// Zones is the informer, which the caller starts. A transform may drop all but names, labels and status.
+	// Zones is the informer, started by the caller. A transform may drop all but names, labels and status.
 	Zones informers.ZoneInformer
 	Set   *zoneview.Set
-	// Interest reports whether a zone, as transformed, belongs in the Set. Nil means every zone.
+	// Interest reports whether a transformed zone belongs in the Set. Nil means every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Traced asks for the traceparents of steps, which needs the right to list Records.
+	// Traced asks for traceparents of steps, which needs the right to list Records.
 	Traced   bool
 	Registry metrics.KubeRegistry
 }
 
-// Source writes a Set. The keys of its zones are namespace/name.
+// Source writes a Set. Keys of zones are namespace/name.
 type Source struct {
 	Config
 	*feed.Feed
@@ -59,7 +58,7 @@ type Source struct {
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
 	traced       atomic.Bool
-	// catchUpInterval separates reads of steps during a proof: of a busy zone the server keeps steps for seconds only.
+	// catchUpInterval is short, since the server keeps a busy zone's steps only for seconds.
 	catchUpInterval time.Duration
 }
 

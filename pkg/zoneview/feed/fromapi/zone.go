@@ -34,7 +34,7 @@ const (
 	trimmed = "trimmed"
 )
 
-// wantedZone returns nil for a Zone that is deleted or without Interest.
+// wantedZone returns nil for a Zone deleted or without Interest.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -103,7 +103,7 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone puts a whole zone into the Set, proven, at its settled serial. It reads further steps during the proof.
+// readZone puts a whole proven zone into the Set, at its settled serial. During the proof it reads further steps.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {

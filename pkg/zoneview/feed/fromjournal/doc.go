@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromjournal feeds a zoneview.Set from the store: every zone at an etcd revision, then the journal's steps.
+// Package fromjournal feeds a zoneview.Set from the store: every zone at an etcd revision, then the journal.
 //
 // Guarantees:
 //

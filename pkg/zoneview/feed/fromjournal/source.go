@@ -21,8 +21,7 @@ import (
 
 const (
 	failurePause = time.Second
-	// Frozen zones are read again after firstRetry, doubled up to longestRetry, so that a repaired zone needs no
-	// restart.
+	// Frozen zones are read again after firstRetry, doubled up to longestRetry: a repaired zone needs no restart.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
@@ -60,7 +59,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass lists all zones and follows the journal. Its error is a misfit, the end of the journal, or errRetry.
+// runPass lists all zones and follows the journal. The error is a misfit, the journal's end, or errRetry.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
@@ -93,7 +92,7 @@ type pass struct {
 
 var _ ledger.Sink = (*pass)(nil)
 
-// Reset begins a listing. In the first listing of a pass, the feed may stay in sync.
+// Reset begins a listing. In a pass's first listing, the feed may stay in sync.
 func (p *pass) Reset() {
 	p.listings++
 	p.unreadable = make(map[string]error)
@@ -132,7 +131,7 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
 }
 
-// mergeRRsets merges, in place, the RRsets of an owner and type. sets must be in canonical order.
+// mergeRRsets merges RRsets of an owner and type in place. sets are in canonical order.
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {
