@@ -28,8 +28,8 @@ type InForce struct {
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: its
 // zones wait. A class under deletion, for other namespaces or views, or in taken is not: a taken class delivers the
-// zone of this name in the default view (S1.9). of has the namespace's labels; named finds a class.
-func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
+// zone of this name in the default view (S1.9). named finds a class.
+func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
 
@@ -41,7 +41,7 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 
 	if len(zone.Spec.DNSClassRefs) == 0 {
 		for _, one := range all {
-			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, of) ||
+			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, namespaceLabels) ||
 				!class.Delivers(one, zone.Status.View) {
 				continue
 			}
@@ -62,7 +62,7 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 			fault(ReasonDNSClassNotFound, "there is no %s; create it, or name another class in spec.dnsClassRefs", Describe(name))
 		case one.DeletionTimestamp != nil:
 			fault(ReasonDNSClassNotFound, "%s is being deleted; name another class in spec.dnsClassRefs", Describe(name))
-		case !class.Admits(one, zone.Namespace, of):
+		case !class.Admits(one, zone.Namespace, namespaceLabels):
 			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s does not deliver zones of namespace %s; its spec.namespaces selects "+
 				"the namespaces",
 				ref.Name, zone.Namespace)
@@ -87,15 +87,15 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 
 // FindExpelled returns the classes that must release the zone without waiting for its other classes: those named, or
 // with a delivery, that are under deletion, taken, or not for its namespace or view.
-func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
-	taken []string) []string {
+func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass,
+	namespaceLabels map[string]string, taken []string) []string {
 	var out []string
 	for _, ref := range zone.Spec.DNSClassRefs {
 		former = append(former[:len(former):len(former)], class.NameOf(zone.Namespace, ref))
 	}
 	for _, name := range former {
 		one := named(name)
-		mayHave := one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) &&
+		mayHave := one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, namespaceLabels) &&
 			class.Delivers(one, zone.Status.View) && !slices.Contains(taken, name)
 		if mayHave || slices.Contains(force.Classes, name) {
 			continue

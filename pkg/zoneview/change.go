@@ -94,7 +94,7 @@ func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 	return func(yield func([]dns.Entry) bool) {
 		var group []dns.Entry
-		var of struct {
+		var last struct {
 			name name.Name
 			t    rdata.Type
 		}
@@ -102,13 +102,13 @@ func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 			if entry.Type == rdata.SOA {
 				continue
 			}
-			if len(group) > 0 && (entry.Name != of.name || entry.Type != of.t) {
+			if len(group) > 0 && (entry.Name != last.name || entry.Type != last.t) {
 				if !yield(group) {
 					return
 				}
 				group = nil
 			}
-			of.name, of.t = entry.Name, entry.Type
+			last.name, last.t = entry.Name, entry.Type
 			group = append(group, entry)
 		}
 		if len(group) > 0 {

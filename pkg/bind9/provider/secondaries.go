@@ -40,25 +40,25 @@ type sources struct {
 // By rendezvous hashing, a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
-	for _, t := range targets {
-		if t.Primary || t.Leaving || t.writer == nil {
+	for _, secondary := range targets {
+		if secondary.Primary || secondary.Leaving || secondary.writer == nil {
 			continue
 		}
 		var most uint64
 		var primary target
-		for _, p := range targets {
-			if !p.Primary || p.Leaving || p.writer == nil {
+		for _, candidate := range targets {
+			if !candidate.Primary || candidate.Leaving || candidate.writer == nil {
 				continue
 			}
 			sum := fnv.New64a()
-			fmt.Fprintf(sum, "%s\x00%s", t.Name, p.Name)
+			fmt.Fprintf(sum, "%s\x00%s", secondary.Name, candidate.Name)
 			if weight := sum.Sum64(); primary.writer == nil || weight > most {
-				most, primary = weight, p
+				most, primary = weight, candidate
 			}
 		}
 		if primary.writer != nil {
-			chosen.primaries[t.Name] = primary
-			chosen.secondaries[primary.Name] = append(chosen.secondaries[primary.Name], t.DNS)
+			chosen.primaries[secondary.Name] = primary
+			chosen.secondaries[primary.Name] = append(chosen.secondaries[primary.Name], secondary.DNS)
 		}
 	}
 	return chosen

@@ -52,22 +52,22 @@ const remains = "; RRsets removed from the zone may still be there, since the jo
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
 // RecordAnswer fails the attempt if the provider refuses all RRsets for lack of the zone.
-func (m *Memory) RecordAnswer(f *Facts, t PlannedWrite, report delivery.Report, err error) Result {
-	if t.Repeat && err == nil {
+func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Report, err error) Result {
+	if planned.Repeat && err == nil {
 		m.due.clear(dueRepeat)
 	}
 
 	if err == nil {
-		if e := t.findMissingZone(report.Failed); e != nil {
+		if e := planned.findMissingZone(report.Failed); e != nil {
 			err = e
 		}
 	}
 
-	report.Failed = m.appendUnretried(t.Plans, report.Failed, err == nil)
-	plan := t.Plans[0]
+	report.Failed = m.appendUnretried(planned.Plans, report.Failed, err == nil)
+	plan := planned.Plans[0]
 
 	if err == nil {
-		return m.recordSuccess(f, t, plan, report)
+		return m.recordSuccess(f, planned, plan, report)
 	}
 	e := delivery.AsError(err)
 	if e.Reason == delivery.ReasonZoneNotFound {
@@ -120,8 +120,8 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 	return f.Now.Add(f.Backoff.RetryDelay(e, failures, f.jitter))
 }
 
-func (m *Memory) recordSuccess(f *Facts, t PlannedWrite, plan delivery.Plan, report delivery.Report) Result {
-	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
+func (m *Memory) recordSuccess(f *Facts, planned PlannedWrite, plan delivery.Plan, report delivery.Report) Result {
+	if earlier, fresh := planned.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
 		// An intent for the whole zone would not name removed RRsets.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
@@ -142,7 +142,7 @@ func (m *Memory) recordSuccess(f *Facts, t PlannedWrite, plan delivery.Plan, rep
 		event.Outcome = delivery.OutcomePending
 		m.awaitServers(f, &next, plan.Serial, report.Servers)
 	} else {
-		m.confirmSerial(f, t, &next, plan, report)
+		m.confirmSerial(f, planned, &next, plan, report)
 	}
 	if report.Remains {
 		event.LeftoverZone = plan.Zone
@@ -213,7 +213,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	}
 }
 
-func (m *Memory) confirmSerial(f *Facts, t PlannedWrite, next *delivery.State, plan delivery.Plan, report delivery.Report) {
+func (m *Memory) confirmSerial(f *Facts, planned PlannedWrite, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	f.Settled = true
 	if next.Serial != plan.Serial {
 		next.SyncTime = f.Now
@@ -234,7 +234,7 @@ func (m *Memory) confirmSerial(f *Facts, t PlannedWrite, next *delivery.State, p
 	}
 
 	m.confirmDrift(f, next, report.Failed)
-	m.confirmIntent(f, t, next, plan, report.Failed)
+	m.confirmIntent(f, planned, next, plan, report.Failed)
 
 	if len(report.Failed) == 0 {
 		m.due.clear(dueRefused)
@@ -246,7 +246,7 @@ func (m *Memory) confirmSerial(f *Facts, t PlannedWrite, next *delivery.State, p
 	describeFailure(next, e, f.Now)
 	// Refused RRsets do not delay a change of the zone, nor does the change move their retry, unless an RRset is newly
 	// refused.
-	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmedBefore[failure.Key()] }) {
+	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !planned.unconfirmedBefore[failure.Key()] }) {
 		m.refusals.rounds = 0
 		m.due.clear(dueRefused)
 	}
@@ -275,7 +275,7 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	}
 }
 
-func (m *Memory) confirmIntent(f *Facts, t PlannedWrite, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
+func (m *Memory) confirmIntent(f *Facts, planned PlannedWrite, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
@@ -293,7 +293,7 @@ func (m *Memory) confirmIntent(f *Facts, t PlannedWrite, next *delivery.State, p
 		}
 		next.Intent = &kept
 	case len(failed) > 0:
-		next.Intent = m.recordRefusals(t, plan.Serial, failed, f.Now)
+		next.Intent = m.recordRefusals(planned, plan.Serial, failed, f.Now)
 	default:
 		next.Intent = nil
 	}

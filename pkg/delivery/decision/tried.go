@@ -54,11 +54,11 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 		}
 	}
 
-	t := PlannedWrite{Plans: plans, Intent: intent, Repeat: repeat, stateBefore: m.State, unconfirmedBefore: f.unconfirmedBefore}
+	planned := PlannedWrite{Plans: plans, Intent: intent, Repeat: repeat, stateBefore: m.State, unconfirmedBefore: f.unconfirmedBefore}
 	if m.State.Intent != nil && !f.compared {
-		t.unconfirmedBefore = m.listUnconfirmed()
+		planned.unconfirmedBefore = m.listUnconfirmed()
 	}
-	return t, nil
+	return planned, nil
 }
 
 // StateDuringDelivery returns the state from the first call on. A covered state need not be stored (State.Holder).
@@ -72,16 +72,16 @@ func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.St
 
 // recordRefusals stores failed in m, and returns the intent for the retry. From stays if the provider may have earlier
 // data in place of a refused RRset.
-func (m *Memory) recordRefusals(t PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
 		m.refusals.byRRset[failure.Key()] = failure.Err
 	}
 
-	earlier, fresh := t.splitFailed(failed)
+	earlier, fresh := planned.splitFailed(failed)
 	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, earlier)}
 	if len(earlier) > 0 {
-		intent.From = t.stateBefore.Earliest()
+		intent.From = planned.stateBefore.Earliest()
 	}
 
 	if len(m.refusals.byRRset) > maxListed {

@@ -99,13 +99,13 @@ func (w *work) findDifferences(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
 		key := want.Key()
-		is := held.rrset(key)
+		present := held.rrset(key)
 		switch {
-		case w.isServerOwned(key), sameRRset(is, want):
-		case w.mayReplace(is, delivery.Change{Before: delivery.RRset{Name: key.Name, Type: key.Type}, After: want}):
-			changes = append(changes, delivery.Change{Before: is, After: want})
+		case w.isServerOwned(key), sameRRset(present, want):
+		case w.mayReplace(present, delivery.Change{Before: delivery.RRset{Name: key.Name, Type: key.Type}, After: want}):
+			changes = append(changes, delivery.Change{Before: present, After: want})
 		default:
-			w.failConflict(key, "an RRset of this name and type", is)
+			w.failConflict(key, "an RRset of this name and type", present)
 		}
 	}
 	return w.dropAliasConflicts(changes, held)
@@ -120,9 +120,9 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 			return
 		}
 		seen[key] = true
-		is := held.rrset(key)
-		if left := w.subtractWritten(is, change); len(left.Data) < len(is.Data) {
-			changes = append(changes, delivery.Change{Before: is, After: left})
+		present := held.rrset(key)
+		if left := w.subtractWritten(present, change); len(left.Data) < len(present.Data) {
+			changes = append(changes, delivery.Change{Before: present, After: left})
 		}
 	}
 	for desired := range w.plan.All {
@@ -143,12 +143,12 @@ func (w *work) compareZone(held contents) delivery.Drift {
 		if w.isServerOwned(key) {
 			continue
 		}
-		is, ok := left[key]
+		present, ok := left[key]
 		delete(left, key)
 		switch {
 		case !ok:
 			d.Missing = append(d.Missing, want)
-		case !sameRRset(is, want):
+		case !sameRRset(present, want):
 			d.Differing = append(d.Differing, want)
 		}
 	}
@@ -164,17 +164,17 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	var todo []delivery.Change
 	for _, change := range changes {
 		key := change.After.Key()
-		is := held.rrset(key)
+		present := held.rrset(key)
 		switch {
-		case sameRRset(is, change.After):
+		case sameRRset(present, change.After):
 		case len(change.After.Data) == 0:
-			if left := w.subtractWritten(is, change); len(left.Data) < len(is.Data) {
-				todo = append(todo, delivery.Change{Before: is, After: left})
+			if left := w.subtractWritten(present, change); len(left.Data) < len(present.Data) {
+				todo = append(todo, delivery.Change{Before: present, After: left})
 			}
-		case w.mayReplace(is, change):
-			todo = append(todo, delivery.Change{Before: is, After: change.After})
+		case w.mayReplace(present, change):
+			todo = append(todo, delivery.Change{Before: present, After: change.After})
 		default:
-			w.failConflict(key, "an RRset of this name and type", is)
+			w.failConflict(key, "an RRset of this name and type", present)
 		}
 	}
 	return w.dropAliasConflicts(todo, held)
@@ -230,9 +230,9 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 }
 
 // mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server.
-func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
+func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	switch {
-	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
+	case len(present.Data) == 0, w.config.Replace, sameData(present, change.Before), sameData(present, change.After):
 		return true
 	case !w.plan.Uncertain && w.plan.Changes != nil:
 		return false
@@ -240,26 +240,26 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 		// Without the history, an RRset of a delivered zone counts as ours unless it was refused.
 		return w.plan.Delivered && !w.isUnconfirmed(change.After.Key())
 	}
-	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
+	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
 }
 
 // subtractWritten returns the server's RRset without our records: empty if it is a version that we sent, or was
 // replaced with no version known; whole if our write is unconfirmed. Otherwise records added by clients stay.
-func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
-	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
+func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) delivery.RRset {
+	nothing := delivery.RRset{Name: present.Name, Type: present.Type}
 	versions := w.listVersions(change)
 	switch {
-	case slices.ContainsFunc(versions, func(version delivery.RRset) bool { return sameData(is, version) }):
+	case slices.ContainsFunc(versions, func(version delivery.RRset) bool { return sameData(present, version) }):
 		return nothing
 	case w.config.Replace && w.plan.Uncertain && w.plan.History == nil:
 		return nothing
-	case !w.config.Replace && w.isUnconfirmed(is.Key()):
-		return is
+	case !w.config.Replace && w.isUnconfirmed(present.Key()):
+		return present
 	}
 	for _, version := range versions {
-		is = subtractData(is, version)
+		present = subtractData(present, version)
 	}
-	return is
+	return present
 }
 
 func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {

@@ -205,7 +205,7 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
-	t, err := m.PlanDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
+	planned, err := m.PlanDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
 		return a.config.MakePlans(ctx, from, a.snapshot)
 	})
 	if err != nil {
@@ -213,14 +213,14 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		return
 	}
 
-	a.lease.PrepareFence(m.StateDuringDelivery(f, t))
+	a.lease.PrepareFence(m.StateDuringDelivery(f, planned))
 	confirmed := m.State.Serial
 	causes := a.findCauses(confirmed)
 	ctx, span := a.startSpan(ctx, "Deliver", causes)
 	defer span.End()
 
 	var report delivery.Report
-	for _, plan := range t.Plans {
+	for _, plan := range planned.Plans {
 		a.completePlan(&plan)
 		var part delivery.Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
@@ -237,7 +237,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	}
 
 	f.Now = time.Now()
-	done := m.RecordAnswer(f, t, report, err)
+	done := m.RecordAnswer(f, planned, report, err)
 	confirms := done.Event.Outcome == delivery.OutcomeDelivered && done.Event.Serial != confirmed
 	if confirms {
 		lag := time.Duration(0)
