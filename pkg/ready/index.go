@@ -140,7 +140,7 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
+// WatchZones calls enqueue for each zone whose Ready may change with the zone, a class or the namespace. synced
 // reports the first lists, except of Bind9Clusters: without their APIService other zones are judged.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	everyZone := func(*v1alpha1.Zone) bool { return true }

@@ -85,8 +85,8 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 		"a name; name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that must release the zone without waiting for its other classes: those named, or
-// with a delivery, that are under deletion, taken, or not for its namespace or view.
+// FindExpelled returns the classes that must release the zone without waiting for the others: those named, or with
+// a delivery, that are under deletion, taken, or not for the namespace or view.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass,
 	namespaceLabels map[string]string, taken []string) []string {
 	var out []string

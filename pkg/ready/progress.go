@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force. It decides Ready of the zone's Records (S6.13).
+// Progress is the delivery of a zone by all classes in force, which decides Ready of the zone's Records (S6.13).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress

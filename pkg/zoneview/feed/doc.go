@@ -7,8 +7,8 @@
 //
 // Guarantees:
 //
-//  1. A zone enters the Set only if its rows, and later each step, lead to the claimed content state. Until then the last
-//     proven state is served.
+//  1. A zone enters the Set only if its rows, and later each step, lead to the claimed content state. Until then the
+//     last proven state is served.
 //  2. A zone's transactions wait for its proof. Concurrent proofs are bounded.
 //  3. A zone without a proof is frozen, as last proven or absent, until a proof succeeds. No other zone waits.
 //  4. The feed is in sync when every zone of the first listing is in the Set or frozen, so that no reader takes a slow
