@@ -43,7 +43,8 @@ func TestArchiveSteps_ofAValueInTwoPages(t *testing.T) {
 		}
 	}
 	must.Get(client.Put(t.Context(), a.Layout.Step("z", namespaces), string(layout.Encode(&tx))))(t)
-	if kept := must.Get(a.ArchiveSteps(t.Context(), Header{Zone: "z", Namespace: "infra", Name: "top", Retention: 3600}, namespaces))(t); !kept {
+	of := Header{Zone: "z", Namespace: "infra", Name: "top", Retention: 3600}
+	if kept := must.Get(a.ArchiveSteps(t.Context(), of, namespaces))(t); !kept {
 		t.Fatal("the steps are not archived")
 	}
 	for _, kv := range must.Get(client.Get(t.Context(), a.Layout.Room("before"), clientv3.WithPrefix()))(t).Kvs {
