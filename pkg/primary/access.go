@@ -40,7 +40,7 @@ type Target struct {
 	// NoZones suppresses NOTIFY of zones: the target transfers them from another server.
 	NoZones bool
 	// Signs is true for a target that signs zones (DNSSEC). It gets NOTIFYs of the zones in Membership.Signed and
-	// Signing; others get those of all zones not in Signed.
+	// Signing; others get NOTIFYs of all zones not in Signed.
 	Signs bool
 }
 

@@ -60,7 +60,7 @@ type Class struct {
 	name   string
 	tenant string
 	peers  peerIndex // guarded by classes.registryMu
-	// views is set in the nameless class and in those of update keys, which serve views instead of members.
+	// views is set in the nameless class and in classes of update keys, which serve views instead of members.
 	views []string
 
 	mu         sync.RWMutex

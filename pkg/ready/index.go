@@ -299,7 +299,8 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes in force for a zone, and as taken those of the zone of its name in the default view.
+// InForce returns the classes in force for a zone, and as taken the classes of the zone of its name in the default
+// view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()

@@ -25,7 +25,7 @@ type Facts struct {
 	InForce InForce
 	// Frozen is true if content and hash differ.
 	Frozen bool
-	// Classes are those of InForce.Classes, in that order.
+	// Classes are parallel to InForce.Classes.
 	Classes []ClassFacts
 	// BegunDeliveries have begun to write, in classes in force or not.
 	BegunDeliveries []ClassFacts

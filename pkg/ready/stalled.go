@@ -119,7 +119,7 @@ func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	return current.Reason == stalled.Reason && current.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// FirstFalse returns the first of these conditions that is False, or nil.
+// FirstFalse returns the first condition of the types that is False, or nil.
 func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {

@@ -560,7 +560,7 @@ func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 		"why it is not repaired", keys[0], moreRRsets(len(keys)-1)))
 }
 
-// sameReason ignores messages: a Store does not keep those of providers.
+// sameReason ignores messages: a Store does not keep messages of providers.
 func sameReason(s *delivery.StateError, e *delivery.Error) bool {
 	return s.Reason == e.Reason && s.Code == e.Code
 }

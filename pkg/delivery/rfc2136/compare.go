@@ -159,7 +159,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges returns new changes for those with failed prerequisites: Before is the server's RRset.
+// reviseChanges returns new changes in place of changes with failed prerequisites: Before is the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {

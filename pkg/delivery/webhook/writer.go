@@ -24,7 +24,7 @@ const (
 	// After maxSilent timeouts at a healthy server, the remaining RRsets get half the timeout, and those that failed
 	// earlier are skipped. maxFailed bounds an attempt's failures.
 	maxSilent, maxFailed = 2 * maxStreak, 256
-	// soon is the retry delay after too many new failures. The retry writes these last.
+	// soon is the retry delay after too many new failures. The retry writes the failed RRsets last.
 	soon = 5 * time.Second
 )
 

@@ -74,7 +74,7 @@ func StampAt(now time.Time) Stamp {
 }
 
 // computeMAC returns the MAC (RFC 8945 §4.3) over the prior MAC, the message and the TSIG variables; with timersOnly,
-// for later messages of a stream (§5.3.1), only over the timers of these. msg ends before the TSIG record; id and
+// for later messages of a stream (§5.3.1), only over the variables' timers. msg ends before the TSIG record; id and
 // arcount replace the values in msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()

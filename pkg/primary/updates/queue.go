@@ -30,7 +30,7 @@ type Message struct {
 	Key  *Key
 	From netip.Addr
 	Zone name.Name
-	// MAC and SignedAt (Unix seconds) are those of the signature.
+	// MAC and SignedAt (Unix seconds) are the signature's.
 	MAC      []byte
 	SignedAt int64
 	// Octets is an UPDATE as received. Nil means a question, such as a client's ordinary SOA query: the Handler gets
