@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
@@ -110,6 +112,27 @@ func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
 		}
 		if !groups[0].callerGone || !groups[1].followsFailure() || !slices.Equal(h.waiting, groups[1:]) {
 			t.Errorf("%s: gone %t, the next may be committed %t, %d wait", what, groups[0].callerGone, !groups[1].followsFailure(), len(h.waiting))
+		}
+	}
+}
+
+// A pass that lists missing facts reads nothing and answers nobody: the group would be answered twice.
+func TestDecideGroup_onlyListsFacts(t *testing.T) {
+	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
+	ended, cancel := context.WithCancel(t.Context()) // a read fails
+	cancel()
+	missing := func(*law.Facts) law.Outcome { return law.Outcome{Need: []law.Key{law.ZoneKey("team", "z")}} }
+	single := newGroup(&Write{Object: Object{Resource: "records"}, Decide: missing})
+	ofNoZone := newGroup(&Write{Object: Object{Resource: "records"}, Decide: missing})
+	ofNoZone.members[0].setWrite = &SetWrite{decided: true, After: &v1alpha1.Record{}}
+	ofNoZone.set = &Set{Committer: com, Writes: []*SetWrite{ofNoZone.members[0].setWrite}}
+	for what, x := range map[string]struct {
+		g    *group
+		want verdict
+	}{"a write": {single, factsMissing}, "a change set of no zone": {ofNoZone, beginsNextBatch}} {
+		b := &batch{com: com}
+		if got, _ := b.decideGroup(ended, x.g, listMissing); got != x.want || x.g.answered {
+			t.Errorf("%s: verdict %d, answered %t; want %d", what, got, x.g.answered, x.want)
 		}
 	}
 }
