@@ -14,13 +14,13 @@ import (
 )
 
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
-	com.mem.Mu.Lock()
-	h := com.queueAt(zone)
-	com.mem.Mu.Unlock()
 	for _, g := range groups {
 		g.beginWait(ctx)
 	}
-	com.enqueueGroups(ctx, h, groups)
+	h, first := com.joinQueue(zone, groups)
+	if first {
+		com.commitOwn(ctx, h, groups)
+	}
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
 		answers[i] = com.awaitAnswer(ctx, h, g)
@@ -40,21 +40,23 @@ func (s *spans) endWait() {
 	}
 }
 
-// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
-// for later writes.
-func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
+// joinQueue reports whether the queue was idle: then the caller commits.
+func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first bool) {
 	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	h = com.queueAt(zone)
 	h.waiting = append(h.waiting, groups...)
-	first := !h.committing
-	h.committing = true
+	first, h.committing = !h.committing, true
 	if h.sizeReached != nil && len(h.waiting) >= h.targetSize {
 		close(h.sizeReached)
 		h.sizeReached = nil
 	}
-	com.mem.Mu.Unlock()
-	if !first {
-		return
-	}
+	return h, first
+}
+
+// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
+// for later writes.
+func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) {
 	select {
 	case h.sem <- struct{}{}:
 	case <-ctx.Done():

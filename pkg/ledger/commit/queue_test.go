@@ -60,6 +60,60 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	}
 }
 
+// A zone has a single queue while a write waits for its lock, commits, or has the lock: eviction takes idle queues only.
+func TestQueueAt_keepsAQueueInUse(t *testing.T) {
+	mem := facts.New(facts.Config{})
+	com := New(mem, nil, nil, nil, nil, SlowCommit)
+	busy := 0
+	evict := func() { // every idle queue
+		mem.Mu.Lock()
+		defer mem.Mu.Unlock()
+		for more := 3; more > 0 || len(com.queues) < facts.MaxHeads; busy++ {
+			if len(com.queues) >= facts.MaxHeads {
+				more--
+			}
+			com.queueAt(fmt.Sprint(busy)).sem <- struct{}{}
+		}
+	}
+	find := func(key string) *queue {
+		mem.Mu.Lock()
+		defer mem.Mu.Unlock()
+		return com.queues[key]
+	}
+	locked := &Write{}
+	if err := com.Acquire(t.Context(), locked, "locked"); err != nil {
+		t.Fatal(err)
+	}
+	committing, _ := com.joinQueue("committing", []*group{newGroup(&Write{})})
+	com.takeBatch(committing)
+	waiting := &Write{}
+	if err := com.Acquire(evictingContext{t.Context(), evict}, waiting, "waiting"); err != nil {
+		t.Fatal(err)
+	}
+	for key, q := range map[string]*queue{"locked": locked.Locks[0], "committing": committing, "waiting": waiting.Locks[0]} {
+		if find(key) != q {
+			t.Errorf("%s: another queue, or none", key)
+		}
+	}
+	com.releaseAll(locked)
+	com.releaseAll(waiting)
+	evict()
+	if find("locked") != nil || find("waiting") != nil {
+		t.Error("an idle queue stays")
+	}
+}
+
+// evictingContext evicts when its end is awaited: the caller has the queue, but not yet its lock.
+type evictingContext struct {
+	context.Context
+	evict func()
+}
+
+func (c evictingContext) Done() <-chan struct{} {
+	c.evict()
+	return c.Context.Done()
+}
+
 // Eviction drops a zone's queue together with the zone's facts, in constant time.
 func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	mem := facts.New(facts.Config{})

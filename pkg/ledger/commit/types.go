@@ -64,9 +64,11 @@ type queue struct {
 	// noSharingUntil is the time until which batches share no transaction (together.go).
 	noSharingUntil time.Time
 
-	// Memory.Mu guards the rest. committing means that a goroutine takes batches from waiting.
+	// Memory.Mu guards the rest. committing means that a goroutine takes batches from waiting, as long as any waits;
+	// acquiring counts the writes that wait for sem without a place in waiting.
 	waiting    []*group
 	committing bool
+	acquiring  int
 	// sizeReached is closed when the queue has targetSize groups, nil if no batch waits.
 	sizeReached chan struct{}
 	targetSize  int
