@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/traces"
 )
@@ -60,16 +59,16 @@ func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) 
 	select {
 	case h.sem <- struct{}{}:
 	case <-ctx.Done():
-		com.resignQueue(ctx, h)
+		com.resignQueue(h)
 		return
 	}
 	batch := com.takeBatch(h)
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
-		defer com.resignQueue(ctx, h)
+		defer com.resignQueue(h)
 		com.commitLocked(ctx, h, batch)
 		return
 	}
-	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
+	com.mem.Spawn(func() { com.commitQueue(h, batch) })
 }
 
 func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answer {
@@ -85,16 +84,17 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 	return a
 }
 
-func (com *Committer) resignQueue(ctx context.Context, h *queue) {
+func (com *Committer) resignQueue(h *queue) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	if h.committing = len(h.waiting) > 0; h.committing {
-		com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, nil) })
+		com.mem.Spawn(func() { com.commitQueue(h, nil) })
 	}
 }
 
-// commitQueue commits batches until no group waits. If batch is not empty, the caller holds the lock.
-func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
+// commitQueue commits batches until no group waits. If batch is not empty, the caller holds the lock. The context of a
+// batch is no caller's, as those of other callers would be logged and charged as the first one's.
+func (com *Committer) commitQueue(h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
 			h.sem <- struct{}{}
@@ -111,7 +111,7 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group)
 			}
 		}
 		started := time.Now()
-		within, cancel := context.WithTimeout(causeOf(ctx, batch), batchTimeout)
+		within, cancel := context.WithTimeout(withCause(context.Background(), batch), batchTimeout)
 		com.commitLocked(within, h, batch)
 		cancel()
 		com.waitForBatch(h, len(batch), started)
@@ -124,8 +124,8 @@ func (com *Committer) commitLocked(ctx context.Context, h *queue, batch []*group
 	com.commitAll(ctx, []*queue{h}, batch)
 }
 
-// causeOf returns ctx with the first recorded group's span, as ctx may be an earlier caller's.
-func causeOf(ctx context.Context, groups []*group) context.Context {
+// withCause returns ctx with the first recorded group's span.
+func withCause(ctx context.Context, groups []*group) context.Context {
 	cause := traces.None
 	for _, g := range groups {
 		if g.isRecorded() && !cause.IsRecording() {
@@ -167,6 +167,9 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	case <-timer.C:
 	case <-enough:
 	}
+	com.mem.Mu.Lock()
+	h.sizeReached = nil
+	com.mem.Mu.Unlock()
 }
 
 const (

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/facts"
@@ -54,6 +56,9 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 		com, h := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit), &queue{}
 		com.latency.note(x.turn)
 		com.waitForBatch(h, x.size, time.Now())
+		if h.sizeReached != nil {
+			t.Error("the pause has ended, and its channel is still in the queue")
+		}
 		if h.targetSize != x.want {
 			t.Errorf("after a turn of %s and a batch of %d: %d are waited for, want %d", x.turn, x.size, h.targetSize, x.want)
 		}
@@ -188,6 +193,22 @@ func TestDecideGroup_onlyListsFacts(t *testing.T) {
 		if got, _ := b.decideGroup(ended, x.g, listMissing); got != x.want || x.g.answered {
 			t.Errorf("%s: verdict %d, answered %t; want %d", what, got, x.g.answered, x.want)
 		}
+	}
+}
+
+// A batch that cannot join, as it compares a put of the sender, takes no room from the next.
+func TestJoinParked_countsTheBatchesThatJoin(t *testing.T) {
+	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
+	park := func(octets int) *parked {
+		return &parked{b: &batch{com: com, puts: puts{size: octets}}, examined: true}
+	}
+	sender, dependent, small, large, last := park(1), park(MaxBatchOctets), park(1), park(MaxBatchOctets), park(1)
+	sender.foreignPuts = []string{"key"}
+	dependent.foreignCompares = []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision("key"), "=", 1)}
+	com.gate.parked = []*parked{dependent, small, large, last}
+	all, left := com.gate.joinParked(sender), com.gate.parked
+	if !slices.Equal(all, []*parked{sender, small}) || !slices.Equal(left, []*parked{dependent, large, last}) {
+		t.Errorf("%d batches are sent together, %d are left; want the small one, and none after the large one", len(all), len(left))
 	}
 }
 

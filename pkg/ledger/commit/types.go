@@ -209,7 +209,8 @@ type parked struct {
 	wakeup    chan struct{}
 	sentAlong bool
 	outcome   *outcome
-	// foreignCompares has compares of keys that may be other zones', visible the puts of such keys.
+	// findForeignKeys sets the rest: compares and puts of keys that may be other zones'.
+	examined        bool
 	foreignCompares []clientv3.Cmp
 	foreignPuts     []string
 }
