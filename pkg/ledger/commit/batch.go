@@ -169,7 +169,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 		return beginsNextBatch, nil
 	case err == nil && len(d.missingFacts) > 0:
 		return factsMissing, d.missingFacts
-	case how == listMissing: // answers nobody
+	case how == listMissing: // answers no caller
 	case errors.Is(err, facts.ErrOverlayMoved):
 		return zoneChanged, nil
 	case errors.Is(err, facts.ErrMoved):

@@ -175,7 +175,7 @@ func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
 	}
 }
 
-// A pass that lists missing facts reads nothing and answers nobody: the group would be answered twice.
+// A pass that lists missing facts reads nothing and answers no caller: the group would be answered twice.
 func TestDecideGroup_onlyListsFacts(t *testing.T) {
 	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
 	ended, cancel := context.WithCancel(t.Context()) // a read fails
