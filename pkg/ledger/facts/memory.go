@@ -102,10 +102,11 @@ type Memory struct {
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
-	heads map[string]*Head // by key of the Zone
-	// heldZones are held by a mass deletion (S7.5).
+	// removedAt is the last revision at which a name was removed from the index.
+	removedAt      int64
+	heads          map[string]*Head // by key of the Zone
 	cascadingZones map[law.Key]*law.Holding
-	heldZones      map[law.Key]bool
+	heldZones      map[law.Key]bool // by a mass deletion (S7.5)
 	byUID          map[string]*Head
 	zonesByTarget  map[law.Ref]map[law.Key]bool
 	// staleNames may be wrong in the index: decisions read etcd.
@@ -221,11 +222,10 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 					continue
 				}
 				k := law.HoldingKey(view, fqdn)
-				if have := mem.index[k]; have != nil && have.mod > e.Kv.ModRevision {
-					continue
-				}
 				if e.Type == clientv3.EventTypeDelete {
-					mem.dropName(k)
+					mem.UpdateName(k, nil, e.Kv.ModRevision)
+				} else if have := mem.index[k]; have != nil && have.mod > e.Kv.ModRevision {
+					continue
 				} else if _, h, err := mem.Layout.DecodeName(string(e.Kv.Key), e.Kv.Value); err == nil {
 					mem.indexName(k, h, e.Kv.ModRevision)
 				}
@@ -243,14 +243,16 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// UpdateName indexes the holding (state of the zone) of a name, unless the index has a later revision. nil removes the
-// name. The caller holds Mu.
+// UpdateName indexes the holding (state of the zone) of a name, since revision mod, or removes the name if the holding is
+// nil at mod. A newer state stays. The caller holds Mu.
 func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
-	if h == nil {
+	have := mem.index[k]
+	switch {
+	case have != nil && have.mod > mod:
+	case h == nil:
 		mem.dropName(k)
-		return
-	}
-	if have := mem.index[k]; have == nil || have.mod <= mod {
+		mem.removedAt = max(mem.removedAt, mod)
+	case have != nil || mod > mem.removedAt: // an older state may be of a removed name; FollowNames indexes any other
 		mem.indexName(k, h, mod)
 	}
 }
