@@ -29,7 +29,7 @@ type Excess struct {
 	NameServers     bool
 }
 
-// ExcessOf returns the removals since h.Had, the stock before the hold.
+// ExcessOf returns z's removals since h.Had, the stock before the hold.
 func (z *Zone) ExcessOf(h *Held) *Excess {
 	return &Excess{Removed: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
@@ -69,7 +69,8 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// findHold returns the hold since the first stock with ExceedsPercent, else since the first with Holds; nil for none.
+// findHold returns the hold since the first of the earlier stocks from which the loss exceeds the percentage. Otherwise,
+// if the last apex NS is gone (nameServers), it returns the hold since the first stock; nil for none.
 func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -107,7 +108,7 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 // advanceTo ends the periods before now (unix seconds). last is the stock since the last write.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.LeastStocks[0] = Stock{min(d.LeastStocks[0].RRsets, last.RRsets), min(d.LeastStocks[0].Own, last.Own)}
-	if now < d.PeriodStart {
+	if now < d.PeriodStart { // the clock was ahead
 		d.PeriodStart = now
 		return d
 	}
@@ -154,6 +155,7 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 		return
 	}
 	at := serial.Serial(*z.Publish)
+	// From the delivered serial to the newest or, if that was published before, the next.
 	known := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
 	case h.Held == nil && known:
@@ -198,6 +200,8 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 	if grown == 0 && holding.Held == nil && !t.RemovesLastNS {
 		return
 	}
+
+	// During a hold no period ends: the hold compares with its own stock.
 	d := &after.Deletions
 	if holding.Held == nil {
 		*d = d.advanceTo(now, last.stock())
@@ -209,6 +213,7 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 		d.PeakStock = &Stock{after.RRsets, d.Own}
 	}
 	c.Zone = &after
+
 	switch settled := last.settledAt(&holding); {
 	case !t.Own:
 		return

@@ -19,9 +19,10 @@ const (
 	KindOwner
 	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount
-	// KindMember is only written, and listed by cascades: *Member.
+	// KindMember is a record of Zone (MemberKey): *Member. No decision reads it; cascades list it.
 	KindMember
-	// KindOwnersBelow sums up the owners strictly below Owner in Zone, at the apex the first FirstKeys: *OwnersBelow.
+	// KindOwnersBelow sums up the owners strictly below Owner in Zone: *OwnersBelow. Below the apex, only the first
+	// FirstKeys count.
 	KindOwnersBelow
 	// KindZonesBelow lists the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
@@ -43,15 +44,15 @@ const (
 	// KindAwaited reports whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
-	// KindTouched reports whether a new zone concerns any object: *Awaited. It may be stale: no refusal depends on it,
-	// and a cascade scans again.
+	// KindTouched reports whether a new zone has an effect on any object: *Awaited. It may be stale: no refusal depends
+	// on it, and a cascade scans again.
 	//   - Namespace, Object: objects that wait for this zone object, or zones elsewhere that refer to it
 	//   - View, Name: objects that wait at or below the name
 	//   - all four: names of zones there
 	KindTouched
 )
 
-// Key names a fact. Fields that the Kind does not use are zero.
+// Key names a fact. Zone is a uid. Fields that the Kind does not use are zero.
 type Key struct {
 	Kind      Kind
 	Zone      string
@@ -106,6 +107,7 @@ func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
 
+// TouchedKeys returns the keys of KindTouched for a new zone.
 func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 	return []Key{{Kind: KindTouched, Namespace: namespace, Object: object}, {Kind: KindTouched, View: view, Name: fqdn},
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
@@ -117,8 +119,8 @@ type Awaited struct{ Any bool }
 // FloorKey is the key of the serial from which, after a restore, zones without a last serial continue.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, as writes of zones below change
-// it.
+// WithdrawalKey returns the key of a Withdrawal. Transactions compare this key's own revision, not the zone's, as writes
+// of zones below change the key.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }

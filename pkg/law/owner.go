@@ -53,8 +53,8 @@ type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
 	// Cut has the values of child zones' cuts at this name (S6.3), without sizes; a record may have the same value.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims counts the records with this base name (S4.7). Claims and Named are here because every decision reads the
-	// owners above its name.
+	// Claims counts the records with this base name: the labels after the last "*" or "_" label (S4.7). Claims and Named
+	// are here because every decision reads the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted.
 	Named []Naming `json:"n,omitempty"`
@@ -98,8 +98,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records by the kind of the admitting rule (S4.17), but not a tenant's by underscore rules
-// (S4.14).
+// Claim counts a namespace's records with a base name, by the kind of the admitting rule (S4.17). Records of a tenant by
+// underscore rules do not count (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -120,6 +120,7 @@ type Member struct {
 
 // OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
+	// RecordNames counts the names with records, Claims the claims of each namespace.
 	RecordNames int
 	Claims      []Claim
 	// ReservedNames counts the names that Delegations reserve, ReservedFor by namespace.
@@ -130,7 +131,7 @@ type OwnersBelow struct {
 	GuestsBelow
 }
 
-// ReservesForOthers reports whether Delegations reserve a name for others, but not for the namespace.
+// ReservesForOthers reports whether Delegations reserve a name below for others, but not for the namespace.
 func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -142,11 +143,13 @@ func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 // Add counts the owner at a name below up. Callers add owners in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
+
 	if len(o.Values) > 0 {
 		b.RecordNames++
 	} else if o.Pointers > 0 && len(b.PointerHosts) < MaxPointerHosts {
 		b.PointerHosts = append(b.PointerHosts, at)
 	}
+
 	if len(o.Named) > 0 {
 		b.ReservedNames++
 	}
@@ -157,6 +160,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 			b.ReservedFor = append(b.ReservedFor, Naming{x.Namespace, 1})
 		}
 	}
+
 	for _, c := range o.Claims {
 		i := slices.IndexFunc(b.Claims, func(x Claim) bool { return x.Namespace == c.Namespace })
 		if i < 0 {
@@ -272,6 +276,7 @@ func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	return ttlOf(o.Values, t)
 }
 
+// DefinesValue reports whether records or cuts have the value.
 func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
 	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }

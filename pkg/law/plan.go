@@ -68,7 +68,7 @@ type Placement struct {
 	Serial    serial.Serial
 	Reason    string
 	Message   string
-	// HasClass is the Zone's; Served too, if settled with the record.
+	// HasClass is the Zone's. Served is the Zone's if the content with the record is settled, else false.
 	HasClass, Served bool
 	// Stays is true if the zone's content does not change.
 	Stays bool

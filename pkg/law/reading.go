@@ -25,7 +25,7 @@ func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	}
 	r := Reading{facts: seen}
 	defer func() {
-		if len(r.missing) > 0 {
+		if len(r.missing) > 0 { // set only right before panic(missingFacts{}), so no other panic is swallowed
 			_ = recover()
 			out = Outcome{Need: r.missing}
 		}
@@ -72,6 +72,7 @@ func (r *Reading) Reread() {
 	panic(missingFacts{})
 }
 
+// HoldingOf returns the holding of a zone with a name, never nil.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two revisions
@@ -80,6 +81,7 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 	return h
 }
 
+// ZoneOf returns the zone of a holding, never nil.
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if z == nil || z.UID != h.UID || z.Pending { // facts of two revisions

@@ -11,7 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut names a child zone whose NS, glue and DS the parent must count again, by its name at the change.
+// PendingCut names a child zone whose NS, glue and DS the parent has yet to count. FQDN is the child's name at the
+// change.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
@@ -25,11 +26,11 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting has the index keys of a waiting object.
+// Waiting names what a waiting object waits for: a zone for its name, the zone object of its zoneRef, or either.
 type Waiting struct {
 	View string
-	FQDN name.Name // zero: only by reference
-	Zone *Ref
+	FQDN name.Name // zero: only Zone
+	Zone *Ref      // nil: only FQDN
 	// Moves is true while the object is on the way to another zone (S2.9).
 	Moves bool
 	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client may
@@ -63,20 +64,23 @@ type Work struct {
 	Had *content.Header `json:"had,omitempty"`
 	// Left is a terminating namespace: the work waits for a new namespace of this name (S2.6).
 	Left string `json:"left,omitempty"`
-	// Times counts extensions; each restarts the runner.
+	// Times counts extensions by later writes. After each, the cascade scans again.
 	Times int `json:"times,omitempty"`
 	// Damaged are unreadable records; with any, the item stays.
-	Damaged []Ref  `json:"damaged,omitempty"`
-	TakesIn bool   `json:"takesIn,omitempty"`
-	By      string `json:"by,omitempty"`
-	Since   int64  `json:"since"`
-	Runner  string `json:"runner,omitempty"`
+	Damaged []Ref `json:"damaged,omitempty"`
+	// TakesIn is CascadeMark.TakesIn.
+	TakesIn bool `json:"takesIn,omitempty"`
+	// By is the namespace that caused the work (in a RecordInput, By is a user). Since is in unix seconds.
+	By    string `json:"by,omitempty"`
+	Since int64  `json:"since"`
+	// Runner is the ID of the server with the lease, or "".
+	Runner string `json:"runner,omitempty"`
 	// Trace is the traceparent of the causing span, or "".
 	Trace  string  `json:"tp,omitempty"`
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
-// Cursor is the last decided candidate, in the order of candidates.
+// Cursor is the progress of a cascade: the sort key of the last decided candidate (object to decide).
 type Cursor struct {
 	Times   int    `json:"times,omitempty"`
 	Moved   bool   `json:"moved,omitempty"`
@@ -114,6 +118,7 @@ const (
 	ScanZones ScanKind = "zones"
 )
 
+// Scan selects objects to decide again. Its kind tells the fields in use.
 type Scan struct {
 	Kind   ScanKind  `json:"kind"`
 	Zone   string    `json:"zone,omitempty"`
@@ -136,7 +141,7 @@ func (s *Scan) Covers(namespace string) bool {
 }
 
 // Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan; nil for none.
-// A zone already enclosed by above is left out, as it is decided with above (S3.4).
+// If b is already enclosed by above, it is decided with above, and left out (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID

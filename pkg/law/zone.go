@@ -60,8 +60,8 @@ type Zone struct {
 	Pending    bool
 	ZoneRef    *Ref
 	WantedName name.Name
-	// Ending is true for a pending zone until its data is released. Recreated before, it would lose its new keys: they
-	// have the same uid.
+	// Ending is true for a pending zone until its former data is released. If recreated earlier, it would lose its new
+	// keys, too: they have the same uid.
 	Ending bool
 	// Served is true if the zone is delegated and servable, and no class has its data: settled content is Ready
 	// (S6.13).
@@ -69,14 +69,17 @@ type Zone struct {
 	// ClassNameServers is true if every class has its own name servers, so that none gets the apex NS (S6.15).
 	ClassNameServers bool
 
-	Serial        serial.Serial
+	Serial serial.Serial
+	// SettledSerial is the delivered serial; 0 if none was.
 	SettledSerial serial.Serial
-	N             uint64
-	State         [32]byte
-	Rows, RRsets  int
-	Deletions     Deletions
+	// N is the number of the last step, State the content state (S6.7).
+	N     uint64
+	State [32]byte
+	// Rows and RRsets count the content, without NSSets.
+	Rows, RRsets int
+	Deletions    Deletions
 
-	delegated []rules.Rule
+	delegated []rules.Rule // of Delegations, after WithRulesFor
 }
 
 func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
@@ -119,8 +122,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose records are decided again (S2.5). changed without namespaces means all:
-// after another limit, a rule for any namespace, or a shared rule (S4.10).
+// ChangedRules returns the namespaces whose records are decided again after a change of the Zone (S2.5). If changed is
+// true without namespaces, all are: a limit changed, a rule for any namespace, or a shared rule (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -129,6 +132,8 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	if reflect.DeepEqual(before.Rules, after.Rules) {
 		return nil, false
 	}
+
+	// Order and repetition mean nothing, so compare how often each rule occurs.
 	differ := map[string]int{}
 	for i := range before.Rules {
 		differ[before.Rules[i].Text()]--
@@ -136,6 +141,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	for i := range after.Rules {
 		differ[after.Rules[i].Text()]++
 	}
+
 	for _, list := range [][]rules.Rule{before.Rules, after.Rules} {
 		for i := range list {
 			r := &list[i]
@@ -148,6 +154,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 			namespaces = append(namespaces, r.Namespaces...)
 		}
 	}
+
 	slices.Sort(namespaces)
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
@@ -155,7 +162,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 // ChangedNames returns the names, sorted, that the Zone's rules reserve for other namespaces than before (S4.20).
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
-	for len(had)+len(has) > 0 {
+	for len(had)+len(has) > 0 { // both sorted
 		switch {
 		case len(has) == 0 || len(had) > 0 && had[0].Name.Compare(has[0].Name) < 0:
 			names, had = append(names, had[0].Name), had[1:]
@@ -214,8 +221,8 @@ type Deletions struct {
 	Own int
 	// PeriodStart is in unix seconds.
 	PeriodStart int64
-	// LeastStocks has the least stocks of the present period and the two before, without the content since the last
-	// write.
+	// LeastStocks has the least stock of the present period, and of each of the two before. The stock since the last
+	// write counts at the next (advanceTo).
 	LeastStocks [3]Stock
 	// PeakStock is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
 	PeakStock *Stock
@@ -264,6 +271,7 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
+// NamespaceRules has a namespace's rules from Delegations, by Delegation name.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }
