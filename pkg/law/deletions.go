@@ -212,6 +212,7 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 	if d.PeakStock != nil && d.Own >= d.PeakStock.Own {
 		d.PeakStock = &Stock{after.RRsets, d.Own}
 	}
+
 	c.Zone = &after
 
 	switch settled := last.settledAt(&holding); {

@@ -153,6 +153,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	if len(o.Named) > 0 {
 		b.ReservedNames++
 	}
+
 	for _, x := range o.Named {
 		if i := slices.IndexFunc(b.ReservedFor, func(y Naming) bool { return y.Namespace == x.Namespace }); i >= 0 {
 			b.ReservedFor[i].Count++

@@ -167,6 +167,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 			}
 		}
 	}
+
 	for up, ok := base, true; ok && at.Encloses(up) && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
 		if o == nil {
@@ -179,6 +180,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 		}
 		add(o.Claims)
 	}
+
 	if below {
 		k := law.OwnersBelowKey(c.Zone.UID, base)
 		if has := law.Get[law.OwnersBelow](c.Reading, k); has != nil {
@@ -192,6 +194,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 			add(lower.Claims)
 		}
 	}
+
 	if len(from) > maxYielding {
 		return nil
 	}

@@ -75,6 +75,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
 		return c.refuseBelow(base, c.describeOthersBelow)
 	}
+
 	if refusal := c.RefuseGlue(owner); refusal != nil {
 		return refusal
 	}
@@ -82,6 +83,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return c.forbid("%s is a name server of zone %s, so only the zone's own namespace may write there (S4.16; choose another name)", at,
 			c.Zone.FQDN())
 	}
+
 	if c.isOwnForRequest(base) {
 		needs := "a rule with pattern"
 		if base.IsApex() || c.OwnerAt(base).HasOwnClaim(c.Zone) {
@@ -90,16 +92,19 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for %s %q)", at,
 			c.Zone.FQDN(), needs, rules.PatternFor(base))
 	}
+
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
 	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() {
 		return nil
 	}
+
 	if up, ok := c.FindClaimAbove(base); ok {
 		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
 			"the zone's owner for a rule with pattern %q)", at, c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base))
 	}
+
 	if refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil {
 		return refusal
 	}

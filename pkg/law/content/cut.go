@@ -61,10 +61,12 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 				glue = appendAbsolute(glue, inParent, child, set)
 			}
 		}
+
 		if !below || len(glue) > before {
 			reached.Data = append(reached.Data, data)
 		}
 	}
+
 	cut := appendAbsolute(nil, cutOwner, child, reached)
 	for _, set := range glue {
 		if most := MaxGlue / len(glue); len(set.Data) > most {
@@ -72,6 +74,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		}
 		cut = append(cut, set)
 	}
+
 	slices.SortFunc(cut, RRset.Compare)
 	return cut
 }

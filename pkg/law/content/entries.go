@@ -33,6 +33,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	if mname == "" {
 		mname = h.nameBelow("ns")
 	}
+
 	rname := ""
 	if h.Contact != "" {
 		rname, _ = ContactName(h.Contact, h.FQDN)
@@ -44,6 +45,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 		}
 		rname = at.nameBelow("hostmaster")
 	}
+
 	data := make([]byte, 0, len(mname)+len(rname)+56)
 	data = append(data, mname...)
 	data = append(append(data, ' '), rname...)
@@ -77,10 +79,12 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 		}
 		return []dns.Entry{{Name: owner, Type: set.Type, TTL: ttl, Data: text}}, nil
 	}
+
 	type resolved struct {
 		wire  []byte
 		entry dns.Entry
 	}
+
 	var errs []error
 	all := make([]resolved, 0, len(set.Data))
 	for _, data := range set.Data {
@@ -97,6 +101,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 		}
 		all = append(all, resolved{wire, dns.Entry{Name: owner, Type: set.Type, TTL: ttl, Data: text}})
 	}
+
 	slices.SortFunc(all, func(one, other resolved) int { return bytes.Compare(one.wire, other.wire) })
 	entries := make([]dns.Entry, 0, len(all))
 	for i, each := range all {
@@ -104,6 +109,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 			entries = append(entries, each.entry)
 		}
 	}
+
 	return entries, errors.Join(errs...)
 }
 
@@ -138,6 +144,7 @@ func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, nex
 		}
 		return true
 	}
+
 	for set := range mergeSets(h.NameServerRRsets(), sets) {
 		if !begun {
 			if set.Owner.IsApex() {
@@ -152,6 +159,7 @@ func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, nex
 			return
 		}
 	}
+
 	if !begun {
 		begin()
 	}
@@ -208,6 +216,7 @@ func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 				return
 			}
 		}
+
 		for _, set := range made {
 			if !yield(set) {
 				return

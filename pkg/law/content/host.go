@@ -11,6 +11,7 @@ func IsMailbox(text string) bool {
 	if text == "." {
 		return true
 	}
+
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '.':
@@ -28,5 +29,6 @@ func IsMailbox(text string) bool {
 			i++
 		}
 	}
+
 	return false
 }

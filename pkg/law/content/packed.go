@@ -76,6 +76,7 @@ func (p *packing) packRRset(set *RRset) error {
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
 		return nil
 	}
+
 	for _, data := range set.Data {
 		var err error
 		if p.octets, err = p.packer.Append(p.octets, rdata.Value{Type: set.Type, Text: data}); err != nil {
@@ -83,15 +84,18 @@ func (p *packing) packRRset(set *RRset) error {
 		}
 		p.ends = append(p.ends, len(p.octets))
 	}
+
 	start := 0
 	for _, end := range p.ends {
 		p.rdata = append(p.rdata, p.octets[start:end:end])
 		start = end
 	}
+
 	if len(p.rdata) > 1 {
 		slices.SortFunc(p.rdata, bytes.Compare)
 		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // two spellings are one entry (S6.7)
 	}
+
 	p.packed.Rdata = p.rdata
 	return nil
 }

@@ -20,6 +20,7 @@ func Condense(steps []Step) Step {
 		owner name.Rel
 		t     rdata.Type
 	}
+
 	last := steps[len(steps)-1]
 	out := Step{N: last.N, From: steps[0].From, Serial: last.Serial, State: last.State, Time: last.Time}
 	rows, ttls := map[Row]int{}, map[rrset]TTLChange{}
@@ -37,6 +38,7 @@ func Condense(steps []Step) Step {
 			}
 			ttls[k] = change
 		}
+
 		if step.HeaderAfter != nil {
 			if out.HeaderAfter == nil {
 				out.HeaderBefore = step.HeaderBefore
@@ -44,9 +46,11 @@ func Condense(steps []Step) Step {
 			out.HeaderAfter = step.HeaderAfter
 		}
 	}
+
 	if out.HeaderBefore != nil && out.HeaderBefore.Equal(*out.HeaderAfter) {
 		out.HeaderBefore, out.HeaderAfter = nil, nil
 	}
+
 	for row, n := range rows {
 		switch {
 		case n < 0:
@@ -55,11 +59,13 @@ func Condense(steps []Step) Step {
 			out.Added = append(out.Added, row)
 		}
 	}
+
 	for _, change := range ttls {
 		if !EqualTTLs(change.Before, change.After) {
 			out.TTLs = append(out.TTLs, change)
 		}
 	}
+
 	slices.SortFunc(out.Removed, Row.Compare)
 	slices.SortFunc(out.Added, Row.Compare)
 	slices.SortFunc(out.TTLs, func(x, y TTLChange) int {

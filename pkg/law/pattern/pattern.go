@@ -199,6 +199,7 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if !ok || p.IsZero() || p.hasStar && below.IsApex() {
 		return noUnderscore, false
 	}
+
 	// The last label meets the label right below the zone or, if absolute, the root. "_" in the zone's own labels does
 	// not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
@@ -221,12 +222,14 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 		}
 		toCompare--
 	}
+
 	if !p.leadingStar {
 		return found, toCompare == 0
 	}
 	if toCompare == 0 {
 		return noUnderscore, false
 	}
+
 	for ; toCompare > 0; toCompare-- {
 		var text string
 		rest, text = cutLast(rest)
@@ -234,6 +237,7 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 			found = found.and(text, false)
 		}
 	}
+
 	return found, true
 }
 
@@ -269,6 +273,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		least += len(zoneLabels[len(zoneLabels)-1]) - last.minLen()
 		labels, zoneLabels = labels[:len(labels)-1], zoneLabels[:len(zoneLabels)-1]
 	}
+
 	switch {
 	case p.leadingStar:
 		for _, text := range zoneLabels {
@@ -280,6 +285,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	case len(labels) == 0 && p.hasStar:
 		return false // only the apex
 	}
+
 	return least <= maxWire
 }
 

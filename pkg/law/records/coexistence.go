@@ -58,6 +58,7 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 			return x.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn)
 		}
 	}
+
 	if t.Single() {
 		if n, _ := x.mergeOwner().CountDistinct(t); n > 1 {
 			refusal := refuseSeveral(t, fqdn, n)
@@ -65,6 +66,7 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 			return refusal
 		}
 	}
+
 	return nil
 }
 
@@ -238,6 +240,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 		was, wasOctets = before.CountDistinct(t)
 		wasTypes, wasAll = z.TypesAt(added.Owner, before.Types()), len(before.Values)
 	}
+
 	types := z.TypesAt(added.Owner, after.Types())
 	for _, s := range z.NSSetsAt(added.Owner) {
 		if s.Type == t {
@@ -245,6 +248,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 			octets, wasOctets = octets+16*len(s.Data), wasOctets+16*len(s.Data)
 		}
 	}
+
 	owner, _ := added.Owner.In(z.FQDN())
 	octets += values * (owner.WireLen() + 10)
 	wasOctets += was * (owner.WireLen() + 10)
@@ -254,6 +258,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	if refusal := x.refuseFull(after, before); refusal != nil {
 		return refusal
 	}
+
 	most, beside := rdata.MaxValues, ""
 	if t == rdata.DS {
 		most, beside = most-law.MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.16)", law.MaxDS)
@@ -271,5 +276,6 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	default:
 		return nil
 	}
+
 	return law.NewInvalid("spec.values", nil, law.ReasonLimitExceeded, "%s", why)
 }

@@ -76,12 +76,14 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(added.Owner, z.FQDN()) {
 		plan.Warn("S1.1", "%s", UndottedWarning("spec.domainName:", text, p.fqdn))
 	}
+
 	for _, t := range x.listTargets() {
 		answers, repeats := x.answersFor(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
 		var mine, another bool
 		if x.warnsOfHolder(t) {
 			mine, another = x.findHolder(t)
 		}
+
 		switch {
 		case another:
 			plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: that namespace decides where it "+
@@ -177,6 +179,7 @@ func (x *delta) answersFor(t target) bool {
 	if glue && (o.HasType(rdata.A) || o.HasType(rdata.AAAA)) || !glue && len(o.Types()) > 0 {
 		return true
 	}
+
 	for at, ok := t.host, len(o.Types()) == 0; ok && !at.IsApex(); at, ok = at.Parent() {
 		up, _ := at.Parent()
 		above := x.ownerAt(up)
@@ -187,5 +190,6 @@ func (x *delta) answersFor(t target) bool {
 			return true
 		}
 	}
+
 	return false
 }

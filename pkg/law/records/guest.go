@@ -56,6 +56,7 @@ func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 		(len(is.Values) <= law.MaxValuesAtName/2 || len(is.Values) <= len(was.Values)) {
 		return nil
 	}
+
 	if mine, _ := x.claimant(rules.AdmittedPlain, nil).FindHolder(rules.Base(owner)); mine {
 		return nil
 	}
@@ -110,6 +111,7 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	if below == nil {
 		return
 	}
+
 	names := below.RecordNames
 	if n != a.Top {
 		names--
@@ -117,6 +119,7 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	if below.GuestNames == 0 || below.GuestNames < names || below.CutNames > 0 {
 		return
 	}
+
 	hidden := []name.Name{x.nameOf(a.Top)}
 	if n != a.Top {
 		hidden = append(hidden, x.nameOf(n))

@@ -60,6 +60,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 		return law.NewInvalid("spec.domainName", nil, law.ReasonValidationFailed, "%s is allowed at host names only, and %s is none: "+
 			"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1; use another name)", c.Type, fqdn)
 	}
+
 	for _, v := range c.Values {
 		text, err := v.Resolve(zone)
 		if err != nil {
@@ -70,6 +71,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 		if at < 0 || at >= len(fields) {
 			continue
 		}
+
 		switch field := fields[at]; {
 		case mailbox && !content.IsMailbox(field):
 			return law.NewInvalid("spec.values", v.Text, law.ReasonValidationFailed, "%s names a mailbox, and %s is none: the "+
@@ -82,6 +84,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 				"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", c.Type, field)
 		}
 	}
+
 	return nil
 }
 

@@ -77,6 +77,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 		p.fqdn = n
 		return nil, nil
 	}
+
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
 	knows := z != nil && !z.Pending && d.ZoneVisibleTo(z, r.Namespace)
 	switch {
@@ -90,6 +91,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 		p.message = law.AbsentMessage(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
 		return nil, nil
 	}
+
 	if r.View != "" && r.View != z.View {
 		return nil, law.NewInvalid("spec.view", r.View, law.ReasonInvalid, "%s", law.ViewOf(z))
 	}
@@ -98,10 +100,12 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	if err != nil {
 		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonNameTooLong, "%v", err)
 	}
+
 	if !z.FQDN().Encloses(n) {
 		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonInvalid, "is not at or below %s, "+
 			"the zone that zoneRef names (S1.1)", z.FQDN())
 	}
+
 	p.fqdn = n
 	return z, nil
 }

@@ -44,6 +44,7 @@ func (x *delta) noticeTakenHosts() {
 		}
 		return
 	}
+
 	i := slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.owner == rules.Base(added.Owner) })
 	if i >= 0 && x.owners[i].after.Pointers > 0 && !x.owners[i].before.HasTenantClaim(z) && x.owners[i].after.HasTenantClaim(z) {
 		x.notices = append(x.notices, takenHostNotices(z, []name.Rel{x.owners[i].owner})...)

@@ -47,6 +47,7 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcom
 				"record in DNS has the mailbox of its owner)", law.InView(p.view), p.fqdn, ns)}
 			return &law.Plan{}, nil
 		}
+
 		review = Review{Zone: z, Claimed: d.findClaim(z, p, ns)}
 		plan, refusal := d.decideRecord()
 		if refusal != nil {
@@ -56,9 +57,11 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcom
 			}
 			return &law.Plan{}, nil
 		}
+
 		review.Allowed, review.Rule, review.Warnings = true, plan.Rule, plan.Warnings
 		return &law.Plan{}, nil
 	})
+
 	return review, out
 }
 
@@ -76,6 +79,7 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 	if c.FindReservedBar(base).MinTail > 0 {
 		claimed = ClaimedAnother
 	}
+
 	for up, ok := base, true; ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))
 		if mine := o.ClaimOf(namespace); mine != nil && mine.Holds() && (up == base || namespace != z.Namespace) {
@@ -85,5 +89,6 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 			claimed = ClaimedAnother
 		}
 	}
+
 	return claimed
 }

@@ -31,12 +31,14 @@ func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Ti
 	} else {
 		next, used = law.NextSerial(z.Serial, now, z.MinimumSerial, change.Holding.MinimumConsumed)
 	}
+
 	if used {
 		h := *change.Holding
 		m := *z.MinimumSerial
 		h.MinimumConsumed = &m
 		change.Holding = &h
 	}
+
 	after := *z
 	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+len(df.added)-len(df.removed),
 		z.RRsets+df.rrsetGrowth(), n

@@ -35,6 +35,7 @@ func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding 
 		x.added != nil && x.added.Owner == x.removed.Owner {
 		return h // a set may write at this name
 	}
+
 	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Holds() {
 		return h
 	}
@@ -50,6 +51,7 @@ func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding 
 	if h.CountReplacements(ns) >= law.MaxRemovals {
 		return nil
 	}
+
 	w := &law.Work{ID: x.ask.WorkID, Reason: fmt.Sprintf("records that wait at %s are adopted "+
 		"first", at), View: z.View, By: ns, Since: x.ask.Now.Unix(),
 		Zones: []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}},

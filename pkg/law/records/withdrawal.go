@@ -43,6 +43,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 	case was.Now:
 		return was, true
 	}
+
 	next := *was
 	if was.Since == 0 || x.ByOwner && was.Cause != x.Cause || x.Begins && was.IsCancelled(z, x.Namespace) {
 		// At least the rest of the earlier period (S3.6).
@@ -53,6 +54,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 	} else {
 		next.Records = met
 	}
+
 	if next != *was {
 		plan.Writes = append(plan.Writes, law.Write{Key: key, Value: &next})
 	}
@@ -104,6 +106,7 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	if o := x.ownerAt(base); !refused && !below && !o.HasTenantClaim(z) {
 		return nil, at
 	}
+
 	c := x.claimant(rules.AdmittedPlain, nil)
 	at, named := c.FindReservedName(base)
 	if !named {
@@ -111,12 +114,14 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 		grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, x.ask.Namespace)
 		named = slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
 	}
+
 	if !named {
 		return nil, at
 	}
 	if !refused {
 		return c.FindYielding(base, base, below), at
 	}
+
 	return c.FindYielding(base, at, below), at
 }
 

@@ -51,6 +51,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 			if !r.CoversNamespace(namespace) {
 				continue
 			}
+
 			for j := range r.Records {
 				rr := &r.Records[j]
 				if t != 0 && !rr.allowsType(t, own) || !rr.Pattern.Match(n, s.Zone) {
@@ -65,6 +66,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 			}
 		}
 	}
+
 	return out
 }
 

@@ -100,6 +100,7 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 		if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
 			return plan, nil // deleted meanwhile
 		}
+
 		after := *z
 		after.Ending = false
 		plan.Zone = &law.ZoneChange{Zone: &after}
@@ -108,6 +109,7 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 			kept.From = nil
 			plan.Writes = []law.Write{{Key: law.LastSerialKey(place.View, place.FQDN), Value: &kept}}
 		}
+
 		scan := law.Scan{Kind: law.ScanPending, Target: z.ZoneRef}
 		if z.ZoneRef == nil {
 			scan = law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.WantedName, Exact: true}
