@@ -39,6 +39,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 				clientv3.WithLimit(MaxRecordsRead+1)))
 		}
 	}
+
 	if err := l.readAll(ctx, members, func(kv *mvccpb.KeyValue) error {
 		_, _, _, object, err := l.mem.Layout.ParseMember(string(kv.Key))
 		objects = append(objects, clientv3.OpGet(l.mem.Layout.Record(namespace, object)))
@@ -46,6 +47,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 	}); err != nil {
 		return nil, fmt.Errorf("members of zone %s/%s: %w", at.Namespace, at.Name, err)
 	}
+
 	if len(objects) > MaxRecordsRead {
 		return nil, ErrTooManyRecords
 	}
@@ -60,6 +62,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 		}
 		return nil
 	})
+
 	return found, err
 }
 

@@ -137,12 +137,14 @@ func (r *baseReader) readZones(ctx context.Context) error {
 		case err == nil:
 			z, err = lawform.Zone(o)
 		}
+
 		if err != nil {
 			if namespace, object, ok := mem.Layout.ObjectName(key); ok {
 				r.sink.Unreadable(namespace, object, err)
 			}
 			return r.skip(ctx, key, err)
 		}
+
 		r.bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Hash: o.Status.Hash,
 			Settled: o.Status.SettledSerial == o.Status.Serial}
 		return nil
@@ -164,6 +166,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 		if a == nil {
 			return nil
 		}
+
 		b := r.bases[a.Zone.UID]
 		if b == nil {
 			return nil // the zone is gone, and a cascade follows
@@ -174,6 +177,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 				return r.skip(ctx, key, fmt.Errorf("the record is not in %s, the zone it is adopted by", b.Zone.FQDN()))
 			}
 		}
+
 		b.RRsets = append(b.RRsets, objects.MakeRRset(a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values}))
 		return nil
 	})

@@ -118,6 +118,7 @@ func (l *Ledger) RecordHistory(ctx context.Context, of history.StepSelector, ask
 		}
 		return *header, true
 	}
+
 	a, err := l.archive.OfNamespace(ctx, of, ask)
 	if a != nil {
 		a.Whole = max(a.Whole, began, ask.NotBefore)

@@ -49,6 +49,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 	if err := lock.Lock(ctx); err != nil {
 		return fmt.Errorf("locking the store for a migration: %w", err)
 	}
+
 	m := &migrationRun{Ledger: l, lock: lock}
 	_, config, err := s.readConfig(ctx)
 	if err != nil {
@@ -61,6 +62,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		case <-time.After(l.bounds.olderEnd):
 		}
 	}
+
 	for _, step := range s.migrations {
 		if step.Number <= config.Format {
 			continue
@@ -75,6 +77,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

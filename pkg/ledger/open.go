@@ -29,6 +29,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if config.Delegations.Codec == nil {
 		config.Delegations = config.Records
 	}
+
 	now := config.Now
 	if now == nil {
 		now = time.Now
@@ -38,6 +39,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	placer := &objects.Placer{Now: now, HasDefaultClass: config.HasDefaultClass, HasNameServers: config.HasNameServers}
 	l := &Ledger{config: config, bounds: limits, placer: placer, startedUnencrypted: opened == s.client}
 	client := clientv3.NewCtxClient(opened.Ctx())
@@ -57,6 +59,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err
 	}
+
 	rev, err := l.mem.LoadNames(ctx)
 	if err != nil {
 		return nil, err

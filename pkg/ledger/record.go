@@ -75,6 +75,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if set, index := setOf(ctx); set != nil {
 		return w.inSet(ctx, set, index, key, put)
 	}
+
 	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
 		placed, data, err := w.observeGeneration(ctx, key, put)
 		if err != nil {
@@ -86,6 +87,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		}
 		return out, err
 	}
+
 	l.com.Clients.Store(time.Now().UnixNano())
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after, lawform.Record)
 	if err != nil {
@@ -96,6 +98,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if w.after != nil {
 		id = w.after
 	}
+
 	tx := l.com.NewWrite("records", id, expected)
 	tx.LikelyZone, tx.Guess = hint, w.before == nil
 	tx.RecordBefore, tx.Origin = w.before, originOf(ctx, w.before, w.after)
@@ -111,6 +114,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		op := etcd.OpPut(key, data)
 		return &op, nil, err
 	}
+
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return out, err
@@ -121,6 +125,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if placed != nil {
 		w.commitAs(placed, out)
 	}
+
 	return out, nil
 }
 
@@ -141,6 +146,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 			hint = l.mem.Layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}
 	}
+
 	if after != nil {
 		ask.Namespace, ask.Name, ask.UID = after.Namespace, after.Name, string(after.UID)
 		r, err := read(after)
@@ -153,6 +159,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 			hint = l.mem.GuessZone(r)
 		}
 	}
+
 	return ask, hint, nil
 }
 

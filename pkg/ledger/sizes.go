@@ -75,6 +75,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			return err
 		}
 	}
+
 	sink.EndCount()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
@@ -84,6 +85,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 		if err := r.Err(); err != nil {
 			return err
 		}
+
 		for _, e := range r.Events {
 			namespace, _, ok := l.mem.Layout.ObjectName(string(e.Kv.Key))
 			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool {
@@ -92,6 +94,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			}) {
 				continue
 			}
+
 			octets := int64(0)
 			if e.Type == clientv3.EventTypePut {
 				octets = l.storedOctets(ctx, string(e.Kv.Key), e.Kv.Value, e.Kv.ModRevision)
@@ -102,8 +105,10 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 				}
 				octets -= l.storedOctets(ctx, string(e.Kv.Key), e.PrevKv.Value, e.PrevKv.ModRevision)
 			}
+
 			sink.Add(namespace, octets)
 		}
 	}
+
 	return errors.New("the watch ended")
 }

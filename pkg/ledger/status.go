@@ -49,6 +49,7 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 	if err != nil || session == nil { // without an error: etcd ended the lease at once
 		return cmp.Or(err, errLeaseEnded)
 	}
+
 	defer session.Close()
 	if err := concurrency.NewMutex(session, l.mem.Layout.LeaderLock()).Lock(ctx); err != nil {
 		return err
@@ -60,11 +61,13 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 		defer close(ended)
 		run(leading)
 	}()
+
 	select {
 	case <-session.Done():
 		err = errLeaseEnded
 	case <-ended:
 	}
+
 	stop()
 	<-ended
 	return err
@@ -144,6 +147,7 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	if err != nil {
 		return 0, fmt.Errorf("reading objects to set their conditions: %w", err)
 	}
+
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	var puts []statusPut
 	octets := 0
@@ -159,6 +163,7 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 		if data == nil {
 			continue
 		}
+
 		if octets+len(data) > commit.MaxBatchOctets && len(puts) > 0 {
 			n, err := l.putStatuses(ctx, puts)
 			if changed += n; err != nil {
@@ -166,8 +171,10 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 			}
 			puts, octets = nil, 0
 		}
+
 		puts, octets = append(puts, statusPut{string(kv.Key), kv.ModRevision, data}), octets+len(data)
 	}
+
 	n, err := l.putStatuses(ctx, puts)
 	return changed + n, err
 }
@@ -203,6 +210,7 @@ func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int
 			cmps = append(cmps, etcd.RevisionIs(put.key, put.expected))
 			then, reads = append(then, etcd.OpPut(put.key, put.data)), append(reads, clientv3.OpGet(put.key, clientv3.WithKeysOnly()))
 		}
+
 		r, err := l.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(reads...).Commit()
 		if err != nil {
 			return 0, fmt.Errorf("writing conditions: %w", err)
@@ -210,13 +218,16 @@ func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int
 		if r.Succeeded {
 			return len(puts), nil
 		}
+
 		var unmoved []statusPut
 		for i, put := range puts {
 			if kv := etcd.FirstKV(r.Responses[i]); kv != nil && kv.ModRevision == put.expected {
 				unmoved = append(unmoved, put)
 			}
 		}
+
 		puts = unmoved
 	}
+
 	return 0, nil
 }

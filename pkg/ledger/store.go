@@ -105,6 +105,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if err != nil {
 		return nil, false, fmt.Errorf("trying the encryption of the store: %w", err)
 	}
+
 	if kv == nil {
 		config = storeConfig{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
 	} else if least := leastReader(s.migrations); least > config.LeastReader {
@@ -113,6 +114,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 		_, err := s.writeConfig(ctx, kv, config)
 		return nil, false, err
 	}
+
 	switch {
 	case len(config.Key) > 0:
 	case encrypts:
@@ -124,6 +126,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	default:
 		return s.client, true, nil
 	}
+
 	opened, key, stale, err := s.decryptingClient(ctx, config)
 	if err != nil {
 		return nil, false, err
@@ -133,6 +136,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 			return nil, false, err
 		}
 	}
+
 	s.warnPlaintext(ctx, key, encrypts)
 	return opened, true, nil
 }
@@ -193,6 +197,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 				err = formatError("another server has begun to encrypt the store, and this server cannot read its values: restart it " +
 					"with the same --encryption-provider-config")
 			}
+
 			if errors.Is(err, ErrFormat) {
 				l.superseded.Store(true)
 				cancel()
@@ -201,14 +206,17 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 			if err != nil {
 				break
 			}
+
 			r, open := <-changes
 			again = open && r.Err() == nil
 		}
+
 		cancel()
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
 		}
 	}
+
 	return nil
 }

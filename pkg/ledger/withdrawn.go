@@ -154,6 +154,7 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 		slices.Sort(namespaces)
 		namespaces = slices.Compact(namespaces)
 	}
+
 	others, err := l.namespacesAt(ctx, c)
 	if err != nil {
 		return err
@@ -170,6 +171,7 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 		if len(r.Kvs) == 0 && !has {
 			continue // its objects elsewhere must not be revealed (S1.8)
 		}
+
 		delegated, err := l.readRules(ctx, c.zone, namespace, c.rev)
 		if err != nil {
 			return err
@@ -181,6 +183,7 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 				t.add(namespace, "zone "+k.Name.String())
 			}
 		}
+
 		if err := l.eachRecordIn(ctx, namespace, c.rev, &looked, func(r *v1alpha1.Record) {
 			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone {
 				return
@@ -194,10 +197,12 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 		}); err != nil {
 			return err
 		}
+
 		if t.more = looked >= maxExamined; t.more {
 			break
 		}
 	}
+
 	return nil
 }
 
@@ -245,6 +250,7 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, l
 		if err != nil {
 			return err
 		}
+
 		for _, kv := range r.Kvs {
 			*looked++
 			o := &v1alpha1.Record{}
@@ -253,10 +259,12 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, l
 			}
 			key = string(kv.Key) + "\x00"
 		}
+
 		if !r.More {
 			return nil
 		}
 	}
+
 	return nil
 }
 
@@ -287,6 +295,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 		}
 		return
 	}
+
 	namespaces, changed := law.ChangedRules(before, after)
 	if existing == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
 		existing = l.childrenOf(after.UID)
@@ -299,6 +308,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 				return lossByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
 	}
+
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
@@ -312,6 +322,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	if err != nil {
 		return
 	}
+
 	below, err := l.mem.DecodeRange(key, r.Kvs)
 	if err != nil {
 		return
@@ -329,6 +340,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 			t.add(z.Namespace, "zone "+z.FQDN.String())
 		}
 	}
+
 	if t.zones == 0 {
 		return
 	}
@@ -401,6 +413,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		}
 		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, existing)
 	}
+
 	if ask.Terminating {
 		return
 	}
@@ -410,6 +423,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 	if plan.Zone == nil {
 		return
 	}
+
 	zone, had := plan.Zone.Zone, ask.Before
 	if ask.InZone != zone.UID {
 		had = nil
@@ -417,6 +431,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 	if had == nil && ask.After == nil || zone.Terminating {
 		return
 	}
+
 	// The Delegation's rule reserves names like a rule of the Zone (S4.20).
 	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
 		out := *zone
@@ -425,6 +440,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		}
 		return out.WithDelegated(slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name }))
 	}
+
 	namespaces := []string{}
 	if had != nil {
 		namespaces = had.Rule.Namespaces

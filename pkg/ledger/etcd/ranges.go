@@ -61,6 +61,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 		if err := take(r.Events); err != nil {
 			return rev, err
 		}
+
 		switch n := len(r.Events); {
 		case n > 0: // the header may be ahead of later events
 			rev = max(rev, r.Events[n-1].Kv.ModRevision)
@@ -68,6 +69,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 			rev = max(rev, r.Header.Revision)
 		}
 	}
+
 	return rev, nil
 }
 
@@ -80,11 +82,13 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 		cancel()
 		return EachPage(ctx, client, prefix, rev, f)
 	}
+
 	defer func() { // the client blocks until its responses are drained
 		cancel()
 		for range stream {
 		}
 	}()
+
 	began := false
 	for r := range stream {
 		if err := r.Err(); grpcstatus.Code(err) == codes.Unimplemented && !began { // before etcd 3.7
@@ -92,16 +96,19 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 		} else if err != nil {
 			return fmt.Errorf("reading %s: %w", prefix, err)
 		}
+
 		began = true
 		for _, kv := range r.Kvs {
 			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
 				return fmt.Errorf("%s: %w", kv.Key, err)
 			}
 		}
+
 		if r.Header != nil && *rev == 0 { // in the last response
 			*rev = r.Header.Revision
 		}
 	}
+
 	return ctx.Err()
 }
 
@@ -142,12 +149,14 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 		if err != nil {
 			return key, fmt.Errorf("reading %s: %w", prefix, err)
 		}
+
 		for _, kv := range r.Kvs {
 			if err := f(kv); err != nil {
 				return key, fmt.Errorf("%s: %w", kv.Key, err)
 			}
 			key = string(kv.Key) + "\x00"
 		}
+
 		if !r.More {
 			return "", nil
 		}

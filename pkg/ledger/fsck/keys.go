@@ -113,6 +113,7 @@ func (c *check) checkOrphans() error {
 		}
 		return keys
 	}
+
 	for _, r := range c.records {
 		if r.adoptedBy == nil {
 			of := law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}
@@ -121,11 +122,13 @@ func (c *check) checkOrphans() error {
 			}
 		}
 	}
+
 	for _, z := range c.zones {
 		if z.Pending {
 			wants(waiter{z.Ref, z.created, z.spec.Waiting()}, "zones", false)
 		}
 	}
+
 	for _, d := range c.waitingDelegations {
 		wants(d, "delegations", false)
 	}
@@ -141,6 +144,7 @@ func (c *check) checkOrphans() error {
 		c.require(have == want[key], key, "S2.3", string(kv.Value), "%s", cmp.Or(want[key], "nothing: no object waits there"))
 		delete(want, key)
 	})
+
 	for key, w := range want {
 		c.reportDamage(key, "S2.3", "nothing", "%s: without it no zone would find the waiting object", w)
 	}

@@ -54,19 +54,23 @@ func (c *check) checkRecord(r *record) {
 	if r.Type == rdata.DS {
 		n, rooted = n.Parent()
 	}
+
 	if up := c.enclosing(z.View, n); !rooted || up == nil {
 		differ(r.key, "S2.1", have, "none: no zone encloses it")
 	} else if up != z {
 		differ(r.key, "S2.1", have, "zone %s, whose name is the longest above it", up.key)
 	}
+
 	if ref := r.ZoneRef; ref != nil && (ref.Namespace != z.Namespace || ref.Name != z.Name) {
 		differ(r.key, "S2.1", have, "%s/%s alone, which its zoneRef names", ref.Namespace, ref.Name)
 	}
 	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
 		differ(r.key, "S1.4", have, "one of view %q", r.View)
 	}
+
 	kinds, by, w := z.findKinds(r), r.admission, c.withdrawals[law.WithdrawalKey(z.UID, r.Namespace)]
 	switch allowed := slices.Contains(kinds, by); {
+
 	// Lost rules withdraw nothing while the zone is being deleted (S8.4).
 	case z.Terminating:
 	case r.endsAt == 0 && len(kinds) == 0:
@@ -109,17 +113,20 @@ func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
 			out[at] = true
 		}
 	}
+
 	for _, rr := range r.Records {
 		if len(rr.Types) == 0 || slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(proves, t) }) {
 			add(rr.Pattern.String())
 		}
 	}
+
 	for _, p := range r.Zones {
 		add(p.String())
 	}
 	if len(r.Namespaces) == 0 {
 		clear(out)
 	}
+
 	return out
 }
 
@@ -154,11 +161,13 @@ func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 			}
 		}
 	}
+
 	for up, ok := of, namespace != z.Namespace; ok; up, ok = up.Parent() {
 		if to := z.reservedNames[up]; len(to) > 0 && !to[namespace] {
 			return up
 		}
 	}
+
 	return name.Apex
 }
 
@@ -199,6 +208,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	if err != nil {
 		return nil
 	}
+
 	underscore := slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") })
 	reserved := z.findReserved(of, r.Namespace)
 	gives := func(p rules.RecordRule, n name.Name) bool {
@@ -212,6 +222,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 			if len(p.Types) == 0 {
 				typed = !r.Type.ByNumber() && (own || !slices.Contains(namedTypes, r.Type))
 			}
+
 			switch {
 			case !typed || !p.Pattern.Match(r.fqdn, zone):
 			case own && underscore, !own && p.Pattern.NamesUnderscore(r.fqdn, zone):
@@ -228,6 +239,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 			}
 		}
 	}
+
 	return kinds
 }
 
@@ -251,6 +263,7 @@ func (c *check) checkParent(z *zone) {
 				delegates, ds = delegates || match, ds || match && r.DS
 			}
 		}
+
 		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // lost rules withdraw nothing (S8.4)
 			delegates, ds = true, h.DS
 		}
@@ -266,10 +279,12 @@ func (c *check) checkParent(z *zone) {
 				c.reportDifference(excused, z.key, "S3.5", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
 			}
 		}
+
 		if at, ok := up.Rel(p.FQDN()); ok && p.liesBelowDNAME(at, true) {
 			c.reportDamage(z.key, "S5.7", "a zone below a DNAME", "none: it replaces every name below it")
 		}
 	}
+
 	var rule Rule
 	switch {
 	case refText(h.Parent) != refText(want.Parent):
@@ -283,6 +298,7 @@ func (c *check) checkParent(z *zone) {
 	default:
 		return
 	}
+
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
@@ -294,6 +310,7 @@ func (c *check) checkCoexistence(z *zone) {
 			owners = append(owners, owner)
 		}
 	}
+
 	for _, owner := range owners {
 		data := map[rdata.Type]int{}
 		for _, v := range slices.CompactFunc(slices.Clone(cmp.Or(z.owners[owner], &law.Owner{}).Values), func(x, y law.OwnerValue) bool {
@@ -301,11 +318,13 @@ func (c *check) checkCoexistence(z *zone) {
 		}) {
 			data[v.Type]++
 		}
+
 		for _, s := range z.NSSets {
 			if s.Owner == owner {
 				data[s.Type] += len(s.Data)
 			}
 		}
+
 		has := func(types ...rdata.Type) bool {
 			return slices.ContainsFunc(types, func(t rdata.Type) bool { return data[t] > 0 })
 		}
@@ -326,6 +345,7 @@ func (c *check) checkCoexistence(z *zone) {
 		default:
 			continue
 		}
+
 		c.reportDifference(len(z.holding.Works) > 0, c.layout.Key(law.OwnerKey(z.UID, owner)), "S5.6", have, "none: no server loads that")
 	}
 }
@@ -348,6 +368,7 @@ func (c *check) noteNestedClaims(z *zone) {
 			if mine.Namespace == z.Namespace || mine.Plain == 0 {
 				continue
 			}
+
 			for at, ok := low, true; ok && !at.IsApex(); at, ok = at.Parent() {
 				of := cmp.Or(z.owners[at], &law.Owner{})
 				i := slices.IndexFunc(of.Claims, func(x law.Claim) bool {
@@ -358,6 +379,7 @@ func (c *check) noteNestedClaims(z *zone) {
 				}) {
 					break // may have allowed the names below
 				}
+
 				if i >= 0 {
 					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "S4.8", Have: fmt.Sprintf("claimed by "+
 						"namespace %s, and %s by namespace %s", mine.Namespace, at, of.Claims[i].Namespace),

@@ -134,6 +134,7 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 	if err != nil {
 		return false, err
 	}
+
 	var x *content.Removal
 	for _, kv := range last.Kvs {
 		if tx, err := a.Read(string(kv.Key), kv.Value); err == nil && tx.Removal != nil {
@@ -141,12 +142,14 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 			break
 		}
 	}
+
 	if x == nil {
 		return true, nil // archived, or removed by an older kubizone
 	}
 	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == x.Serial {
 		return err == nil, err
 	}
+
 	of := Header{Zone: zone, View: x.View, FQDN: x.FQDN.String(), Namespace: x.Namespace, Name: x.Name, Retention: x.Retention}
 	for lost := 0; lost < maxLostRaces; {
 		p, err := a.readPage(ctx, of, end)
@@ -159,6 +162,7 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 				return false, err
 			}
 		}
+
 		done, err := a.writePage(ctx, p, cmps...)
 		if err != nil || done && ends {
 			return err == nil, err
@@ -167,6 +171,7 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 			lost++
 		}
 	}
+
 	return false, nil
 }
 
@@ -205,6 +210,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			return nil, err
 		}
 	}
+
 	if p.archived.Gone != 0 { // the zone came back
 		p.archived.Offset, p.archived.Gone, p.archived.Serial = p.archived.Last, 0, 0
 	}
@@ -214,6 +220,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 	if err != nil {
 		return nil, err
 	}
+
 	octets, taken := 0, 0
 	for _, kv := range r.Kvs {
 		if octets += len(kv.Value); taken > 0 && (octets > fullSegment || taken >= pageSteps) {
@@ -225,6 +232,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			p.archived.Whole = a.Now().Unix()
 			continue
 		}
+
 		for _, l := range lines {
 			if p.endN = lines[len(lines)-1].n; l.n > p.lastN {
 				if !p.addLine(l) {
@@ -234,6 +242,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			}
 		}
 	}
+
 	return p, a.addStates(ctx, p)
 }
 
@@ -260,6 +269,7 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 			steps = append(steps, &lines[i])
 		}
 	}
+
 	for ns, has := range p.hasStates {
 		if !has {
 			continue
@@ -270,6 +280,7 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 		}
 		states[ns] = readStates(ctx, r.Kvs)
 	}
+
 	slices.SortFunc(steps, func(x, y *line) int { return cmp.Compare(x.n, y.n) })
 	all, of := 0, map[string]int{}
 	for i, l := range steps {
@@ -282,6 +293,7 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 			break
 		}
 	}
+
 	return nil
 }
 
@@ -350,6 +362,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			next.Whole = max(next.Whole, lines[len(lines)-1].unixTime+1)
 		}
 	}
+
 	key := a.Layout.Archived(p.hdr.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.archivedMod))
 	ops, values, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}, 0
@@ -359,6 +372,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 				clientv3.WithRange(a.Layout.Before(ns, p.hdr.Zone, p.lastN)+"\x00")))
 		}
 	}
+
 	for account, lines := range p.lines {
 		if p.hdr.Retention == 0 {
 			break
@@ -367,6 +381,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		if err != nil {
 			return false, err
 		}
+
 		last := &lines[len(lines)-1]
 		at := a.Layout.Segment(layout.SegmentKey{Account: account, Zone: p.hdr.Zone, Time: last.unixTime, Last: next.Offset + last.n})
 		share, mod, known := findRecent[Share](&a.recent, a.Layout.Share(account))
@@ -376,6 +391,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 				return false, err
 			}
 		}
+
 		if !whole || !fits {
 			share.Whole = max(share.Whole, last.unixTime+1)
 		}
@@ -384,9 +400,11 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			share.addSegment(at, int64(len(at)+len(value)), !whole && isBare(value))
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.hdr.Zone, account), []byte("{}")))
 		}
+
 		values[len(ops)] = share
 		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share)))
 	}
+
 	if p.removes {
 		ops = append(append(ops, a.nameOps(&p.hdr)...), clientv3.OpDelete(a.Layout.LeftDelegations(p.hdr.Zone), clientv3.WithPrefix()))
 	}
@@ -396,11 +414,13 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		a.recent.forget(ops)
 		return false, err
 	}
+
 	for i, op := range ops {
 		if v := values[i]; v != nil {
 			a.recent.note(string(op.KeyBytes()), v, etcd.VersionAt(r, i))
 		}
 	}
+
 	a.refreshLevel(ctx, int64(octets))
 	return true, nil
 }

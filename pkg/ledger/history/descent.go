@@ -118,6 +118,7 @@ func (d *descent) readKeys(ctx context.Context) error {
 			d.keys = nil
 			return nil
 		}
+
 		for _, kv := range r.Kvs {
 			from = string(kv.Key) + "\x00"
 			if k, ok := d.a.Layout.ParseSegment(string(kv.Key)); ok {
@@ -125,6 +126,7 @@ func (d *descent) readKeys(ctx context.Context) error {
 			}
 		}
 	}
+
 	if d.below = first; len(d.keys) < pageKeys/growth {
 		d.width = max(1, d.width*growth)
 	}

@@ -62,6 +62,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 			return nil, err
 		}
 	}
+
 	var archived Archived
 	var namespaces []string
 	for _, kv := range r.Kvs {
@@ -75,6 +76,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 			return nil, layout.Unreadable(string(kv.Key), err)
 		}
 	}
+
 	out.Whole = archived.Whole
 	octets := 0
 	take := func(x *Item) bool {
@@ -89,6 +91,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 		out.Items = append(out.Items, *x)
 		return true
 	}
+
 	var recent []Item
 	if exists || archived.Gone == 0 { // else the journal is archived, and not yet purged
 		room := maxAnswer
@@ -97,15 +100,18 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 			return nil, err
 		}
 	}
+
 	for _, x := range slices.Backward(recent) {
 		if !take(&x) {
 			return out, a.wholeOf(ctx, out, namespaces, rev)
 		}
 	}
+
 	older, err := a.openSegments(ctx, of.Zone, namespaces, before, rev, out)
 	if err != nil {
 		return nil, err
 	}
+
 	for {
 		x, err := older.readNext(ctx)
 		if err != nil {
@@ -150,6 +156,7 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 		if err != nil {
 			return nil, err
 		}
+
 		for _, kv := range r.Kvs {
 			from = string(kv.Key) + "\x00"
 			tx, err := a.Read(string(kv.Key), kv.Value)
@@ -158,6 +165,7 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 				gap = true
 				continue
 			}
+
 			for _, step := range tx.Steps {
 				if gap {
 					out.Whole, gap = max(out.Whole, step.Time+1), false
@@ -174,8 +182,10 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 				}
 			}
 		}
+
 		more = r.More
 	}
+
 	if gap {
 		out.Whole = max(out.Whole, a.Now().Unix())
 	}
@@ -186,6 +196,7 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 			x.Step, x.Bare = bareStep(&x.Step), true
 			continue
 		}
+
 		ns := of.Namespace
 		if x.Step.Record != nil {
 			ns = x.Step.Record.Namespace
@@ -197,9 +208,11 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 			}
 			states[ns] = readStates(ctx, r.Kvs)
 		}
+
 		x.Was = unpackStates(states[ns][x.Step.N])
 		*room -= x.octets()
 	}
+
 	return steps, nil
 }
 
@@ -279,6 +292,7 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 				newest, at = x, x.keys[len(x.keys)-1].Last
 			}
 		}
+
 		if newest == nil {
 			return nil, nil
 		}
@@ -289,12 +303,14 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 			}
 			continue
 		}
+
 		k := newest.keys[len(newest.keys)-1]
 		newest.keys = newest.keys[:len(newest.keys)-1]
 		items, err := s.a.readSegment(ctx, k, s.out, s.rev)
 		if err != nil {
 			return nil, err
 		}
+
 		newest.items = items
 	}
 }

@@ -80,10 +80,12 @@ func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed i
 		if err == nil {
 			text, err = Unpack(x.State)
 		}
+
 		if err != nil {
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone lacks a Delegation")
 			return nil
 		}
+
 		last, again := seen[x.Name]
 		if x.Time < removed-int64(oldDelegationTTL.Seconds()) || again && last >= x.Time {
 			return nil
@@ -92,10 +94,12 @@ func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed i
 			whole = false
 			return nil
 		}
+
 		seen[x.Name] = x.Time
 		out = append(slices.DeleteFunc(out, func(w Was) bool { return w.Name == x.Name }), Was{Name: x.Name, State: text})
 		return nil
 	})
+
 	slices.SortFunc(out, func(x, y Was) int { return strings.Compare(x.Name, y.Name) })
 	return out, whole, err
 }

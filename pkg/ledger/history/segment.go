@@ -80,6 +80,7 @@ func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err erro
 		}
 		text, err = textOf(of, lines)
 	}
+
 	if len(text) > maxSegment && err == nil {
 		bare := *of
 		bare.Bare = true
@@ -95,6 +96,7 @@ func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err erro
 	if err != nil || len(text) > maxSegment {
 		return nil, false, err
 	}
+
 	return deflate([]byte{segmentVersion}, text), whole, nil
 }
 
@@ -119,10 +121,12 @@ func DecodeSegment(data []byte) (*Segment, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s, lines := &Segment{}, json.NewDecoder(bytes.NewReader(text))
 	if err := lines.Decode(&s.Header); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
+
 	for lines.More() {
 		var e Entry
 		if err := lines.Decode(&e); err != nil {
@@ -130,6 +134,7 @@ func DecodeSegment(data []byte) (*Segment, error) {
 		}
 		s.Entries = append(s.Entries, e)
 	}
+
 	if len(s.Entries) == 0 {
 		return nil, errors.New("no step")
 	}

@@ -125,6 +125,7 @@ func (a *Archive) setLevel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	payers, charges := map[string]int64{}, map[string]charge{}
 	for account, octets := range shares {
 		namespace, payer := layout.SplitAccount(account)
@@ -132,6 +133,7 @@ func (a *Archive) setLevel(ctx context.Context) error {
 			charges[payer] = charge{charges[payer].accounts + 1, charges[payer].octets + octets}
 		}
 	}
+
 	a.level.Store(levelOf(slices.Collect(maps.Values(payers)), a.limit()))
 	a.charges.Store(&charges)
 	for account, octets := range shares {
@@ -142,6 +144,7 @@ func (a *Archive) setLevel(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -210,6 +213,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 	if err != nil {
 		return err
 	}
+
 	if len(r.Kvs) == 0 && strips && s.Bare != "" { // all are bare
 		s.BareOctets = s.Octets
 		strips = false
@@ -218,6 +222,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 			return err
 		}
 	}
+
 	if len(r.Kvs) == 0 { // the share counts segments that are not there: fsck reports it
 		s = Share{Whole: s.Whole}
 	}
@@ -231,6 +236,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 		if strips && segment != nil && !segment.Header.Bare {
 			bare = stripSegment(segment)
 		}
+
 		switch {
 		case strips && segment != nil && segment.Header.Bare:
 			s.Bare = key
@@ -242,10 +248,12 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 			ops = append(ops, clientv3.OpDelete(key))
 			s.removeSegment(segment, octets)
 		}
+
 		if s.Octets <= most {
 			break
 		}
 	}
+
 	ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&s)))
 	a.Fault("condense-history")
 	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(account), mod)).Then(ops...).Commit()

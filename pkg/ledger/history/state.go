@@ -69,6 +69,7 @@ func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 		if err != nil || packed.Counts <= most {
 			return packed, err
 		}
+
 		switch {
 		case len(s.Annotations) > 0:
 			s.Annotations, s.LeftOut = nil, append(s.LeftOut, PartAnnotations)

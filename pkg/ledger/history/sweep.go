@@ -25,10 +25,12 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 			return err
 		}
 	}
+
 	shares, err := a.readShares(ctx)
 	if err != nil {
 		return err
 	}
+
 	for account := range shares {
 		if err := a.expireSegments(ctx, account, func(k layout.SegmentKey) bool {
 			retention, exists := retentions[k.Zone]
@@ -40,6 +42,7 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 			return err
 		}
 	}
+
 	return a.setLevel(ctx)
 }
 
@@ -70,6 +73,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 			}
 			return nil
 		}
+
 		var x Archived
 		if !ok || ns != "" || exists || layout.Decode(kv.Value, &x) != nil {
 			return nil
@@ -77,6 +81,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 		if gone[zone] = x.Retention; x.Gone != 0 && x.Gone+x.Retention < now {
 			over = append(over, zone)
 		}
+
 		return nil
 	})
 	if err == nil {
@@ -85,6 +90,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 	if err != nil {
 		return nil, err
 	}
+
 	for _, zone := range over {
 		ops := []clientv3.Op{clientv3.OpDelete(a.Layout.Archived(zone), clientv3.WithPrefix())}
 		for _, key := range removed[zone] {
@@ -95,6 +101,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 		}
 		delete(gone, zone)
 	}
+
 	return gone, nil
 }
 
@@ -119,6 +126,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 	if err != nil {
 		return err
 	}
+
 	for len(old) > 0 {
 		s, mod, err := a.readShare(ctx, account)
 		if err != nil {
@@ -129,6 +137,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 		if err != nil {
 			return err
 		}
+
 		for _, k := range some {
 			key := a.Layout.Segment(k)
 			r, err := a.Client.Get(ctx, key)
@@ -141,6 +150,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 				ops = append(ops, clientv3.OpDelete(key))
 			}
 		}
+
 		a.Fault("expire")
 		key := a.Layout.Share(account)
 		cmps = append(cmps, etcd.RevisionIs(key, mod))
@@ -152,6 +162,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 			old = old[len(some):]
 		}
 	}
+
 	return nil
 }
 

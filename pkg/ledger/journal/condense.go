@@ -93,6 +93,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	case c != nil && c.From != settled:
 		c = nil // c is of an earlier hold
 	}
+
 	since, steps := settled, []content.Step(nil)
 	if c != nil {
 		if c.Step.N >= n {
@@ -104,6 +105,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		}
 		since, steps = step.Serial, append(steps, step)
 	}
+
 	before, more, err := jr.journalFrom(ctx, zone, since, n, false, new(int64))
 	if errors.Is(err, ErrTrimmed) { // another server was ahead, or the steps are gone
 		if _, now, err := jr.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
@@ -117,11 +119,13 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	if c != nil {
 		before = c.State
 	}
+
 	step := content.Condense(append(steps, more...))
 	if state, err := before.Update(step.Elements()); err != nil || state != step.State {
 		return 0, fmt.Errorf("zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial,
 			err)
 	}
+
 	// Store the parts first: only their header makes them valid.
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
@@ -129,6 +133,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	if err != nil || named == nil {
 		return 0, err
 	}
+
 	jr.Fault("condense")
 	for _, part := range partsOf(&step) {
 		value := layout.Encode(part)
@@ -138,11 +143,13 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		}
 		next.Parts, next.Octets = next.Parts+1, next.Octets+len(value)
 	}
+
 	key := jr.Layout.Condensed(zone)
 	done, err := jr.Client.Txn(ctx).If(*named, etcd.RevisionIs(key, mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
 	if err != nil || !done.Succeeded {
 		return 0, err
 	}
+
 	// Delete the parts of the former header.
 	_, err = jr.Client.Delete(ctx, key+"0", clientv3.WithRange(jr.Layout.CondensedPart(zone, n, 0)))
 	return n, err
@@ -176,17 +183,21 @@ func partsOf(step *content.Step) (parts []*content.Step) {
 		}
 		return parts[len(parts)-1]
 	}
+
 	for _, row := range step.Removed {
 		p := in(len(row.Data) + 100)
 		p.Removed = append(p.Removed, row)
 	}
+
 	for _, row := range step.Added {
 		p := in(len(row.Data) + 100)
 		p.Added = append(p.Added, row)
 	}
+
 	for _, change := range step.TTLs {
 		p := in(150)
 		p.TTLs = append(p.TTLs, change)
 	}
+
 	return parts
 }

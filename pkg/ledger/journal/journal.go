@@ -145,6 +145,7 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 			t.mu.Unlock()
 			return
 		}
+
 		if archives {
 			jr.States.Add(-int64(t.stateOctets))
 		}
@@ -153,12 +154,14 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 			t.long, t.octets = 0, 0
 		}
 		t.mu.Unlock()
+
 		within, cancel := context.WithTimeout(ctx, trimTimeout)
 		condensed, err := jr.trimJournal(within, t, z, rev, weigh, archives)
 		cancel()
 		if err != nil && ctx.Err() == nil && !errors.Is(err, errArchived) {
 			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", name)
 		}
+
 		t.mu.Lock()
 		if t.done, t.condensedOctets = true, condensed; err != nil {
 			t.long += jr.Octets
@@ -181,7 +184,9 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	if err != nil || named == nil {
 		return 0, err
 	}
+
 	start := t.startKey(jr.Layout.Journal(zone), named.GetCompare().GetCreateRevision())
+
 	// Keep the last KeptSteps, and all from the first that a Delivery or the delivered content needs.
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	archived := oldest
@@ -194,18 +199,21 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 			return 0, err
 		}
 	}
+
 	if IsUnsettled(z) {
 		undelivered, settled := needs, serial.Serial(z.Status.SettledSerial)
 		needs = func(at serial.Serial) bool {
 			return !settled.Ahead(at) || undelivered != nil && undelivered(at)
 		}
 	}
+
 	if needs != nil {
 		if oldest, err = jr.firstNeeded(ctx, zone, start, oldest, needs); err != nil {
 			return 0, err
 		}
 		most = jr.keptOctets(z)
 	}
+
 	end := jr.Layout.Step(zone, oldest)
 	if IsUnsettled(z) {
 		c, _, err := jr.readCondensed(ctx, zone, new(int64))
@@ -216,18 +224,21 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 			condensed = c.Octets
 		}
 	}
+
 	// Beyond a bound of octets, needed steps go, too.
 	if weigh {
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
 		}
 	}
+
 	if _, last, ok := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00")); ok {
 		archived = max(archived, last)
 	}
 	if err := jr.archiveSteps(ctx, z, archived, *named); err != nil {
 		return condensed, err
 	}
+
 	// Needed steps of an unsettled zone are first condensed.
 	if IsUnsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
@@ -236,6 +247,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 		end = jr.Layout.Step(zone, last)
 	}
+
 	for from, more := start, true; more && from < end; {
 		jr.Fault("trim-page")
 		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end, *named); err != nil {
@@ -245,6 +257,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		t.deletedBefore = from
 		t.mu.Unlock()
 	}
+
 	return condensed, nil
 }
 
@@ -302,7 +315,9 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		n := len(tx.Steps)
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
+
 	end := jr.Layout.Step(zone, oldest)
+
 	// Usually no step is needed, as the last step shows.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
@@ -314,6 +329,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 			return oldest, err
 		}
 	}
+
 	for more := true; more; {
 		if r, err = jr.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(trimPage)); err != nil {
 			return 0, err
@@ -329,6 +345,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		}
 		more = r.More
 	}
+
 	return oldest, nil
 }
 
@@ -360,6 +377,7 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
+
 	// A Delivery's name begins with the zone's name, cut if long.
 	prefix := jr.Layout.Object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
 	if len(z.Name) > 200 {
@@ -374,6 +392,7 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 			unread = true
 			return nil
 		}
+
 		if d.Spec.Zone.UID != z.UID {
 			return nil
 		}
@@ -381,13 +400,16 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 		if d.Status.Intent != nil {
 			since = append(since, d.Status.Intent.From)
 		}
+
 		for _, at := range since {
 			if at := serial.Serial(at); at != 0 && (earliest == 0 || earliest.Ahead(at)) {
 				earliest = at
 			}
 		}
+
 		return nil
 	})
+
 	switch {
 	case err != nil:
 		return nil, err
@@ -396,6 +418,7 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	case earliest == 0:
 		return nil, nil
 	}
+
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
@@ -419,6 +442,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	if failed != nil || c == nil || c.From != since {
 		return before, nil, cmp.Or(failed, err)
 	}
+
 	switch after := n - c.Step.N; {
 	case c.Step.N > n:
 		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, "+
@@ -428,6 +452,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	default:
 		steps = steps[uint64(len(steps))-after:]
 	}
+
 	first, err := jr.condensedStep(ctx, zone, c, rev)
 	if err != nil {
 		return before, nil, err
@@ -449,6 +474,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 		slices.Reverse(steps)
 		return before, steps, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
+
 	// A batch is stored under its last step, so step n may be in a later key.
 	for to, page := clientv3.GetPrefixRangeEnd(jr.Layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
 		next := n - uint64(len(steps))
@@ -460,11 +486,13 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 		if *rev == 0 {
 			*rev = r.Header.Revision
 		}
+
 		for _, kv := range slices.Backward(r.Kvs) {
 			tx, err := jr.SentValues.Read(string(kv.Key), kv.Value)
 			if err != nil {
 				return before, nil, layout.Unreadable(string(kv.Key), err)
 			}
+
 			for _, step := range slices.Backward(tx.Steps) {
 				switch {
 				case step.N > next:
@@ -479,6 +507,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 				next--
 			}
 		}
+
 		if next >= from { // no step here
 			return trimmed()
 		}

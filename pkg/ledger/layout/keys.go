@@ -136,6 +136,7 @@ func (k Keys) Key(f law.Key) string {
 		}
 		return k.Room("members") + f.Zone + "/"
 	}
+
 	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind))
 }
 

@@ -32,12 +32,14 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 			ask.WaitingBefore = spec.Waiting()
 		}
 	}
+
 	if after == nil {
 		return ask, nil
 	}
 	if ask.After, err = lawform.ZoneSpec(after); err != nil {
 		return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
 	}
+
 	ask.Ahead = behindOf(before, after)
 	if before != nil {
 		ask.Renames = RenamedField(before, after)

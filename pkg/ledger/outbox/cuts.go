@@ -44,6 +44,7 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
+
 	// Lock before reading: otherwise all callers would read the same cut, and all but the first fail.
 	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
@@ -59,10 +60,12 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		if err != nil {
 			return err
 		}
+
 		ask := records.CutInput{Pending: d, Now: ob.mem.Now(), By: commit.User(ctx)}
 		if item != nil {
 			ask.MarkID, ask.CausedBy = item.Work.ID, item.Work.By
 		}
+
 		// Read the child's hosts outside the parent's queue.
 		parent, kept, err := ob.readCut(ctx, &ask)
 		if err != nil || kept {
@@ -99,6 +102,7 @@ func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write
 		}
 		return records.DecideCut(seen, ask)
 	}
+
 	w.ObjectOp = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if parentExists(ask.Parent, d) && (parent == nil || parent.FQDN() != ask.Parent.FQDN()) {
 			return nil, nil, commit.ErrCascadeEnded
@@ -106,6 +110,7 @@ func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write
 		op := clientv3.OpDelete(w.Key)
 		return &op, nil, nil
 	}
+
 	return w
 }
 
@@ -144,6 +149,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 	if err != nil || h == nil {
 		return parent, false, err
 	}
+
 	ask.Own = ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 	if !h.CountedBy(parent) {
 		return parent, false, nil
@@ -155,6 +161,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 			return parent, true, err
 		}
 	}
+
 	ask.Holding, ask.DS = h, z.DS
 	at := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
@@ -167,6 +174,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 		}
 		return at[owner][i], true
 	})
+
 	if len(sets) > 0 {
 		ask.Cut = &law.CountedCut{Sets: sets}
 	}

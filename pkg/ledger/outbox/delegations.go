@@ -39,17 +39,20 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 			op := clientv3.OpDelete(tx.Key)
 			return &op, nil, nil
 		}
+
 		o := after.DeepCopy()
 		ob.placer.PlaceDelegation(o, plan.Delegation)
 		if ask.Cascade && plan.Zone == nil && apiequality.Semantic.DeepEqual(o.Status, after.Status) {
 			plan.Waiting, plan.WaitingBefore = nil, nil
 			return nil, nil, nil
 		}
+
 		data, err := ob.mem.Delegations.Encode(ctx, tx.Key, o)
 		*placed = o
 		op := etcd.OpPut(tx.Key, data)
 		return &op, nil, err
 	}
+
 	tx.ExtraOps = func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
 		return nil, ob.oldDelegationOps(&ask, before, plan)
 	}
@@ -94,6 +97,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		if err != nil {
 			return err
 		}
+
 		waiting := ob.mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
 		if _, err := etcd.Scan(ctx, ob.mem.Client, waiting, "", 0, func(kv *mvccpb.KeyValue) error {
 			_, _, name, _ := layout.WaitingObject(string(kv.Key))
@@ -102,7 +106,9 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		}, clientv3.WithKeysOnly()); err != nil {
 			return err
 		}
+
 		slices.Sort(names)
+
 		// A new zone's work later decides all objects waiting for the zone, a Delegation's all of the namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {
@@ -118,9 +124,11 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 			}
 		}
 	}
+
 	if !s.Work.TakesIn {
 		return nil
 	}
+
 	for _, place := range s.Work.Zones {
 		ob.mem.Fault("cascade-taken-in")
 		if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
@@ -129,6 +137,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

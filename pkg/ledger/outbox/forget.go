@@ -59,16 +59,19 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 			by[last.By] = append(by[last.By], forgettable{key, kv.ModRevision, last.Left})
 		}
 	})
+
 	for _, left := range by {
 		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
 		for _, f := range left[:max(0, len(left)-ob.maxSerials)] {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
+
 	for n := 0; n < len(ops); n += sweptAtOnce {
 		end := min(len(ops), n+sweptAtOnce)
 		_, _ = ob.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
 	}
+
 	return seen
 }
 
@@ -96,6 +99,7 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
 		z, _, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
 		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.IsUnsettled(z) {
@@ -107,5 +111,6 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }

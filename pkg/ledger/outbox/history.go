@@ -65,6 +65,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	ob.jr.States.Store(all)
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return zones[h.UID] != nil }) {
 		x := zones[h.UID]
@@ -76,6 +77,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+
 		for ns, octets := range x.octets {
 			if archived {
 				namespaces[ns] -= octets
@@ -83,6 +85,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 			}
 		}
 	}
+
 	return nil
 }
 

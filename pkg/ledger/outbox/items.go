@@ -60,6 +60,7 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	}); err != nil {
 		return 0, err
 	}
+
 	ob.items.mu.Lock()
 	defer ob.items.mu.Unlock()
 	for key := range ob.items.byKey {
@@ -67,6 +68,7 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 			delete(ob.items.byKey, key)
 		}
 	}
+
 	return rev, nil
 }
 

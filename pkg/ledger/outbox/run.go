@@ -59,6 +59,7 @@ func (ob *Outbox) Run(ctx context.Context) error {
 			}
 		})
 	}
+
 	duties.Go(func() { ob.followRounds(ctx) })
 	duties.Go(func() { ob.followFreed(ctx) })
 	rev := ob.beginItems(ctx)
@@ -89,11 +90,13 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 					ob.com.WakeOutbox()
 				}
 			}()
+
 			at := &place{}
 			defer ob.lanes.givePlaceUp(at)
 			if ob.lanes.takePlace(ctx, at) != nil {
 				return
 			}
+
 			for _, s := range works {
 				s.place = at
 				ob.runWork(ctx, s)
@@ -117,12 +120,14 @@ func (ob *Outbox) listDue(all bool) (works []*workState) {
 			works = append(works, &workState{Item: one.Item, createRev: one.createRev, interrupted: failed || !own})
 		}
 	}
+
 	ob.retries.Range(func(id, _ any) bool {
 		if ob.items.byKey[ob.mem.Layout.Outbox(id.(string))] == nil {
 			ob.retries.Delete(id)
 		}
 		return true
 	})
+
 	ob.items.mu.Unlock()
 	slices.SortFunc(works, func(x, y *workState) int {
 		return cmp.Or(cmp.Compare(x.createRev, y.createRev), cmp.Compare(x.Work.ID, y.Work.ID))
@@ -171,6 +176,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 			})
 			err = cmp.Or(err, failed)
 		}
+
 		if err == nil && h.BecomesOverdue(now) {
 			err = ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 				return func(seen *law.Facts) law.Outcome { return zones.DecideOverdue(seen, place, now) }, nil
@@ -180,6 +186,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
 		}
 	}
+
 	return nil
 }
 

@@ -72,6 +72,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	if !s.Work.Unmarked {
 		ask.MarkID = s.Work.ID
 	}
+
 	w := ob.com.NewWrite("records", o, mod)
 	w.LikelyZone, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
 	w.RecordBefore, w.Origin = o, commit.CauseOf(&s.Item)
@@ -81,6 +82,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	if ask.WaitingBefore != nil && c.keptOut != "" {
 		ask.WaitingBefore.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records waiting there
 	}
+
 	w.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if isUnchanged(o, plan) {
@@ -96,6 +98,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 		op := etcd.OpPut(w.Key, data)
 		return &op, nil, err
 	}
+
 	return w, nil
 }
 
@@ -127,6 +130,7 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	if err != nil {
 		return err
 	}
+
 	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.inZone })
 	leaves, err := ob.commitSteps(ctx, s, inside, true)
 	if err != nil {
@@ -141,6 +145,7 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 			return err
 		}
 	}
+
 	_, err = ob.commitSteps(ctx, s, steps, false)
 	return err
 }
@@ -156,6 +161,7 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 		for _, st := range group {
 			writes = append(writes, st.w)
 		}
+
 		// After the first failure, nothing later is committed: that step is decided again, alone.
 		answers, done := ob.com.SubmitInOrder(ctx, zone, writes), 0
 		for ; done < len(group) && answers[done].Out.OK; done++ {
@@ -171,8 +177,10 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 			}
 			done++
 		}
+
 		steps = slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return slices.Contains(group[:done], st) })
 	}
+
 	return leaves, nil
 }
 
@@ -240,6 +248,7 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	if err != nil {
 		return nil, err
 	}
+
 	steps := make([]*step, 0, len(cs))
 	for i, c := range cs {
 		st, err := ob.readStep(ctx, s, c, etcd.FirstKV(r.Responses[i]))
@@ -253,6 +262,7 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 			steps = append(steps, st)
 		}
 	}
+
 	return steps, nil
 }
 
@@ -268,6 +278,7 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 	if string(st.o.UID) != c.UID {
 		return nil, nil
 	}
+
 	var err error
 	if st.w, err = ob.stepOf(s, c, st.o, kv.ModRevision); err != nil {
 		return nil, err
@@ -282,5 +293,6 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 			st.w.LikelyZone = zoneKey
 		}
 	}
+
 	return st, nil
 }

@@ -28,6 +28,7 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 			ob.com.Usage.MarkDirty(law.CountKey(h.UID, ""))
 		}
 	}
+
 	for _, k := range ob.com.Usage.TakeDirty(usageAtOnce) {
 		h := delegated[k.Zone]
 		if h == nil {
@@ -42,6 +43,7 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 			klog.FromContext(ctx).V(2).Info("Delegations are counted later", "zone", h.Name, "why", err.Error())
 		}
 	}
+
 	return sightings{}
 }
 
@@ -61,6 +63,7 @@ func (ob *Outbox) countUsage(ctx context.Context, uid, namespace, name string) e
 				records += c.Records
 			}
 		}
+
 		if o.Status.Records == records {
 			return nil
 		}

@@ -149,9 +149,11 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 		}
 		return nil
 	}, clientv3.WithKeysOnly())
+
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
+
 	// A named object with a zoneRef has both keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.kindLetter, y.kindLetter), cmp.Compare(x.Name, y.Name))
@@ -169,6 +171,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	if err != nil || o == nil || o.Status.ZoneRef != nil {
 		return nil, err
 	}
+
 	_, waits, err := objects.AdoptedOrWaiting(o)
 	if err != nil || waits == nil || ob.isGaining(waits.View, waits.FQDN) {
 		return nil, err
@@ -176,6 +179,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	if c, err = ob.recordCandidate(ctx, o, waits); err != nil {
 		return nil, err
 	}
+
 	w, err := ob.stepOf(&workState{}, c, o, mod)
 	if err != nil {
 		return nil, err
@@ -184,6 +188,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	if err != nil || out.Plan == nil || out.Plan.Record == nil {
 		return nil, err
 	}
+
 	return ob.trialOf(o, waits, out.Plan), nil
 }
 
@@ -197,6 +202,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		have.Reason == p.Reason {
 		return nil
 	}
+
 	// The base name decides the holder: all objects waiting there are decided together, in order (S2.8).
 	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
 	at, exact := p.FQDN, true
@@ -211,6 +217,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		}
 		work.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
 	}
+
 	work.ID = trialID + p.View + "-" + at.String()
 	work.Scans = []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: at, Exact: exact}}
 	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) {
@@ -228,6 +235,7 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	if err != nil || decide == nil {
 		return nil, err
 	}
+
 	spec, err := lawform.ZoneSpec(o)
 	if err != nil {
 		return nil, err
@@ -238,6 +246,7 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	if err != nil || out.Plan == nil || out.Plan.Zone == nil || out.Plan.Zone.Zone.Pending {
 		return nil, err
 	}
+
 	z := out.Plan.Zone.Zone
 	scan := law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN(), Exact: true}
 	if target := spec.ZoneRef; target != nil {

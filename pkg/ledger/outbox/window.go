@@ -131,6 +131,7 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 			return nil, err
 		}
 	}
+
 	w.truncate()
 	return w, nil
 }
@@ -169,6 +170,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		decided := kv.CreateRevision > s.createRev && !s.interrupted && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.kindLetter != layout.WaitingDelegation && scan.Covers(c.Namespace) && !decided, nil
 	}
+
 	// A Record adopted after the work's creation was decided on the new state (I5): a busy client does not prolong the
 	// work.
 	if s.createRev > 0 && kv.ModRevision > s.createRev {
@@ -179,6 +181,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Covers(namespace) {
 		return c, false, err
 	}
+
 	if !scan.Name.IsZero() {
 		at, err := owner.In(scan.Name)
 		if err != nil {
@@ -186,6 +189,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		}
 		c.removedFQDN = at.String()
 	}
+
 	var m law.Member
 	if err := layout.Decode(kv.Value, &m); err != nil {
 		return c, false, layout.Unreadable(string(kv.Key), err)
@@ -213,6 +217,7 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 		}); err != nil {
 			return err
 		}
+
 		if err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 			o := &v1alpha1.Zone{}
 			if err := ob.mem.Zones.Decode(ctx, key, data, mod, o); err != nil || o.Status.FQDN != "" {
@@ -227,6 +232,7 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 			return err
 		}
 	}
+
 	return nil
 }
 

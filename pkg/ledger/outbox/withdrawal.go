@@ -47,6 +47,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "a withdrawal cannot be ended")
 			return
 		}
+
 		over := w.Passed+int64(known.Seconds()) >= w.Grace
 		if w.IsOver() || !over && known < countEvery(time.Duration(w.Grace)*time.Second) || written == maxCountsAtOnce {
 			return
@@ -57,6 +58,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 				zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 			}
 		}
+
 		place, ok := zones[k.Object]
 		if !ok {
 			return

@@ -54,6 +54,7 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -64,6 +65,7 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 	} else if scan.Kind != law.ScanZones {
 		return nil, nil
 	}
+
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Key(k), clientv3.WithPrefix())
 	if err != nil {
@@ -73,6 +75,7 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 	if err != nil {
 		return nil, err
 	}
+
 	above := []*law.ZoneBelow{nil} // zones that enclose the last, the nearest last
 	for i := range v.(*law.ZonesBelow).Zones {
 		below := &v.(*law.ZonesBelow).Zones[i]
@@ -87,6 +90,7 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 			found = append(found, &below.Holding)
 		}
 	}
+
 	return found, nil
 }
 

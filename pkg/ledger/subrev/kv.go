@@ -66,6 +66,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		}
 		return r.OpResponse(), nil
 	}
+
 	if op.IsGet() && k.readsInside(op) {
 		r, err := k.readInside(ctx, op)
 		if err != nil {
@@ -73,6 +74,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		}
 		return r.OpResponse(), nil
 	}
+
 	ops := []clientv3.Op{op}
 	if _, err := k.mapBranch(ops, nil); err != nil {
 		return clientv3.OpResponse{}, err
@@ -81,6 +83,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	if err != nil {
 		return r, err
 	}
+
 	switch {
 	case r.Get() != nil:
 		mapHeader(r.Get().Header)
@@ -92,6 +95,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		mapHeader(r.Del().Header)
 		k.m.mapKVs(r.Del().PrevKvs)
 	}
+
 	return r, nil
 }
 
@@ -107,6 +111,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 		close(out)
 		return out, nil
 	}
+
 	if hasFilters(op) {
 		return nil, errFilter
 	}
@@ -114,6 +119,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	if _, err := k.mapBranch(ops, nil); err != nil {
 		return nil, err
 	}
+
 	in, err := k.KV.GetStream(ctx, key, append(opts[:len(opts):len(opts)], clientv3.WithRev(ops[0].Rev()))...)
 	if err != nil {
 		return nil, err
@@ -135,6 +141,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 			}
 		}
 	}()
+
 	return out, nil
 }
 
@@ -151,6 +158,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 	if subs, err = k.m.numberWrites(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
 		return nil, err
 	}
+
 	for i := range ops {
 		op := &ops[i]
 		switch {
@@ -173,6 +181,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 			}
 		}
 	}
+
 	return subs, nil
 }
 
@@ -270,6 +279,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		default:
 			continue
 		}
+
 		revision, sub := Split(version)
 		equality := c.Result == etcdserverpb.Compare_EQUAL || c.Result == etcdserverpb.Compare_NOT_EQUAL
 		switch {
@@ -283,12 +293,14 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 			return nil, fmt.Errorf("%s has no order against version %d, which is inside a revision; "+
 				"compare < its revision's last version + 1, or > its last version", c.Key, version)
 		}
+
 		if c.Target == etcdserverpb.Compare_MOD {
 			c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: revision}
 		} else {
 			c.TargetUnion = &etcdserverpb.Compare_CreateRevision{CreateRevision: revision}
 		}
 	}
+
 	return out, nil
 }
 
@@ -303,6 +315,7 @@ func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 		}
 		return &etcdserverpb.ResponseHeader{Revision: Version(revision, sub)}
 	}
+
 	for i, one := range r.Responses {
 		switch {
 		case one.GetResponseRange() != nil:

@@ -26,6 +26,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 			}
 			continue
 		}
+
 		if op.IsGet() {
 			continue
 		}
@@ -42,6 +43,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 			uncounted[r] = !countable
 			subs[i] = Objects - written[r]
 		}
+
 		if op.IsPut() && len(touched) > 0 {
 			if len(op.ValueBytes()) == 0 { // or etcd keeps the value, with another write's octet
 				return nil, fmt.Errorf("%s: an object is put with its value", op.KeyBytes())
@@ -49,6 +51,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 			op.WithValueBytes(encodeValue(op.ValueBytes(), subs[i]))
 		}
 	}
+
 	return subs, nil
 }
 
@@ -88,10 +91,12 @@ func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, 
 			}
 			next[r] = Objects - sub
 		}
+
 		if sub < 0 {
 			return nil, false
 		}
 		subs[first+i] = sub
 	}
+
 	return subs, true
 }

@@ -64,14 +64,17 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 			}
 		}
 	}
+
 	if v.firstVersion > 0 {
 		revision, _ := Split(v.firstVersion)
 		opts = append(opts, clientv3.WithRev(max(1, revision)))
 	}
+
 	if !w.beginWatch() {
 		close(out)
 		return out
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	answers := w.Watcher.Watch(ctx, key, opts...)
 	go func() {
@@ -87,6 +90,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 			}
 		}
 	}()
+
 	return out
 }
 
@@ -118,6 +122,7 @@ func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.Wa
 		}
 		return false
 	}
+
 	revision := func(i int) int64 { return r.Events[i].Kv.ModRevision / Objects }
 	from := 0
 	for i := range r.Events {
@@ -127,6 +132,7 @@ func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.Wa
 		if i == 0 && time.Since(v.lastPause) >= pause {
 			v.eventsSincePause = 0
 		}
+
 		if v.eventsSincePause == burst {
 			if i > from && !send(r.Events[from:i]) {
 				return false
@@ -136,8 +142,10 @@ func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.Wa
 				return false
 			}
 		}
+
 		v.eventsSincePause++
 	}
+
 	defer func() { v.lastPause = time.Now() }()
 	return send(r.Events[from:])
 }
@@ -158,6 +166,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
 			RaftTerm: h.RaftTerm}
 	}
+
 	r.CompactRevision = Version(r.CompactRevision, 0)
 	if len(r.Events) == 0 {
 		// A lagging member may report progress before the first version.
@@ -177,6 +186,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 			return true
 		}
 	}
+
 	v.begun = true
 	if v.objects && v.wantsPrevKV {
 		k.readPrevious(ctx, r.Events)
@@ -193,6 +203,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 			*r = compactedResponse(r, revision+1)
 			return true
 		}
+
 		for i, e := range rest[:n] {
 			if Version(revision, subs[i]) < v.firstVersion || v.narrow && !v.requested.contains(string(e.Kv.Key)) {
 				continue
@@ -201,8 +212,10 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 			v.m.mapKV(e.PrevKv, -1)
 			shown = append(shown, e)
 		}
+
 		v.lastRevision, rest = revision, rest[n:]
 	}
+
 	r.Events = shown
 	return len(shown) > 0
 }
