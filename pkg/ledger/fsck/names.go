@@ -70,7 +70,6 @@ func (c *check) checkRecord(r *record) {
 
 	kinds, by, w := z.findKinds(r), r.admission, c.withdrawals[law.WithdrawalKey(z.UID, r.Namespace)]
 	switch allowed := slices.Contains(kinds, by); {
-
 	// Lost rules withdraw nothing while the zone is being deleted (S8.4).
 	case z.Terminating:
 	case r.endsAt == 0 && len(kinds) == 0:
