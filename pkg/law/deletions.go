@@ -69,8 +69,8 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// findHold returns the hold since the first of the earlier stocks from which the loss exceeds the percentage. Otherwise,
-// if the last apex NS is gone (nameServers), it returns the hold since the first stock; nil for none.
+// findHold returns the hold since the first of the earlier stocks from which the loss exceeds the percentage.
+// Otherwise, if the last apex NS is gone (nameServers), it returns the hold since the first stock; nil for none.
 func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}

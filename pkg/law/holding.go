@@ -58,8 +58,8 @@ type SerialMarks struct {
 }
 
 type Outstanding struct {
-	// Works mark the unfinished cascades (decisions in steps after a change). Until they finish, the zone is not settled
-	// (S7.2).
+	// Works mark the unfinished cascades (decisions in steps after a change). Until they finish, the zone is not
+	// settled (S7.2).
 	Works []CascadeMark `json:"works,omitempty"`
 }
 
@@ -156,8 +156,8 @@ func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// HasLockOf reports whether the cascade id has a lock. Only a cascade with a lock brings records to locked names (S2.9),
-// including those that were moving to a zone removed meanwhile (Origins).
+// HasLockOf reports whether the cascade id has a lock. Only a cascade with a lock brings records to locked names
+// (S2.9), including those that were moving to a zone removed meanwhile (Origins).
 func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
@@ -196,7 +196,8 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). If id is "" or has a mark, it returns h itself.
+// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). If id is "" or has a mark, it returns h
+// itself.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
@@ -273,8 +274,8 @@ func (h *Holding) BecomesOverdue(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held describes a hold after a mass deletion (S7.5): the serial delivered meanwhile, the start in unix seconds, and the
-// stock before the deletion (Had).
+// Held describes a hold after a mass deletion (S7.5): the serial delivered meanwhile, the start in unix seconds, and
+// the stock before the deletion (Had).
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`

@@ -53,8 +53,8 @@ type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
 	// Cut has the values of child zones' cuts at this name (S6.3), without sizes; a record may have the same value.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims counts the records with this base name: the labels after the last "*" or "_" label (S4.7). Claims and Named
-	// are here because every decision reads the owners above its name.
+	// Claims counts the records with this base name: the labels after the last "*" or "_" label (S4.7). Claims and
+	// Named are here because every decision reads the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted.
 	Named []Naming `json:"n,omitempty"`
@@ -98,8 +98,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records with a base name, by the kind of the admitting rule (S4.17). Records of a tenant by
-// underscore rules do not count (S4.14).
+// Claim counts a namespace's records with a base name, by the kind of the admitting rule (S4.17). Records of a tenant
+// by underscore rules do not count (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`

@@ -90,6 +90,8 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	return bar
 }
 
+// findOwnAbove returns the nearest own name above base. It finds none beyond a name that the tenant claims, or that is
+// reserved for the tenant.
 func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
@@ -104,7 +106,7 @@ func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at 
 	return name.Rel{}, false
 }
 
-// isOwnForRequest reports whether n, without a claim of the tenant, is an own name (S4.10).
+// isOwn reports whether n, without a claim of the tenant, is an own name (S4.10). hosts are HostsNamedByApex.
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.NSHosts, n) || o.HasOwnClaim(z) || z.RuleSet().HasSharedLiteral(n) || c.isService(n) ||
@@ -157,8 +159,9 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants that give way at base and above, up to "at", and if below is true under base, as no
-// rule allows their claims (S2.13). Nil means no claims, an allowed claim, or too many tenants.
+// FindYielding returns the tenants that give way to the Claimant, since no rule allows their claims any more (S2.13):
+// claims from base up to "at" and, if below is true, below base. It returns nil if there are none, if a rule allows any
+// of them, or for more than maxYielding tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

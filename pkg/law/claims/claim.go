@@ -36,8 +36,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// mayShare reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules
-// alone if Rule gives the name to x's namespace, too (S4.13).
+// mayShare reports whether the Claimant may have a name beside the claim x: if x is its namespace's, or if x is of
+// shared rules alone, and Rule gives the name to x's namespace, too (S4.13).
 func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -45,6 +45,7 @@ func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
 }
 
+// claimsAt returns the Claimant's claim at n or nil, and whether a tenant has a claim that the Claimant may not share.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {
@@ -69,7 +70,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	switch {
 	case mine == nil:
 	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.WidensClaim(base),
-		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
+		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral: // the present claim covers the record
 		return nil
 	case mine.Shared > 0 && c.Admission == rules.AdmittedShared,
 		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
@@ -96,7 +97,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
-	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() {
+	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() { // claims may nest (S4.12)
 		return nil
 	}
 
@@ -183,8 +184,8 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnForRequest is isOwn, but literal and shared rules (Admission) except some own names (S4.10, S4.12, S4.13,
-// S4.16).
+// isOwnForRequest is isOwn with the exceptions that the kind of the rule (Admission) makes: by literal and shared rules
+// tenants write at some own names (S4.10, S4.12, S4.13, S4.16).
 func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.NSHosts, n), n.IsApex() || c.OwnerAt(n).HasOwnClaim(z)
@@ -212,8 +213,9 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where
-// the Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. If the Claimant shares
+// all claims of a name by rules with "*", the search goes on above. From there on, others' claims by literal rules do
+// not count.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -234,6 +236,7 @@ func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	return up, false
 }
 
+// isOthersByStar reports whether x is another tenant's claim by a rule with "*", which the Claimant may not share.
 func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	if !c.isTenant(x) || c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
 		return false

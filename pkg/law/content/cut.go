@@ -17,10 +17,10 @@ const MaxGlue = 48
 // Cut returns the RRsets that parent has for a delegated child (S6.3), in the order of RRset.Compare; nil if the child
 // has no NS:
 //   - the apex NS, except hosts at or below the cut without an address
-//   - the addresses of hosts at or below the cut, at most MaxGlue, in equal shares of hosts and types
+//   - the addresses of hosts at or below the cut, at most MaxGlue: each RRset gets an equal part
 //
-// childSets looks up the child's RRsets without nameServers. Owners are relative to parent, data absolute and TTLs
-// explicit.
+// childSets looks up the child's RRsets without those of nameServers. In the result, owners are relative to parent,
+// data absolute and TTLs explicit.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {
@@ -62,7 +62,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 			}
 		}
 
-		if !below || len(glue) > before {
+		if !below || len(glue) > before { // else no resolver reaches the host
 			reached.Data = append(reached.Data, data)
 		}
 	}

@@ -72,7 +72,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	}
 	ttl := set.TTL.Resolve(h.TTL)
 	if len(set.Data) == 1 {
-		// Packing, to order values, would double the cost of most zones.
+		// A single value needs no order. Packing would double the cost of most zones.
 		text, err := rdata.Value{Type: set.Type, Text: set.Data[0]}.Resolve(h.FQDN)
 		if err != nil {
 			return nil, valueError(owner, set.Type, err)
@@ -176,7 +176,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries from owner "from" on, without SOA. sets must not begin before.
+// EntriesFrom returns the entries from owner "from" on, without SOA. sets must have no earlier owner.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })

@@ -19,13 +19,13 @@ func IsMailbox(text string) bool {
 		case c <= ' ' || c >= 0x7f:
 			return false
 		case c != '\\':
-		case i+3 < len(text) && '0' <= text[i+1] && text[i+1] <= '9':
+		case i+3 < len(text) && '0' <= text[i+1] && text[i+1] <= '9': // \DDD
 			octet := int(text[i+1]-'0')*100 + int(text[i+2]-'0')*10 + int(text[i+3]-'0')
 			if octet <= ' ' || octet >= 0x7f {
 				return false
 			}
 			i += 3
-		default:
+		default: // \X
 			i++
 		}
 	}

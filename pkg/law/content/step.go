@@ -79,17 +79,17 @@ type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
-	// Was is true if the Record was in the zone before the step, Left if not after.
+	// Was is true if the Record was in the zone before the step, Left if it no longer is after.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the source of a step.
+// Origin is the source of a step. (law.Origin is a removed zone.)
 type Origin struct {
 	// Manager is the field manager, Audit the ID of the request in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason of a step without a request, CausedBy the namespace behind.
+	// Cause is the reason of a step without a request, CausedBy the namespace that caused it.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }
@@ -102,7 +102,7 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step is the change between the definitions at two serials (I3), in both directions.
+// Step is the change between the definitions at two serials (I3). It can be applied and undone.
 type Step struct {
 	// N numbers a zone's steps from 1, without gaps. A condensed step has the last N.
 	N uint64 `json:"n"`
@@ -163,8 +163,8 @@ type Identity struct {
 
 // Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After is set without steps: the N of the zone's last step before the mark; 0 for the newest. So a mark repeated
-	// late settles no later state.
+	// After is set only without steps: the N of the last step before the mark; 0 means the newest. So a mark that is
+	// applied late settles no later content.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set in the transaction that creates the zone.

@@ -29,7 +29,7 @@ type Set struct {
 	OwnNamespace string
 	// Lists are the rules of the Zone, and of the namespace's Delegations.
 	Lists   [2][]Rule
-	minTail int
+	minTail int // of tenants' patterns with "*", in labels; 0 for any
 }
 
 // Grant is a pattern, as Text, that allows a record.
