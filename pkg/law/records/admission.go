@@ -23,7 +23,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	}
 	z, ns := x.zone, x.ask.Namespace
 
-	// Rules and claims, of which some give way (S2.13).
+	// Rules and claims. Try without the claims that no rule allows: at and above the name, then also below (S2.13).
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldedName = x.findYielding(false, x.added.Type == rdata.DNAME)
@@ -166,6 +166,7 @@ func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claiman
 	return c
 }
 
+// keepsClaim reports whether the former record's claim at base covers the new record.
 func (x *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
 	return x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission == c.Admission &&
 		(c.Rule == nil || x.keepsName() && x.removed.Type == x.added.Type || !c.WidensClaim(base))

@@ -250,7 +250,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	}
 
 	owner, _ := added.Owner.In(z.FQDN())
-	octets += values * (owner.WireLen() + 10)
+	octets += values * (owner.WireLen() + 10) // each value with owner, type, class, TTL and length
 	wasOctets += was * (owner.WireLen() + 10)
 	if types > law.MaxTypesAtName && (types > wasTypes || x.keepsPlace() && !after.SharesType(added)) {
 		return refuseManyTypes(owner)

@@ -20,17 +20,19 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed owners, each once: first the dataOwners, of removed and added, then base names and hosts.
+	// owners are the changed owners, each once. The first dataOwners of them are the owners of removed and added; base
+	// names and hosts follow.
 	owners     ownerChanges
 	dataOwners int
-	// Of the namespace's records.
+	// storedCount and newCount are the numbers of the namespace's records before and after the write.
 	storedCount *law.Count
 	newCount    int64
 	admission   rules.Admission
 	rule        string
 	// otherData is the data at added's name, until admitAdded adds the record's.
 	otherData *law.Owner
-	// yielding are tenants that give way at and below yieldedName (S2.13). If awaitsEviction, added waits for this.
+	// yielding are tenants that give way at and below yieldedName (S2.13). If awaitsEviction, added waits until they
+	// are gone.
 	yielding       []string
 	yieldedName    name.Rel
 	awaitsEviction bool
@@ -164,7 +166,7 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses data at, above or below a locked name (S2.10), except:
-//   - data above without effect below (affectsBelow), such as own data other than a DNAME
+//   - data above the lock that changes nothing below (affectsBelow), such as own data other than a DNAME
 //   - data that no rule allows, which is to get 403
 //   - in a cascade: Records of its lock, Records that left their zone for this zone, and waiting Records for which the
 //     lock is (S2.14)
@@ -252,6 +254,8 @@ func (x *delta) isOwnStep() bool {
 	case ask.After == nil || x.added != nil:
 		return true
 	}
+
+	// A record that leaves counts unless another zone has its name now.
 	at, err := x.removed.Owner.In(z.FQDN())
 	if err != nil {
 		return true

@@ -54,7 +54,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// Facts of the zone alone, so a change set needs no compares for them.
+// targetKeys returns keys of the zone alone, so a change set needs no compares for them.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {

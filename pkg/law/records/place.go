@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordInput is the input of DecideRecord. By is the user.
+// RecordInput is the input of DecideRecord. By is the user (in a law.Work, By is a namespace).
 type RecordInput struct {
 	Namespace, Name, UID string
 	// Before is nil if the record is in no zone.
@@ -29,7 +29,7 @@ type RecordInput struct {
 	WorkID        string
 	// MarkID is the cascade's ID; "" for a client or a cascade without marks (Work.Unmarked).
 	MarkID string
-	// CausedBy is the namespace that caused the cascade, Cause is Work.Cause, Yields and RulesChanged are of the Work.
+	// CausedBy is Work.By, the namespace that caused the cascade. Cause, Yields and RulesChanged are of the Work, too.
 	CausedBy, Cause string
 	Yields          name.Rel
 	// Uncounted is true if the step never counts as mass deletion (S7.7): after a period, in a deleted namespace, or in
@@ -45,7 +45,7 @@ type RecordInput struct {
 type recordDecision struct {
 	*law.Reading
 	ask         RecordInput
-	currentZone *law.Zone
+	currentZone *law.Zone // of the record before the write, or nil
 	// absent is the message if zoneRef names a zone without rule for the namespace.
 	absent string
 }

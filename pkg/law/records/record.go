@@ -72,6 +72,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	}
 
 	if current != nil && current.UID != p.zone.UID {
+		// The cascade of the lock brings the record.
 		if p.holding.HasLock(p.fqdn) && !p.holding.HasLockOf(ask.MarkID) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}

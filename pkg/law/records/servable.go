@@ -39,7 +39,7 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 			continue
 		}
 		if own {
-			out.CountHosts(c, 2*i-1)
+			out.CountHosts(c, 2*i-1) // -1 for removed, 1 for added
 		}
 
 		for _, v := range c.Values {
@@ -85,6 +85,8 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
+// JudgeServable returns the condition Servable (S6.15): whether the name servers in the zone have addresses. owners are
+// the changes of the write.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +

@@ -46,7 +46,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 
 	next := *was
 	if was.Since == 0 || x.ByOwner && was.Cause != x.Cause || x.Begins && was.IsCancelled(z, x.Namespace) {
-		// At least the rest of the earlier period (S3.6).
+		// The new period is not shorter than the rest of the earlier (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {

@@ -93,6 +93,7 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 	return plan, nil
 }
 
+// parentage is the relation of a zone to the zone above; parent is nil for a standalone zone.
 type parentage struct {
 	parent    *law.Zone
 	delegates bool

@@ -79,7 +79,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 		plan.Work.Scans = append(plan.Work.Scans, o.Scan())
 	}
 	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
-	at, gaining := d.findAbove(z.View, z.FQDN())
+	at, gaining := d.findAbove(z.View, z.FQDN()) // the zone above gets the records
 
 	// Zones below (S3.4), and objects kept out by this zone or referring to a shorter name (S2.5, S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},

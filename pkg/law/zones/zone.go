@@ -228,7 +228,7 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned after a change of rules; beyond, the whole zone.
+// maxScanned bounds the names scanned after a change of rules. If more change, the whole zone is scanned.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -275,7 +275,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 
-	// A new serial for a header, a minimum or a secondary.
+	// A new serial, for another header, a higher minimum, or a secondary that is ahead.
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
 		*h.MinimumConsumed != *z.MinimumSerial)
 	switch {
