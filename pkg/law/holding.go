@@ -75,9 +75,8 @@ type Deliverable struct {
 	Held *Held `json:"held,omitempty"`
 }
 
-// CascadeMark marks an unfinished cascade at a zone. A cascade has a mark for each name that it locks there.
+// CascadeMark marks an unfinished cascade, a Work, at a zone. A cascade has a mark for each name that it locks.
 type CascadeMark struct {
-	// ID is Work.ID.
 	ID string `json:"id"`
 	// Losing is the uid of the zone that loses records to this zone, or "".
 	Losing string `json:"losing,omitempty"`
@@ -99,7 +98,7 @@ func (h *Holding) HasPendingDelegations() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
 
-// Settled reports whether the zone's content may be delivered: without a hold, after all cascades or in spite of them.
+// Settled reports whether the content of the zone may be delivered.
 func (h *Holding) Settled() bool { return h.Held == nil && (len(h.Works) == 0 || h.Overdue) }
 
 type ZoneBelow struct {
@@ -127,8 +126,8 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds a mark of the cascade id for each removed zone in "from", and locks their names. Without a mark of
-// id, it returns h itself.
+// WithOrigins adds marks of the cascade id, each with a lock on the name of a removed zone in "from". It returns h if
+// id has no mark.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -162,14 +161,14 @@ func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// MayGainRecords reports whether an unfinished cascade may bring records to n, so that trials of waiting objects there
-// must wait: n has a lock (HasLock), or the zone's own namespace caused a cascade.
+// MayGainRecords reports whether an unfinished cascade may bring records to n: n has a lock (HasLock), or the zone's
+// own namespace caused a cascade. Then trials of objects that wait there must wait.
 func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement locks a name after the last Record of namespace "by" there is gone, until the cascade id has decided
-// the Records waiting there (S2.14). now is in unix seconds.
+// WithReplacement locks a name that namespace "by" has left, until the cascade id has decided the Records waiting there
+// (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -178,7 +177,6 @@ func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Ho
 	return out
 }
 
-// CountReplacements counts a namespace's locks of WithReplacement.
 func (h *Holding) CountReplacements(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Replaces {
@@ -196,14 +194,13 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). If id is "" or has a mark, it returns h
-// itself.
+// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). It returns h if id is "" or has a mark.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
 // WithMove is WithWork for a cascade that brings records at and below a name (locks) from another zone (losing, a uid).
-// Zero locks and "" are those of WithWork.
+// Both may be zero.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -211,9 +208,9 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	out := *h
 	own := by == zoneNamespace
 	switch first := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
-	case own && first: // may delay delivery for timeoutOwn, whatever others' cascades have delayed
+	case own && first: // may delay delivery again, for timeoutOwn
 		out.Unsettled, out.Overdue = now, false
-	case len(h.Works) == 0: // a new series
+	case len(h.Works) == 0: // begins a series
 		out.Unsettled, out.Overdue = now, h.IsWaived(now)
 	}
 	out.Works = append(slices.Clone(h.Works), CascadeMark{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
@@ -274,8 +271,8 @@ func (h *Holding) BecomesOverdue(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held describes a hold after a mass deletion (S7.5): the serial delivered meanwhile, the start in unix seconds, and
-// the stock before the deletion (Had).
+// Held describes a hold after a mass deletion (S7.5): the serial delivered meanwhile, the start (unix seconds), and the
+// stock before (Had).
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`

@@ -112,7 +112,6 @@ type Notice struct {
 	Namespace string
 }
 
-// Settled reports whether the content may be delivered.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
 // Condition has a Status "True", "False" or "Unknown".

@@ -68,9 +68,8 @@ type Work struct {
 	Times int `json:"times,omitempty"`
 	// Damaged are unreadable records; with any, the item stays.
 	Damaged []Ref `json:"damaged,omitempty"`
-	// TakesIn is CascadeMark.TakesIn.
-	TakesIn bool `json:"takesIn,omitempty"`
-	// By is the namespace that caused the work (in a RecordInput, By is a user). Since is in unix seconds.
+	TakesIn bool  `json:"takesIn,omitempty"` // CascadeMark.TakesIn
+	// By is the namespace that caused the work (elsewhere, By is a user). Since is in unix seconds.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`
 	// Runner is the ID of the server with the lease, or "".

@@ -60,8 +60,8 @@ type Zone struct {
 	Pending    bool
 	ZoneRef    *Ref
 	WantedName name.Name
-	// Ending is true for a pending zone until its former data is released. If recreated earlier, it would lose its new
-	// keys, too: they have the same uid.
+	// Ending is true for a pending zone until its former data is released. Recreated earlier, the zone would lose its
+	// new keys, too: they have the same uid.
 	Ending bool
 	// Served is true if the zone is delegated and servable, and no class has its data: settled content is Ready
 	// (S6.13).
@@ -205,7 +205,6 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// HasOwnClaim reports whether the zone's own namespace claims this base name.
 func (o *Owner) HasOwnClaim(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Holds()
