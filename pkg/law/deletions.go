@@ -38,6 +38,7 @@ func (z *Zone) ExcessOf(h *Held) *Excess {
 // Allowed returns the number of RRsets that may be removed without a hold.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
+// ExceedsPercent reports whether the removals exceed the percentage.
 func (e *Excess) ExceedsPercent() bool { return e.RRsets >= minRRsets && e.Removed > e.Allowed() }
 
 // Holds reports whether the removals hold the zone. With a limit of 100 % none do.

@@ -177,6 +177,7 @@ func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Ho
 	return out
 }
 
+// CountReplacements counts a namespace's replacement locks.
 func (h *Holding) CountReplacements(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Replaces {

@@ -212,6 +212,7 @@ func (o *Owner) SharesType(c *Contribution) bool {
 	return others.HasType(c.Type)
 }
 
+// HasOtherSPF reports whether a value other than d is an SPF policy.
 func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }

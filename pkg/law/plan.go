@@ -112,6 +112,7 @@ type Notice struct {
 	Namespace string
 }
 
+// Settled is Holding.Settled.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
 // Condition has a Status "True", "False" or "Unknown".

@@ -205,6 +205,7 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
+// HasOwnClaim reports whether the zone's own namespace claims the name.
 func (o *Owner) HasOwnClaim(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Holds()

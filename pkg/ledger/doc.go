@@ -25,15 +25,18 @@
 //
 // # The life of a write
 //
-//	made         request to the law, puts, and the key of the zone that probably changes        commit.Write
-//	queued       in the queue of that zone, with writes of clients and cascades                 commit/queue.go
-//	decided      law returns Need (facts to look up or read), Refusal or Plan                   commit/batch.go
-//	guarded      by compares of the decision's facts: Zones, names, single keys, ranges         facts/session.go
-//	sent         If compares, Then objects, Zone, facts, journal value, outbox, cuts            commit/transaction.go
-//	applied      to memory; each caller gets the version of its object                          commit/answer.go
-//	or lost      if a compare failed: decided again, or by the caller if its object has changed
-//	or unknown   if etcd did not answer: memory drops the facts, callers get the error
-//	pending      until the work in outbox/ and debts/ is done, at once or by any server         outbox
+//	                                                                           Go type         file
+//	made        request to the law, puts, and the zone that probably changes   commit.Write    record.go
+//	queued      in that zone's queue, with writes of clients and cascades      queue, group    commit/queue.go
+//	decided     law returns Need (facts to look up or read), Refusal or Plan   law.Outcome     commit/batch.go
+//	guarded     by compares of the facts: Zones, names, single keys, ranges    facts.Session   facts/session.go
+//	sent        If compares, Then objects, Zone, facts, journal, outbox, cuts  batch, puts     commit/transaction.go
+//	applied     to memory; each caller gets the version of its object          commit.Outcome  commit/answer.go
+//	or lost     if a compare failed: decided again, or by the caller if its object has changed
+//	or unknown  if etcd did not answer: memory drops the facts, callers get the error
+//	pending     until the work in outbox/ and debts/ is done, by any server    law.Work        outbox/run.go
+//
+// A law.Write sets an internal key. Set here and commit.Set are change sets; rules.Set has the rules of a zone.
 //
 // # Keys
 //
@@ -71,16 +74,11 @@
 //
 // # Promises
 //
-// ledger/fsck recomputes all from the objects. (I1) No two objects of a resource share a resourceVersion, and a batch
-// changes a single zone. (I2) A zone's content is a function of the store at the zone's last revision. (I3) Serial and
-// hash change with the content, once for each change. (I4) Pending work is stored by the write's transaction, and
-// removed by the transaction that completes the work. (I5) A decision is valid at the revision of its commit: all facts
-// read are compared.
-//
-// I5 needs a rule: a key of a zone changes only with the zone's object, so a compare of the object covers all facts
-// read at its revision. Names of zones, present or absent, are compared singly. The value under a name is a holding:
-// the state of its zone that other zones' writes need or change. A cascade that moves records from another zone marks
-// the holding, which locks their names (S2.10).
+// docs/architecture.md has the invariants I1 to I5, and ledger/fsck recomputes all internal keys from the objects. I5
+// (a decision is valid at the revision of its commit) needs a rule: a key of a zone changes only with the zone's
+// object, so a compare of the object covers all facts read at its revision. Names of zones, present or absent, are
+// compared singly. The value under a name is a holding: the state of its zone that other zones' writes need or change.
+// A cascade that moves records from another zone marks the holding, which locks their names (S2.10).
 //
 // All etcd clients here replace etcd's revisions by versions (subrev). No stored value has a version.
 //

@@ -100,14 +100,14 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 }
 
 // RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones, newest
-// first. It sets of.HeaderOf.
-func (l *Ledger) RecordHistory(ctx context.Context, of history.StepSelector, ask history.Ask) (*history.Answer, error) {
+// first. It replaces HeaderOf in its copy of the selector.
+func (l *Ledger) RecordHistory(ctx context.Context, selector history.StepSelector, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]*history.Header{}
-	of.HeaderOf = func(uid string) (history.Header, bool) {
+	selector.HeaderOf = func(uid string) (history.Header, bool) {
 		header, ok := known[uid]
 		if !ok {
 			header = l.findHeader(ctx, uid)
@@ -119,7 +119,7 @@ func (l *Ledger) RecordHistory(ctx context.Context, of history.StepSelector, ask
 		return *header, true
 	}
 
-	a, err := l.archive.OfNamespace(ctx, of, ask)
+	a, err := l.archive.OfNamespace(ctx, selector, ask)
 	if a != nil {
 		a.Whole = max(a.Whole, began, ask.NotBefore)
 	}

@@ -110,8 +110,8 @@ type Ledger struct {
 	startedUnencrypted bool
 }
 
-// Client returns the client that decrypts internal values and maps revisions to versions. Its connection is
-// Config.Client's.
+// Client returns the client that decrypts internal values and maps revisions to versions, on Config.Client's
+// connection.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 // Layout returns the keys of the store.

@@ -126,16 +126,15 @@ func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, op
 // A migration changes the form of the store (steps: docs/changing.md). Open executes missing migrations in order,
 // before any other read. Each transaction compares a lock with a lease, so two servers never write at once.
 //
-//   - Run changes keys by commitLocked. Functions of export_test.go rewrite the values under a prefix and create
+//   - Run changes keys by commitLocked. export_test.go has functions that rewrite the values under a prefix and create
 //     ordinary work: move them here when needed.
-//   - Run must be idempotent, and skip keys in the new form: a server may be killed after any transaction.
+//   - Run is idempotent, and skips keys in the new form: a server may be killed after any transaction.
 //   - Run never changes a zone's content: only decisions of the law change serials (I3). To have objects decided again,
 //     Run creates outbox items after it has written the zone's keys: a cascade skips members younger than its item.
-//   - OldersMayWrite is true if programs of the previous migration may use the store during and after Run. Such a
-//     migration changes no key of a zone, as servers cache those keys at the zone's revision (I5). If false,
-//     leastReader is raised before Run: older programs refuse the store, and running servers end within olderEnd.
-//   - A new stored field needs a migration with OldersMayWrite false, if only for its number: older programs would drop
-//     the field.
+//   - OldersMayWrite is true if programs of the previous migration may use the store during and after Run. Then Run
+//     changes no key of a zone, as servers cache those keys at the zone's revision (I5). If false, leastReader is
+//     raised before Run: older programs refuse the store, and running servers end within olderEnd.
+//   - A new stored field needs OldersMayWrite false: older programs would drop the field.
 type migration struct {
 	Number         int
 	Name           string

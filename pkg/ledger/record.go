@@ -47,7 +47,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 	if set == nil {
 		return s.objectStorage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cached)
 	}
-	_, c := s.begin()
+	_, c := s.begin() // c embeds the first result
 	w := c.(*recordWrite)
 	for {
 		if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, w), key, destination, ignoreNotFound, preconditions,
@@ -58,7 +58,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			w.copyTo(destination)
 			return nil
 		}
-		// The set compares the object at the commit.
+		// Nothing changes, so the store did not write. The set compares the object at the commit.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
@@ -76,7 +76,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return w.inSet(ctx, set, index, key, put)
 	}
 
-	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
+	if w.after != nil && lawform.SameContent(w.before, w.after) { // needs no decision (S2.4)
 		placed, data, err := w.observeGeneration(ctx, key, put)
 		if err != nil {
 			return commit.Outcome{}, err
@@ -129,7 +129,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
-// recordAsk also returns the key of the zone that probably changes.
+// recordAsk returns the request to the law, and the key of the zone that probably changes, "" if unknown.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordInput, string, error) {
 	ask := records.RecordInput{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}

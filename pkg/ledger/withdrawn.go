@@ -137,7 +137,8 @@ func (l *Ledger) describeWithdrawal(zone *law.Zone) func(what string, namespaces
 	}
 }
 
-func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error {
+func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) error {
+	// Which namespaces may lose anything?
 	namespaces := c.namespaces
 	if namespaces == nil {
 		prefix := l.mem.Layout.Key(law.CountKey(c.zone, ""))
@@ -167,8 +168,10 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 		if err != nil {
 			return err
 		}
-		has := slices.ContainsFunc(slices.Collect(maps.Values(c.children)), func(h *law.Holding) bool { return h.Namespace == namespace })
-		if len(r.Kvs) == 0 && !has {
+		hasChildren := slices.ContainsFunc(slices.Collect(maps.Values(c.children)), func(h *law.Holding) bool {
+			return h.Namespace == namespace
+		})
+		if len(r.Kvs) == 0 && !hasChildren {
 			continue // its objects elsewhere must not be revealed (S1.8)
 		}
 
@@ -179,8 +182,8 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 		judge := c.lossesOf(namespace, delegated)
 		for k, h := range c.children {
 			if h.Namespace == namespace && judge.zone(k.Name, h) {
-				t.zones++
-				t.add(namespace, "zone "+k.Name.String())
+				found.zones++
+				found.add(namespace, "zone "+k.Name.String())
 			}
 		}
 
@@ -191,14 +194,14 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 			n, err := name.Parse(r.Status.FQDN)
 			kind, err2 := rdata.ParseType(r.Spec.Type)
 			if err == nil && err2 == nil && judge.record(r, n, kind) {
-				t.records++
-				t.add(namespace, n.String()+" "+kind.String())
+				found.records++
+				found.add(namespace, n.String()+" "+kind.String())
 			}
 		}); err != nil {
 			return err
 		}
 
-		if t.more = looked >= maxExamined; t.more {
+		if found.more = looked >= maxExamined; found.more {
 			break
 		}
 	}
@@ -327,26 +330,26 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	if err != nil {
 		return
 	}
-	t := &losses{namespaces: map[string]bool{}, more: r.More}
+	found := &losses{namespaces: map[string]bool{}, more: r.More}
 	var last, first name.Name
 	for _, z := range below.(*law.ZonesBelow).Zones {
 		if z.FQDN == made.FQDN() || !last.IsZero() && last.Encloses(z.FQDN) {
 			continue // another zone is between
 		}
 		if last = z.FQDN; z.Established && !made.RuleSet().DelegatesZone(z.FQDN, z.Namespace) {
-			if t.zones++; first.IsZero() {
+			if found.zones++; first.IsZero() {
 				first = z.FQDN
 			}
-			t.add(z.Namespace, "zone "+z.FQDN.String())
+			found.add(z.Namespace, "zone "+z.FQDN.String())
 		}
 	}
 
-	if t.zones == 0 {
+	if found.zones == 0 {
 		return
 	}
 	label, _ := first.Rel(made.FQDN())
 	commit.Warn(ctx, law.Warning{Rule: "S3.4", Text: fmt.Sprintf("the rules of the new zone %s do not list %s below it; they are served "+
-		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), t, label)})
+		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), found, label)})
 }
 
 // takeoverOf describes a new zone's losses: Records and zones taken from the zone above, not allowed by the new zone. A

@@ -20,6 +20,7 @@ type TTL struct {
 	Seconds  uint32
 }
 
+// InheritTTL returns the TTL of values without ttl (S5.5).
 func InheritTTL() TTL { return TTL{Inherit: true} }
 
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }

@@ -68,6 +68,7 @@ func (p Pattern) String() string { return p.text }
 
 func (p Pattern) IsZero() bool { return p.text == "" }
 
+// Match reports whether p matches n in zone (S4.6).
 func (p Pattern) Match(n, zone name.Name) bool {
 	_, ok := p.matchName(n, zone)
 	return ok

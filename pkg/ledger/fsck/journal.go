@@ -34,7 +34,7 @@ func (c *check) checkJournals() error {
 		return err
 	}
 
-	room, done, of := c.layout.Room("journal"), map[string]bool{}, ""
+	room, done, current := c.layout.Room("journal"), map[string]bool{}, ""
 	backwards := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
 	var b *back
 	for end := clientv3.GetPrefixRangeEnd(room); ; {
@@ -45,9 +45,9 @@ func (c *check) checkJournals() error {
 
 		for _, kv := range r.Kvs {
 			key := string(kv.Key)
-			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != of {
+			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != current {
 				b.finish()
-				b, of, done[uid] = nil, uid, true
+				b, current, done[uid] = nil, uid, true
 				if z := c.existingZone(key, uid); z != nil {
 					b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
 						state: sethash.State(z.State)}
@@ -56,7 +56,7 @@ func (c *check) checkJournals() error {
 			}
 
 			if b != nil {
-				b.readStep(room+of+"/", kv)
+				b.readStep(room+current+"/", kv)
 			}
 			end = key
 		}

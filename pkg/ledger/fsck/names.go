@@ -201,15 +201,15 @@ var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata
 
 // findKinds returns the kinds of rules that allow a record (S4.5 to S4.7, S4.12 to S4.14).
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
-	own, zone, of := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
-	is, given := of == r.owner, z.rulesFor(r.Namespace)
-	at, err := of.In(zone)
+	own, zone, baseName := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
+	atBase, given := baseName == r.owner, z.rulesFor(r.Namespace)
+	at, err := baseName.In(zone)
 	if err != nil {
 		return nil
 	}
 
 	underscore := slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") })
-	reserved := z.findReserved(of, r.Namespace)
+	reserved := z.findReserved(baseName, r.Namespace)
 	gives := func(p rules.RecordRule, n name.Name) bool {
 		return p.Pattern.Match(n, zone) && z.reachesBelow(p.Pattern.String(), reserved)
 	}
@@ -231,7 +231,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 			case !gives(p, r.fqdn):
 			case p.Shared && sharesBase:
 				kinds = append(kinds, rules.AdmittedShared)
-			case is && p.Pattern.IsLiteralFor(r.fqdn, zone):
+			case atBase && p.Pattern.IsLiteralFor(r.fqdn, zone):
 				kinds = append(kinds, rules.AdmittedLiteral)
 			case based:
 				kinds = append(kinds, rules.AdmittedPlain)
@@ -369,11 +369,11 @@ func (c *check) noteNestedClaims(z *zone) {
 			}
 
 			for at, ok := low, true; ok && !at.IsApex(); at, ok = at.Parent() {
-				of := cmp.Or(z.owners[at], &law.Owner{})
-				i := slices.IndexFunc(of.Claims, func(x law.Claim) bool {
+				owner := cmp.Or(z.owners[at], &law.Owner{})
+				i := slices.IndexFunc(owner.Claims, func(x law.Claim) bool {
 					return x.Plain > 0 && x.Namespace != mine.Namespace && x.Namespace != z.Namespace
 				})
-				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(of.Claims, func(x law.Claim) bool {
+				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(owner.Claims, func(x law.Claim) bool {
 					return x.Namespace == mine.Namespace
 				}) {
 					break // may have allowed the names below
@@ -381,7 +381,7 @@ func (c *check) noteNestedClaims(z *zone) {
 
 				if i >= 0 {
 					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "S4.8", Have: fmt.Sprintf("claimed by "+
-						"namespace %s, and %s by namespace %s", mine.Namespace, at, of.Claims[i].Namespace),
+						"namespace %s, and %s by namespace %s", mine.Namespace, at, owner.Claims[i].Namespace),
 						Want: "claims of one of them, unless former rules or records let them come"})
 					break
 				}

@@ -135,30 +135,31 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 		return false, err
 	}
 
-	var x *content.Removal
+	var removal *content.Removal
 	for _, kv := range last.Kvs {
 		if tx, err := a.Read(string(kv.Key), kv.Value); err == nil && tx.Removal != nil {
-			x = tx.Removal
+			removal = tx.Removal
 			break
 		}
 	}
 
-	if x == nil {
+	if removal == nil {
 		return true, nil // archived, or removed by an older kubizone
 	}
-	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == x.Serial {
+	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == removal.Serial {
 		return err == nil, err
 	}
 
-	of := Header{Zone: zone, View: x.View, FQDN: x.FQDN.String(), Namespace: x.Namespace, Name: x.Name, Retention: x.Retention}
+	header := Header{Zone: zone, View: removal.View, FQDN: removal.FQDN.String(), Namespace: removal.Namespace, Name: removal.Name,
+		Retention: removal.Retention}
 	for lost := 0; lost < maxLostRaces; {
-		p, err := a.readPage(ctx, of, end)
+		p, err := a.readPage(ctx, header, end)
 		if err != nil {
 			return false, err
 		}
 		ends := len(p.lines) == 0
 		if ends {
-			if err := a.addRemoval(ctx, p, x); err != nil {
+			if err := a.addRemoval(ctx, p, removal); err != nil {
 				return false, err
 			}
 		}
@@ -282,13 +283,13 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 	}
 
 	slices.SortFunc(steps, func(x, y *line) int { return cmp.Compare(x.n, y.n) })
-	all, of := 0, map[string]int{}
+	total, byAccount := 0, map[string]int{}
 	for i, l := range steps {
 		account := l.account(p.hdr.Namespace)
 		l.states = unpackStates(states[cmp.Or(l.namespace, p.hdr.Namespace)][l.n])
 		octets := len(l.text) + countStates(l.states)
 		most := max(octets, minPage, int(a.shareOf(account)/pageDivisor))
-		if all, of[account] = all+octets, of[account]+octets; i > 0 && all > maxPage || of[account] > most {
+		if total, byAccount[account] = total+octets, byAccount[account]+octets; i > 0 && total > maxPage || byAccount[account] > most {
 			p.endBefore(l.n)
 			break
 		}

@@ -41,20 +41,20 @@ type namespaceAnswer struct {
 
 // OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers the namespace's
 // account and the answer's zones.
-func (a *Archive) OfNamespace(ctx context.Context, of StepSelector, ask Ask) (*Answer, error) {
-	r, err := a.Client.Get(ctx, a.Layout.Share(of.Namespace))
+func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
+	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {
 		return nil, err
 	}
-	out := &namespaceAnswer{Answer: &Answer{}, selector: of, ask: ask, rev: r.Header.Revision, zones: map[string]bool{}}
+	out := &namespaceAnswer{Answer: &Answer{}, selector: wanted, ask: ask, rev: r.Header.Revision, zones: map[string]bool{}}
 	var share Share
 	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
 		out.Whole = share.Whole
 	}
 
-	out.selector.Zones = slices.DeleteFunc(slices.Clone(of.Zones), func(uid string) bool {
-		header, ok := of.HeaderOf(uid)
-		return ok && !of.SelectsZone(&header)
+	out.selector.Zones = slices.DeleteFunc(slices.Clone(wanted.Zones), func(uid string) bool {
+		header, ok := wanted.HeaderOf(uid)
+		return ok && !wanted.SelectsZone(&header)
 	})
 
 	for _, uid := range out.selector.Zones {
@@ -209,15 +209,15 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 		if err != nil {
 			return err
 		}
-		of, ok := out.selector.HeaderOf(zone)
+		header, ok := out.selector.HeaderOf(zone)
 		if !ok {
-			if of = (Header{Zone: zone}); archived.Gone != 0 {
+			if header = (Header{Zone: zone}); archived.Gone != 0 {
 				continue
 			}
 		}
 
 		takes := func(x *Item) bool { return out.selectItem(x, now) }
-		recent, err := a.readRecent(ctx, of, archived, out.selector.Namespace, takes, &room, out.Answer, out.rev)
+		recent, err := a.readRecent(ctx, header, archived, out.selector.Namespace, takes, &room, out.Answer, out.rev)
 		if err != nil {
 			return err
 		}

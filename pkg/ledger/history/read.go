@@ -50,8 +50,8 @@ type Ask struct {
 }
 
 // OfZone returns the steps of a zone. exists is false for a zone without a name now.
-func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (*Answer, error) {
-	r, err := a.Client.Get(ctx, a.Layout.Archived(of.Zone), clientv3.WithPrefix())
+func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask Ask) (*Answer, error) {
+	r, err := a.Client.Get(ctx, a.Layout.Archived(header.Zone), clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 	if exists || archived.Gone == 0 { // else the journal is archived, and not yet purged
 		room := maxAnswer
 		isNext := func(x *Item) bool { return x.Number < before }
-		if recent, err = a.readRecent(ctx, of, archived, "", isNext, &room, out, rev); err != nil {
+		if recent, err = a.readRecent(ctx, header, archived, "", isNext, &room, out, rev); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +107,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 		}
 	}
 
-	older, err := a.openSegments(ctx, of.Zone, namespaces, before, rev, out)
+	older, err := a.openSegments(ctx, header.Zone, namespaces, before, rev, out)
 	if err != nil {
 		return nil, err
 	}
@@ -141,16 +141,16 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 // readRecent returns the steps that are only in the journal and that takes selects, oldest first; unless namespace is
 // "", only its Records' steps. Beyond room octets (lowered by the result), the oldest steps are bare. Damage raises
 // out.Whole.
-func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
+func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
 	if archived.Gone != 0 {
 		offset = archived.Last
 	}
-	from := a.Layout.Step(of.Zone, archived.Last-min(offset, archived.Last)+1)
-	end := clientv3.GetPrefixRangeEnd(a.Layout.Journal(of.Zone))
+	from := a.Layout.Step(header.Zone, archived.Last-min(offset, archived.Last)+1)
+	end := clientv3.GetPrefixRangeEnd(a.Layout.Journal(header.Zone))
 	steps, gap := []Item{}, false
-	of.Offset = offset
+	header.Offset = offset
 	for more := true; more; {
 		r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSteps), clientv3.WithRev(rev))
 		if err != nil {
@@ -161,7 +161,7 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 			from = string(kv.Key) + "\x00"
 			tx, err := a.Read(string(kv.Key), kv.Value)
 			if err != nil {
-				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", of.FQDN)
+				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", header.FQDN)
 				gap = true
 				continue
 			}
@@ -170,12 +170,12 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 				if gap {
 					out.Whole, gap = max(out.Whole, step.Time+1), false
 				}
-				ns := of.Namespace
+				ns := header.Namespace
 				if step.Record != nil {
 					ns = step.Record.Namespace
 				}
 				if step.N > archived.Last-min(offset, archived.Last) && (namespace == "" || ns == namespace && step.Record != nil) {
-					x := Item{Header: of, Entry: Entry{Step: step}, Number: offset + step.N}
+					x := Item{Header: header, Entry: Entry{Step: step}, Number: offset + step.N}
 					if takes(&x) {
 						steps = append(steps, x)
 					}
@@ -197,12 +197,12 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 			continue
 		}
 
-		ns := of.Namespace
+		ns := header.Namespace
 		if x.Step.Record != nil {
 			ns = x.Step.Record.Namespace
 		}
 		if states[ns] == nil {
-			r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, of.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
+			r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, header.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
 			if err != nil {
 				return nil, err
 			}

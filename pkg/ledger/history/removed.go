@@ -74,11 +74,11 @@ func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed i
 	octets, seen := 0, map[string]int64{}
 	whole = true
 	_, err = etcd.Scan(ctx, a.Client, a.Layout.LeftDelegations(zone), "", 0, func(kv *mvccpb.KeyValue) error {
-		var x OldDelegation
+		var old OldDelegation
 		text := json.RawMessage(nil)
-		err := layout.Decode(kv.Value, &x)
+		err := layout.Decode(kv.Value, &old)
 		if err == nil {
-			text, err = Unpack(x.State)
+			text, err = Unpack(old.State)
 		}
 
 		if err != nil {
@@ -86,8 +86,8 @@ func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed i
 			return nil
 		}
 
-		last, again := seen[x.Name]
-		if x.Time < removed-int64(oldDelegationTTL.Seconds()) || again && last >= x.Time {
+		last, again := seen[old.Name]
+		if old.Time < removed-int64(oldDelegationTTL.Seconds()) || again && last >= old.Time {
 			return nil
 		}
 		if octets += len(text); octets > maxOldOctets {
@@ -95,8 +95,8 @@ func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed i
 			return nil
 		}
 
-		seen[x.Name] = x.Time
-		out = append(slices.DeleteFunc(out, func(w Was) bool { return w.Name == x.Name }), Was{Name: x.Name, State: text})
+		seen[old.Name] = old.Time
+		out = append(slices.DeleteFunc(out, func(w Was) bool { return w.Name == old.Name }), Was{Name: old.Name, State: text})
 		return nil
 	})
 

@@ -71,18 +71,18 @@ type Segment struct {
 
 // encodeSegment returns a segment without states, or rows too, to stay within maxSegment, and nil if the steps alone
 // exceed maxSegment. whole is true for a segment with all.
-func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err error) {
-	text, err := textOf(of, lines)
+func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
+	text, err := textOf(header, lines)
 	if whole = len(text) <= maxSegment; !whole && err == nil {
 		lines = slices.Clone(lines)
 		for i := range lines {
 			lines[i].states = nil
 		}
-		text, err = textOf(of, lines)
+		text, err = textOf(header, lines)
 	}
 
 	if len(text) > maxSegment && err == nil {
-		bare := *of
+		bare := *header
 		bare.Bare = true
 		for i := range lines {
 			var step content.Step

@@ -25,12 +25,12 @@ import (
 // DelegationTx returns a Delegation's write. The commit sets *placed to the stored object, nil if deleted.
 func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
-	spec, of := ask.After, after
+	spec, object := ask.After, after
 	if spec == nil {
-		spec, of = ask.Before, before
+		spec, object = ask.Before, before
 	}
 	placed = new(*v1alpha1.Delegation)
-	tx = ob.com.NewWrite("delegations", of, expected)
+	tx = ob.com.NewWrite("delegations", object, expected)
 	tx.LikelyZone = ob.mem.Layout.Zone(ask.Namespace, spec.Zone)
 	tx.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideDelegation(seen, ask) }
 	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {

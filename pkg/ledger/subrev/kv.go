@@ -264,8 +264,8 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
 		c := out[i].GetCompare()
-		of := cmps[i].GetCompare()
-		c.Result, c.Target, c.Key, c.TargetUnion, c.RangeEnd = of.Result, of.Target, of.Key, of.TargetUnion, of.RangeEnd
+		asked := cmps[i].GetCompare()
+		c.Result, c.Target, c.Key, c.TargetUnion, c.RangeEnd = asked.Result, asked.Target, asked.Key, asked.TargetUnion, asked.RangeEnd
 		version := c.GetModRevision()
 		switch c.Target {
 		case etcdserverpb.Compare_VALUE:
@@ -316,20 +316,20 @@ func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 		return &etcdserverpb.ResponseHeader{Revision: Version(revision, sub)}
 	}
 
-	for i, one := range r.Responses {
+	for i, response := range r.Responses {
 		switch {
-		case one.GetResponseRange() != nil:
-			mapHeader(one.GetResponseRange().Header)
-			m.mapKVs(one.GetResponseRange().Kvs)
-		case one.GetResponsePut() != nil:
-			one.GetResponsePut().Header = own(i)
-			m.mapKV(one.GetResponsePut().PrevKv, -1)
-		case one.GetResponseDeleteRange() != nil:
-			one.GetResponseDeleteRange().Header = own(i)
-			m.mapKVs(one.GetResponseDeleteRange().PrevKvs)
-		case one.GetResponseTxn() != nil:
-			one.GetResponseTxn().Header = &etcdserverpb.ResponseHeader{Revision: revision}
-			m.mapAnswer(one.GetResponseTxn(), nil)
+		case response.GetResponseRange() != nil:
+			mapHeader(response.GetResponseRange().Header)
+			m.mapKVs(response.GetResponseRange().Kvs)
+		case response.GetResponsePut() != nil:
+			response.GetResponsePut().Header = own(i)
+			m.mapKV(response.GetResponsePut().PrevKv, -1)
+		case response.GetResponseDeleteRange() != nil:
+			response.GetResponseDeleteRange().Header = own(i)
+			m.mapKVs(response.GetResponseDeleteRange().PrevKvs)
+		case response.GetResponseTxn() != nil:
+			response.GetResponseTxn().Header = &etcdserverpb.ResponseHeader{Revision: revision}
+			m.mapAnswer(response.GetResponseTxn(), nil)
 		}
 	}
 }
