@@ -24,8 +24,8 @@ func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// MeterKV returns kv with charges for transactions: payers pay, by weight, for written keys and values, also after an
-// error, but not if a compare fails; and for octets of a response beyond freeOctets.
+// MeterKV returns kv with charges for transactions. Payers pay by weight for the octets of written keys and values,
+// also after an error, but not if a compare fails, and for octets of a response beyond freeOctets.
 func MeterKV(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }

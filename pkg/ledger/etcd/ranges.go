@@ -63,7 +63,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 		}
 
 		switch n := len(r.Events); {
-		case n > 0: // the header may be ahead of later events
+		case n > 0: // the header's revision may be ahead of events yet to come
 			rev = max(rev, r.Events[n-1].Kv.ModRevision)
 		case r.IsProgressNotify():
 			rev = max(rev, r.Header.Revision)
@@ -73,8 +73,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for all keys under prefix at revision *rev, set to the current one if 0. It reads a stream, or pages if
-// etcd or encryption has none: for each page etcd counts all later keys.
+// Each calls f for all keys under prefix at revision *rev. If *rev is 0, Each sets it to the current revision. It reads
+// a stream, since etcd counts all later keys for each page, or pages if etcd or encryption has no stream.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))

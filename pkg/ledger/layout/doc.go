@@ -33,6 +33,12 @@
 //	outbox/<id>                           law.Work              pending work of a write on other objects (I4)
 //	withdrawn/<uid>/<ns>                  law.Withdrawal        the grace period of a namespace in the zone (S2.5)
 //
+// Stored names that differ from Go's:
+//
+//	asked     YieldRequest
+//	debts     PendingCut
+//	orphans   Waiting, Waiter
+//
 // Guarantees:
 //
 //  1. A key of a zone that decisions read (owners to cuts) changes only with the Zone object, whose compare proves all

@@ -72,7 +72,7 @@ var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 // Internal is the prefix of internal keys.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
-// Room is the prefix of a kind of internal keys.
+// Room is the prefix of a room, a kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
 // Config is the key of the store's format.
@@ -156,12 +156,12 @@ func MostKeys(k law.Key) int64 {
 	return 0
 }
 
-// Rooms lists the kinds of internal keys, in key order, without asked and config.
+// Rooms lists the rooms in key order. The keys asked and config are in none.
 var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
-// ZoneRooms lists the kinds purged with a zone, in order. A new zone of the name reads the former's members
-// (law.LastSerial.From) until their Records are released (S2.10). The last kinds name the RRsets to withdraw from
+// ZoneRooms lists the rooms purged with a zone, in this order. A new zone of the name reads the former's members
+// (law.LastSerial.From) until their Records are released (S2.10). The last rooms name the RRsets to withdraw from
 // providers that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
@@ -194,7 +194,7 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	return zone, n, err == nil
 }
 
-// Cut, PendingCut and Outbox are the keys of a law.CountedCut, law.PendingCut and law.Work.
+// Cut is the key of a law.CountedCut, PendingCut of a law.PendingCut, and Outbox of a law.Work.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
@@ -243,7 +243,7 @@ func (k Keys) WaitingFor(target *law.Ref) string {
 	return k.Room("orphans") + byReference + "/" + target.Namespace + "/" + target.Name + "/"
 }
 
-// WaitingObject parses a waiting key.
+// WaitingObject parses a key of orphans/.
 func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) < 3 {
@@ -253,13 +253,11 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	return t[0], t[1], t[2], true
 }
 
-// Waiter is the value of a waiting key.
+// Waiter is the value in orphans/. Created is in Unix seconds; Moves and KeptOut are those of law.Waiting.
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves means that the Record moves between zones.
-	Moves bool `json:"m,omitempty"`
-	// KeptOut is the namespace that held the name.
+	Moves   bool   `json:"m,omitempty"`
 	KeptOut string `json:"k,omitempty"`
 }
 
@@ -325,8 +323,8 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates an object in etcd, with its internal keys. octets is its encoded length; values counts a
-// Record's values, or a Delegation's namespaces, each with a rules key.
+// StoredOctets estimates the octets of an object in etcd, with its internal keys. octets is its encoded length, values
+// the number of a Record's values, or of a Delegation's namespaces, each with a key of rules/.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {

@@ -51,7 +51,7 @@ func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object)
 	return data, err
 }
 
-// Decode decodes an object stored under key.
+// Decode decodes an object stored under key. rev becomes the resourceVersion.
 func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -113,8 +113,8 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or else the name and zone that the Record
-// waits for; the other result is nil.
+// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or the name and zone that a Record waits for.
+// The other result is nil.
 func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -184,7 +184,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes Stalled if its cause is gone, or the object has changed and may be right (S7.4).
+// dropStalled removes Stalled if its cause is gone, or if the object has changed since and may be right now (S7.4).
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package subrev gives each object written by an etcd transaction a resourceVersion of its own: KV and Watcher of a
-// wrapped client use versions instead of etcd's revisions. etcd3.Store and the watch cache need no change.
+// wrapped client use versions instead of etcd's revisions.
 //
 // Guarantees:
 //
@@ -16,7 +16,7 @@
 //  4. A response header has the version of the revision's last write. In a transaction, each write's response has the
 //     write's version.
 //  5. A read at a version returns all writes up to it, and a watch from a version delivers all from it on, also inside
-//     a revision. If needed revisions are compacted, the result is ErrCompacted, never less.
+//     a revision. If needed revisions are compacted, the result is ErrCompacted.
 //  6. A revision whose writes cannot be numbered ends the watch with ErrCompacted, so that its caller lists again.
 //  7. Requests that would make versions wrong are refused: more than 128 objects of a resource, a deletion of a
 //     possibly absent key beside other writes, an order against a version inside a revision.

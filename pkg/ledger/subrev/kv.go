@@ -258,8 +258,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares returns compares with revisions for versions. Equality survives, as a key has a single version in a
-// revision; order only at the end of a revision, otherwise it is an error.
+// mapCompares returns compares with revisions for versions. Equality stays exact, as a key has a single version in a
+// revision. An order (< or >) is exact only against the end of a revision, otherwise an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
@@ -304,7 +304,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// subs are the writes' sub-revisions, nil if no write is of an object.
+// mapAnswer maps a response to versions. subs are the writes' sub-revisions, nil if no write is of an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

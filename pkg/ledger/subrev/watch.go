@@ -29,12 +29,13 @@ type watcher struct {
 	watches sync.WaitGroup
 }
 
+// view is the state of a watch.
 type view struct {
 	m                *Mapping
 	requested        span
-	narrow           bool
-	firstVersion     int64 // or 0
-	objects          bool
+	narrow           bool  // the watch at etcd is wider than requested
+	firstVersion     int64 // 0 for the present
+	objects          bool  // the span may have objects
 	wantsPrevKV      bool
 	begun            bool
 	lastRevision     int64
