@@ -35,7 +35,7 @@ type Archive struct {
 	Now   func() time.Time
 	Fault func(point string)
 
-	level   atomic.Int64
+	level   atomic.Int64 // octets; share.go
 	charges atomic.Pointer[map[string]charge]
 	// addedOctets were archived since the level was set, at levelledAt in Unix seconds.
 	addedOctets, levelledAt atomic.Int64
@@ -44,12 +44,12 @@ type Archive struct {
 }
 
 const (
-	// A transaction (a page) has about pageSteps steps of up to pageNamespaces namespaces, each with up to four of
+	// A transaction archives a page: about pageSteps steps of up to pageNamespaces namespaces, each with up to four of
 	// etcd's 128 operations.
 	pageSteps      = 64
 	pageNamespaces = 24
-	// maxPage bounds the text of steps and states, except of a single step. A namespace's part is also at most a
-	// pageDivisor-th of its share, or minPage, as room is made by whole segments.
+	// maxPage bounds the octets of steps and states in a page, except of a single step. A namespace's part is at most a
+	// pageDivisor-th of its share, or minPage, as makeRoom condenses whole segments.
 	maxPage     = 4 << 20
 	minPage     = 16 << 10
 	pageDivisor = 8
@@ -60,11 +60,11 @@ const DefaultRetention = 168 * time.Hour
 
 // Archived, under archived/<uid>/, is the end of the zone's archive.
 type Archived struct {
-	// Last is Offset plus N of the last archived step. Offset is the last number before the zone got its name: a
-	// returned zone counts from 1 (S3.7).
+	// Last is the number of the last archived step: Offset plus the step's N. A zone that was recreated counts steps
+	// from 1 again (S3.7), so Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
-	// Whole is the Unix time after the zone's last missing step.
+	// Whole is the Unix time since which no step of the zone is missing.
 	Whole int64 `json:"t"`
 	// Retention is the last archived step's, in seconds. Gone is the Unix time of the removal, 0 for a present zone.
 	Retention int64 `json:"k"`
@@ -102,8 +102,8 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// ArchiveSteps archives a zone's steps up to N upTo. cmps must hold in each transaction. kept is false if one failed,
-// or other servers were always faster.
+// ArchiveSteps archives a zone's steps up to number N upTo. Each transaction has the compares cmps. kept is false if a
+// compare failed, or other servers were always faster.
 func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLostRaces; {
@@ -183,7 +183,7 @@ type page struct {
 	lines       map[string][]line // by account
 	hasStates   map[string]bool   // by namespace, in before/
 	lastN       uint64
-	endN        uint64 // of the journal value with step lastN
+	endN        uint64 // last step of the journal value with step lastN
 	removes     bool   // the zone's removal is the last step
 }
 
@@ -199,8 +199,7 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal, before the key end. It raises the archive's Whole for an unreadable
-// value.
+// readPage reads the next steps of the journal, before the key end. An unreadable value raises the archive's Whole.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
 	p := &page{hdr: of, lines: map[string][]line{}, hasStates: map[string]bool{}}
 	var err error
@@ -261,8 +260,8 @@ func (p *page) addLine(l line) bool {
 	return true
 }
 
-// addStates adds the states before each step, and ends the page before a step that would exceed maxPage, or an
-// account's part of its share.
+// addStates adds the states before each step. The page ends before a step that exceeds maxPage, or the part of an
+// account's share (pageDivisor).
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.lines {

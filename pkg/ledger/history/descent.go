@@ -14,23 +14,27 @@ import (
 )
 
 const (
-	// A descent lists about pageKeys keys at once, at first of firstWidth seconds.
+	// A descent lists about pageKeys keys at once: first those of firstWidth seconds, then of growth times more or
+	// less.
 	pageKeys   = 64
 	firstWidth = 3600
 	growth     = 8
 )
 
-// descent lists an account's segment keys, newest first. For a descending range etcd reads all values below, so a
-// descent reads ascending ranges of time, each about pageKeys keys wide.
+// descent lists an account's segment keys, newest first. In descending order, etcd would read all older keys for each
+// page. So a descent reads one period of time after the other, each in ascending order, and adapts the length of the
+// period to about pageKeys keys.
 type descent struct {
-	a      *Archive
-	below  layout.SegmentKey // only smaller keys are left, not older than oldest
-	rev    int64
+	a     *Archive
+	rev   int64             // of all reads
+	below layout.SegmentKey // all keys from here on were listed
+	// width is the length of the next period, oldest the time of the account's oldest segment, in Unix seconds.
 	width  int64
 	oldest int64
-	keys   []layout.SegmentKey // ascending; the last is the next
+	keys   []layout.SegmentKey // of the last period, ascending; nextKey takes the last
 }
 
+// descendFrom returns a descent from the keys before "below", at revision rev.
 func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
 	d := &descent{a: a, below: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
 	prefix := a.Layout.Segments(below.Account)
@@ -46,6 +50,7 @@ func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev 
 	return d, nil
 }
 
+// nextKey returns nil at the end.
 func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.below.Time < d.oldest || d.below.Time == d.oldest && d.below.Zone == "" {
@@ -102,7 +107,7 @@ func compareTimes(x, y *layout.SegmentKey) int {
 
 func (d *descent) readKeys(ctx context.Context) error {
 	newest := d.below.Time
-	if d.below.Zone == "" { // no key of this second is left
+	if d.below.Zone == "" { // begins the second: all its keys were listed
 		newest--
 	}
 	first := layout.SegmentKey{Account: d.below.Account, Time: max(d.oldest, min(newest, d.a.Now().Unix())-d.width)}
@@ -113,7 +118,7 @@ func (d *descent) readKeys(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if more = r.More; more && d.width > 0 { // width 0 is a second
+		if more = r.More; more && d.width > 0 { // too many: try a shorter period; 0 is a single second
 			d.width /= growth
 			d.keys = nil
 			return nil

@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history keeps the steps of zones longer than the journal does. A write of a Record stores its former state
-// (state.go). In the background steps move from the journal into compressed segments (segment.go, line.go) of an
-// account (archive.go), within the account's share of etcd (share.go): a namespace has an account for its own steps,
-// and another for steps caused by each other namespace. Readers get the steps of a zone (read.go), or of a namespace's
-// Records (own.go, descent.go), newest first.
+// Package history keeps the steps of zones longer than the journal does. A write of a Record stores the former Record
+// as a state (state.go). In the background, steps move from the journal into compressed segments (segment.go, line.go)
+// of an account (archive.go), within the account's share of etcd (share.go). A namespace has an account for its own
+// steps, and another for the steps caused by each other namespace. Readers get the steps of a zone (read.go), or of a
+// namespace's Records (own.go, descent.go), newest first.
 //
 // Guarantees:
 //

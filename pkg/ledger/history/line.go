@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// line is a step on the way from journal to segment. A value's only step, the usual case, is cut out without decoding:
-// quotes in JSON strings are escaped, so no string looks like a key.
+// line is a step on the way from journal to segment. If a journal value has a single step, as usual, cutLine cuts the
+// step out without decoding: quotes in JSON strings are escaped, so no string looks like a key.
 type line struct {
 	n         uint64
 	unixTime  int64

@@ -39,8 +39,8 @@ type namespaceAnswer struct {
 	zones    map[string]bool
 }
 
-// OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers the namespace's
-// account and the answer's zones.
+// OfNamespace returns the steps of a namespace's Records, within their zones' retention. Since Answer.Whole, no step of
+// the namespace's account or of the answer's zones is missing.
 func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 			}
 		}
 
-		if !fresh { // nor are older segments
+		if !fresh { // older segments have no step for Since, either
 			return nil
 		}
 	}

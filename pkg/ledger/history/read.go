@@ -31,7 +31,7 @@ type Item struct {
 // Answer has the newest items first.
 type Answer struct {
 	Items []Item
-	// Whole is the Unix time after the last missing or condensed step.
+	// Whole is the Unix time since which no step is missing or condensed.
 	Whole int64
 	// Next is the place of the next page, "" at the end.
 	Next string
@@ -138,9 +138,9 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the steps that are only in the journal and that takes selects, oldest first; unless namespace is
-// "", only its Records' steps. Beyond room octets (lowered by the result), the oldest steps are bare. Damage raises
-// out.Whole.
+// readRecent returns the steps in the journal that are not archived yet, oldest first: those that takes selects and,
+// unless namespace is "", of its Records. It subtracts their octets from room. Steps beyond room, the oldest, are bare:
+// without rows and states. Damage raises out.Whole.
 func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
@@ -242,8 +242,8 @@ type segments struct {
 }
 
 type namespaceSegments struct {
-	keys  []layout.SegmentKey // by Last; the newest is the next
-	items []Item              // of the newest segment read, the newest last
+	keys  []layout.SegmentKey // not yet read, by Last; the newest is read next
+	items []Item              // of the last segment read, the newest last
 }
 
 func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []string, before uint64, rev int64,

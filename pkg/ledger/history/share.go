@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all together exceed the
-	// tenth, the largest shares shrink to an equal level. Steps of others caused by a namespace have up to half of its
-	// share, in equal parts.
+	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all shares together
+	// exceed the tenth, the largest shrink to an equal size, the level. Up to half of a share is for steps of other
+	// namespaces that this namespace caused, in equal parts.
 	quotaDivisor  = 10
 	shareDivisor  = 4
 	causedDivisor = 2
 	// States before journal steps have, besides, an eighth of the history, or of a namespace's share.
 	statesDivisor = 8
 	unknownQuota  = 2 << 30 // etcd's default
-	// Condensing goes a sixteenth below the share, so that few archives condense.
+	// Condensing goes a sixteenth below the share, so that few later archives must condense.
 	slack           = 16
 	condensedAtOnce = 8
 )
@@ -37,9 +37,9 @@ const (
 // Share is an account's part of the history, in shares/.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is the Unix time after the account's last condensed step.
+	// Whole is the Unix time since which no step of the account is condensed.
 	Whole int64 `json:"t,omitempty"`
-	// Segments up to the key Bare have no rows or states. BareOctets counts all condensed segments.
+	// Bare is the key up to which segments are condensed: without rows and states. BareOctets counts all of them.
 	Bare       string `json:"b,omitempty"`
 	BareOctets int64  `json:"bo,omitempty"`
 }
@@ -80,7 +80,7 @@ func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 // StatesRoomOf is a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
-// levelOf returns the level at which shares sum to most, 0 if they are less.
+// levelOf returns the level (octets) to which the largest shares must shrink for a sum of most, 0 if the sum is less.
 func levelOf(octets []int64, most int64) int64 {
 	slices.Sort(octets)
 	sum := int64(0)
@@ -181,8 +181,8 @@ func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod i
 	return s, r.Kvs[0].ModRevision, nil
 }
 
-// makeRoom condenses an account's oldest segments until so many more octets are within its share. fits is false if the
-// octets alone exceed the share.
+// makeRoom condenses an account's oldest segments until "octets" more are within its share. fits is false if the octets
+// alone exceed the share.
 func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
 	most := a.shareOf(account)
 	for {
@@ -201,8 +201,8 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest reduces an account to about most octets: it makes the oldest full segments bare, or deletes the oldest
-// if bare ones have half of that. If another server has changed the share, nothing is written.
+// condenseOldest reduces an account to about most octets. It strips the oldest full segments of rows and states or, if
+// bare segments have half of most, deletes the oldest. If another server has changed the share, nothing is written.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2

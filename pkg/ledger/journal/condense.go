@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A starting
-// server undoes the steps since, but the journal is bounded: the oldest of them are condensed into one before the trim.
-// The last included step stays, as the link to the next. Writes compare the header's key, so the second of two servers
-// fails. All servers make the same parts up to the same step.
+// While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A server that
+// starts must undo the steps since, but the journal is bounded. So before a trim, the oldest steps are merged into the
+// condensed step. The last merged step also stays in the journal, as the link to the next. Writes compare the header's
+// key, so the second of two servers fails. All servers make the same parts up to the same step.
 
 const condensedPart = 256 << 10 // octets, estimated
 
@@ -38,7 +38,8 @@ type Condensed struct {
 	Octets int          `json:"o"` // of all parts
 }
 
-// readCondensed returns a zone's header at *rev, or nil, and its key's revision. *rev 0 is set to the present revision.
+// readCondensed returns a zone's header at revision *rev, or nil, and the revision of its key. *rev 0 is set to the
+// present revision.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -79,8 +80,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense merges z's journal steps up to n into the condensed step. The result is the step before which to trim, 0 if
-// another server was faster or z has lost its name since revision "at".
+// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, or 0 if
+// another server was faster, or z has lost its name since revision "at".
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -107,7 +108,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	}
 
 	before, more, err := jr.journalFrom(ctx, zone, since, n, false, new(int64))
-	if errors.Is(err, ErrTrimmed) { // another server was ahead, or the steps are gone
+	if errors.Is(err, ErrTrimmed) { // another server has condensed them, or they are gone
 		if _, now, err := jr.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
 			return 0, err
 		}
@@ -155,9 +156,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
-// This includes a zone that is back: the purge may have passed its keys, so nothing may be written (I4). After the
-// return, nothing read before may decide a deletion.
+// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at,
+// even if z has got the name back: the purge may have passed the keys, so nothing may be written (I4). No deletion may
+// rest on data read before the call.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

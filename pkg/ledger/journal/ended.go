@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While an ended zone, without a name, has the finalizer of Delivery, its keys of owners/ and journal/ and the header
-// in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the zone is
-// not created again before the purge.
+// While an ended zone, which has no name, has the finalizer of Delivery, its keys of owners/ and journal/ and the
+// header in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the
+// zone is recreated only after the purge.
 
 // ErrAwaitsDelivery means that a purge waits for Delivery to withdraw the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")

@@ -29,22 +29,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A provider that cannot list its RRsets finds in the journal which to remove (S8.6): steps not confirmed by a Delivery
-// stay, up to keptOctets. Of others each zone keeps JournalSteps, and at most JournalOctets if longer than longStep, as
-// a step may have 200 KiB.
+// A provider that cannot list its RRsets finds in the journal which to remove (S8.6). So steps not confirmed by a
+// Delivery stay, up to keptOctets. Of the other steps, each zone keeps the last JournalSteps, but no more than
+// JournalOctets if some are longer than longStep: a step may have 200 KiB.
 //
-// A server trims in the background, after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
-// a quarter of keptOctets: a journal may exceed its bounds by as much for each server that writes.
+// A server trims in the background after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
+// a quarter of keptOctets. By as much, a journal may exceed its bounds for each server that writes.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
-	longStep      = 2 << 10
+	longStep      = 2 << 10 // octets
 	// trimPage steps are read at once, more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
 	// keptOctets has entryOctets for each entry. S9.1 counts more, so a tenant's quotas bound its journals.
 	entryOctets = 64
-	// Beyond maxStates octets of Records before steps, a zone's steps are archived.
+	// A zone with more than maxStates octets in before/ (Records before steps) is archived.
 	maxStates = 64 << 10
 )
 
@@ -72,7 +72,7 @@ type Journal struct {
 	Spawn             func(func())
 	Fault             func(point string)
 	SentValues        valueCache
-	// Archive keeps the steps, nil for none.
+	// Archive gets the steps before a trim deletes them. Nil means no history.
 	Archive *history.Archive
 	// States estimates the octets of before/: by the last sweep, and this process's writes since.
 	States atomic.Int64
@@ -85,12 +85,12 @@ type Trimming struct {
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts since the last trim; octets, and long for long steps only, since the last weighSteps.
-	// stateOctets, of before/, counts since the last trim.
+	// writtenSteps, and stateOctets of before/, count since the last trim. octets, and long for long steps only, count
+	// since the last weighSteps.
 	writtenSteps, octets, long int
 	stateOctets                int
-	// done is set by the first trim. The journal keys before deletedBefore are deleted, while the zone's name has the
-	// create revision nameRev: a returned zone (S3.7) has the same uid, but counts steps from 1.
+	// done is set by the first trim. The journal keys before deletedBefore are deleted, as long as the zone's name has
+	// the create revision nameRev: a zone recreated after its end (S3.7) has the same uid, but counts steps from 1.
 	done          bool
 	deletedBefore string
 	nameRev       int64
@@ -116,9 +116,10 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 	}
 }
 
+// isDue reports whether to trim t's journal now, and how (weigh and archives of trimJournal).
 func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
-	// a process's first write trims the journal of a server with other bounds
+	// The process before may have had other bounds.
 	first := !t.done && newest > uint64(most)
 	weigh = first || t.long >= jr.Octets || (jr.HasDelivery(z) || IsUnsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
 	archives = t.stateOctets >= maxStates || t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
@@ -173,9 +174,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal deletes z's old steps, unless z has lost its name since rev, and archives them first. weigh bounds the
-// octets of the journal, archives has all steps archived. condensed is the size of the former condensed step, in
-// octets. Two servers may trim at once: the steps that Deliveries need only become fewer.
+// trimJournal archives z's old steps and deletes them, unless z has lost its name since revision rev. weigh bounds the
+// octets of the journal, archives has all steps archived. condensed counts the octets of the condensed step before the
+// trim. Two servers may trim at once: the steps that Deliveries need only become fewer.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -225,7 +226,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 	}
 
-	// Beyond a bound of octets, needed steps go, too.
+	// Above the bound of octets, needed steps are deleted, too.
 	if weigh {
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
@@ -239,7 +240,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		return condensed, err
 	}
 
-	// Needed steps of an unsettled zone are first condensed.
+	// But first, needed steps of an unsettled zone are condensed.
 	if IsUnsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
 		if last, err = jr.Condense(ctx, z, rev, last); err != nil {
@@ -276,8 +277,8 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 // errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps returns ctx's error or errArchived if the steps must stay. A damaged archive must not fill etcd with
-// journals.
+// archiveSteps returns an error if the steps must stay: ctx's or errArchived. After another error the steps may go, as
+// a damaged archive must not fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
@@ -298,14 +299,14 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// t.to is unset, another zone's, or from before this zone ended and came back
+	// deletedBefore is unset, another zone's, or from before this zone ended and came back.
 	if t.nameRev != named || !strings.HasPrefix(t.deletedBefore, journal) {
 		t.deletedBefore, t.nameRev = journal, named
 	}
 	return t.deletedBefore
 }
 
-// firstNeeded returns the number in the first journal key that needs selects, or oldest.
+// firstNeeded returns the step number of the first journal key, from the key "from" on, that needs selects, or oldest.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.SentValues.Read(string(kv.Key), kv.Value)
@@ -349,8 +350,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weighSteps returns the key before which to trim: step oldest's, or a later one if the steps up to newest have more
-// octets than most. Step newest stays.
+// weighSteps returns the key before which to trim: step oldest's, or a later key if the steps from oldest to newest
+// have more than "most" octets. Step newest stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
