@@ -40,25 +40,25 @@
 //
 // # Keys
 //
-// "The Zone" as proof means that the transaction also puts the Zone object of that uid, whose revision is compared.
+// Each key with its writers (writes of an object, or a package) and its proof. "The Zone" means that the transaction
+// also puts the Zone object of that uid, whose revision is compared.
 //
-//	key               written by                                                     proved by
-//	objects           this package, and outbox in cascades                           own revision
-//	names/            writes that create or remove a zone; outbox marks cascades     own revision, 0 if absent
-//	serials/          the removal of a zone; swept by outbox                         own revision
-//	owners/           writes of Records                                              the Zone
-//	members/ counts/  writes of Records                                              the Zone
-//	rules/            writes of Delegations                                          the Zone
-//	cuts/             outbox, in the parent                                          the Zone
-//	debts/            changes of a child's apex; consumed with cuts/                 own revision
-//	withdrawn/        cascades that find lost rules, release-now; counted by outbox  own revision
-//	journal/          changes of a zone's content; trimmed by journal                nothing; no decision reads it
-//	condensed/        journal                                                        own revision, the name's creation
-//	before/           writes of Records that change a zone; archived by history      nothing; no decision reads it
-//	archived/ history/ shares/   history; Delegations that leave a zone               own revision; no decision reads them
-//	orphans/          the write of the waiting object                                the range's revisions
-//	outbox/           writes with pending work; rewritten and consumed by outbox     own revision
-//	config            this package                                                   own revision
+//	key                         written by                                              proved by
+//	objects                     this package; outbox in cascades                        own revision
+//	names/                      creation and removal of a zone; outbox marks cascades   own revision, 0 if absent
+//	serials/                    removal of a zone; outbox                               own revision
+//	owners/ members/ counts/    Records                                                 the Zone
+//	rules/                      Delegations                                             the Zone
+//	cuts/                       outbox, in the parent                                   the Zone
+//	debts/                      changes of a child's apex; outbox                       own revision
+//	withdrawn/                  cascades that find lost rules, release-now; outbox      own revision
+//	journal/                    changes of content; journal                             no decision reads it
+//	condensed/                  journal                                                 own revision, the name's creation
+//	before/                     Records; history                                        no decision reads it
+//	archived/ history/ shares/  history; Delegations that leave a zone                  no decision reads them
+//	orphans/                    the waiting object                                      the range's revisions
+//	outbox/                     writes with pending work; outbox                        own revision
+//	config                      this package                                            own revision
 //
 // # Locks
 //
@@ -77,8 +77,7 @@
 // docs/architecture.md has the invariants I1 to I5, and ledger/fsck recomputes all internal keys from the objects. I5
 // (a decision is valid at the revision of its commit) needs a rule: a key of a zone changes only with the zone's
 // object, so a compare of the object covers all facts read at its revision. Names of zones, present or absent, are
-// compared singly. The value under a name is a holding: the state of its zone that other zones' writes need or change.
-// A cascade that moves records from another zone marks the holding, which locks their names (S2.10).
+// compared singly.
 //
 // All etcd clients here replace etcd's revisions by versions (subrev). No stored value has a version.
 //

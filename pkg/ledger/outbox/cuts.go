@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// CountCuts counts a write's pending cuts in the parent before the answer, so that the client sees new name servers
-// there. After an error sweepCuts counts later (I4).
+// CountCuts counts a write's pending cuts in the parent before the answer, so that the client finds the new name
+// servers there. After an error, sweepCuts counts them later (I4).
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {
@@ -39,13 +39,14 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. The cut's
-// revision is compared, as each change of the child puts it again.
+// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. It compares the
+// cut's revision, as each change of the child puts the cut again.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 
-	// Lock before reading: otherwise all callers would read the same cut, and all but the first fail.
+	// Lock before reading, or all callers read the same cut, and all but the first fail. LockKey locks any key, not
+	// only a zone's.
 	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func parentExists(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the cascade that moves the parent's records to the child, or nil.
+// findGaining returns the cascade that moves records of the parent to the child, or nil.
 func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
 	h := ob.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {
@@ -136,8 +137,8 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. kept means that the
-// cut stays until the child's hold ends.
+// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. If kept is true, the
+// parent keeps the former cut until the child's hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
@@ -218,7 +219,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
-// sweepCuts counts cuts left by a crash or timeout, new ones only in a server's first sweep.
+// sweepCuts counts cuts left by a crash or timeout. Only a server's first sweep counts new cuts, too.
 func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut

@@ -21,9 +21,9 @@ import (
 
 const (
 	SerialsEvery = time.Hour
-	// RecordKeptEvery is the period of writes of a last serial's time left: 240 in sixty days.
+	// A last serial's time left is written each RecordKeptEvery: 240 times in sixty days.
 	RecordKeptEvery = 6 * time.Hour
-	// MaxSerials bounds the last serials of a namespace's zones, to 3 MiB. Serials with the least time left go first.
+	// MaxSerials bounds the last serials of a namespace's zones, to 3 MiB. Those with the least time left go first.
 	MaxSerials  = 10000
 	sweptAtOnce = 100
 )
@@ -34,9 +34,9 @@ type forgettable struct {
 	secondsLeft int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). Only servers' running time counts, since a
-// clock a year ahead would remove all. Each server counts from its first sight of a revision, and the first with a due
-// count writes the time left.
+// sweepSerials removes last serials that no secondary can remember (S6.8). Each server counts the time since its first
+// sight of a revision, and the first with a due count writes the time left: a clock a year ahead would remove all
+// serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp

@@ -83,7 +83,8 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// An item's writer may wake the outbox too early, so this server's items wake the outbox again.
+// followItems wakes the outbox for this server's items, as their writer may have done so before the watch delivered
+// them.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

@@ -109,7 +109,7 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 }
 
 // listDue returns, oldest first, this server's works, works of servers silent for takeoverAfter and, if all is true,
-// those without a runner.
+// works without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
 	for _, one := range ob.items.byKey {
@@ -157,8 +157,8 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks settles zones whose cascade takes too long (S7.2), and removes a cascade's mark without an item, which
-// would lock names forever.
+// sweepMarks has zones delivered whose cascades take too long (S7.2), and removes a cascade's mark if the item is gone:
+// the mark would lock names forever.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()
@@ -191,8 +191,8 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// A work's pause doubles with each failure, up to maxBackoff, or longestWait for Delivery or another cascade
-	// (law.Later).
+	// After each failure, a work waits twice as long, up to maxBackoff, or longestWait if it waits for Delivery or
+	// another cascade (law.Later).
 	initialBackoff = time.Second
 	maxBackoff     = 5 * time.Minute
 	longestWait    = 10 * time.Second

@@ -27,14 +27,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the one before, but submits many at once. All moving
+// A cascade decides records in order, each on the result of the record before, but submits many at once. All moving
 // Records leave their zones before a zone adopts the first (S2.8, S2.9), so that former zones do not matter.
 
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
-	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps.
-	// The bound grows by 1 each stepsGrow, since names stay locked until the cascade ends.
+	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps. It
+	// grows by 1 each stepsGrow, since names stay locked until the cascade ends.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -120,8 +120,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords first decides whether Records in a zone stay. Then it decides waiting Records, and Records that have
-// left for another zone (I1).
+// decideRecords first decides whether Records in a zone stay, then decides waiting Records and those that have left for
+// another zone (I1).
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -150,8 +150,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits each zone's steps together. If inside is true, no other zone adopts a leaving Record yet. leaves
-// has the decided Records by uid, true if leaving.
+// commitSteps commits each zone's steps together. leaves has the decided Records by uid: true for a Record that leaves
+// its zone. If inside is true, the zone that it leaves for adopts it later.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -162,7 +162,7 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 			writes = append(writes, st.w)
 		}
 
-		// After the first failure, nothing later is committed: that step is decided again, alone.
+		// After the first failure, nothing later is committed. The failed step is decided again, alone.
 		answers, done := ob.com.SubmitInOrder(ctx, zone, writes), 0
 		for ; done < len(group) && answers[done].Out.OK; done++ {
 			leaves[group[done].UID] = ob.noteStep(ctx, group[done])
@@ -184,8 +184,8 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record alone. Unless leaving is true, a Record that leaves is decided until another zone
-// has adopted it.
+// reconsiderRecord decides a Record alone. If the Record leaves its zone, it also decides the adoption by the other
+// zone, unless leaving is true.
 func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := ob.readSteps(ctx, s, []candidate{c})

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// A sweep updates the number of Records in a Delegation's status (S4.3): a Record's write changes only its counts/ key.
+// A Record's write changes only its counts/ key. A sweep sums the counts up in the status of Delegations (S4.3).
 
 const (
 	UsageEvery  = 10 * time.Second

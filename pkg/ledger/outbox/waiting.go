@@ -26,15 +26,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. About every minute a round decides all without a write
-// (a trial); when a client removes a value, those at the name are tried at once (S2.7). If a zone would adopt one, a
-// cascade decides all objects waiting at the name.
+// A write that frees a name does not look for waiting objects. About every minute, a round tries all of them: a trial
+// decides without a write. After a client has removed a value, objects waiting at the name are tried at once (S2.7). If
+// a zone would adopt an object, a cascade decides all that wait at the name.
 
 const (
 	TryEvery = time.Minute
 	// maxTried bounds a namespace's objects in a round, drawn by lot, so that they do not delay other namespaces.
 	maxTried = 100
-	// maxListed bounds a round's keys; the next round continues there. maxBelow bounds the keys at and below a freed
+	// maxListed bounds a round's keys; the next round goes on there. maxBelow bounds the keys at and below a freed
 	// name.
 	maxListed = 100_000
 	maxBelow  = 2_000
@@ -51,8 +51,8 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries the objects waiting at freed names, and at or below their base names. Most clusters have no waiting
-// objects, so they are counted first.
+// followFreed tries the objects waiting at freed names, and at or below their base names. It first counts waiting
+// objects, as most clusters have none.
 func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time
 	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
@@ -78,8 +78,9 @@ func (ob *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
-// tryRange tries the waiting objects under a prefix from a key on, and creates cascades for those that a zone would
-// adopt. next is the key to continue at, "" at the end. After each object it pauses for rest times its duration.
+// tryRange tries the waiting objects under a prefix, from the key "from" on, and creates cascades for those that a zone
+// would adopt. It returns the key to continue at, "" at the end. After each object it pauses for "rest" times the
+// trial's duration.
 func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -102,8 +103,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 	return next, nil
 }
 
-// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave the names to that cascade: Records restored by a rule count as the zone's own namespace's, which ends a hold
+// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. A round
+// leaves them to that cascade, where Records restored by a rule count as the zone's own namespace's, and so end a hold
 // (S7.5).
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),

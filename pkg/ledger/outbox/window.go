@@ -107,8 +107,8 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow looks for moving Records among waiting objects only if the work may have been interrupted: others' many
-// waiting objects would prolong the lock (S2.11).
+// findWindow looks for moving Records among waiting objects only if the work may have been interrupted: others' waiting
+// objects, if many, would prolong the lock (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -136,7 +136,7 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 	return w, nil
 }
 
-// moves reports whether a scan finds Records that leave for the work's first zone.
+// moves reports whether a scan finds Records that leave their zone for the work's first zone.
 func (s *workState) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
@@ -155,7 +155,7 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt returns the object of a scanned key. ok is false if no decision is needed.
+// candidateAt returns the object of a scanned key. ok is false if it needs no decision.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter

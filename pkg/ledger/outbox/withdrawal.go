@@ -31,9 +31,8 @@ func countEvery(period time.Duration) time.Duration {
 	return max(minCountPeriod, min(maxCountPeriod, period/8))
 }
 
-// sweepWithdrawals counts servers' running time since a withdrawal, and starts the release at the end of the grace
-// period (S3.6). No clock counts: each server counts from its first sight of the revision, and the first with a due
-// count writes it.
+// sweepWithdrawals counts servers' running time in a grace period, and starts the release at its end (S3.6). Each
+// server counts from its first sight of the revision, and the first with a due count writes the time.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place

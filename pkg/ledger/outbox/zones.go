@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending asks to establish a pending zone as a new child (S3.2), nil if there is nothing to decide. No zone adopts
-// a terminating object (S2.6).
+// askPending returns the decision to establish a pending zone as a new child (S3.2), nil if there is nothing to decide.
+// No zone adopts a terminating object (S2.6).
 func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {
 		return nil, nil
