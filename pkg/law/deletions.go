@@ -69,8 +69,8 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// findHold returns the hold since the first of the earlier stocks from which the loss exceeds the percentage.
-// Otherwise, if the last apex NS is gone (nameServers), it returns the hold since the first stock; nil for none.
+// findHold returns the hold since the first stock from which the loss exceeds the percentage. Else, with nameServers,
+// it returns the hold since the first stock; nil for none.
 func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -155,7 +155,7 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 		return
 	}
 	at := serial.Serial(*z.Publish)
-	// From the delivered serial to the newest or, if that was published before, the next.
+	// known: from the delivered serial to ToPublish.
 	known := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
 	case h.Held == nil && known:
@@ -201,7 +201,7 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 		return
 	}
 
-	// During a hold no period ends: the hold compares with its own stock.
+	// During a hold no period ends.
 	d := &after.Deletions
 	if holding.Held == nil {
 		*d = d.advanceTo(now, last.stock())

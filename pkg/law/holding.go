@@ -162,7 +162,7 @@ func (h *Holding) HasLockOf(id string) bool {
 }
 
 // MayGainRecords reports whether an unfinished cascade may bring records to n: n has a lock (HasLock), or the zone's
-// own namespace caused a cascade. Then trials of objects that wait there must wait.
+// own namespace caused a cascade.
 func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }

@@ -120,7 +120,7 @@ type Member struct {
 
 // OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
-	// RecordNames counts the names with records, Claims the claims of each namespace.
+	// RecordNames counts the names with records.
 	RecordNames int
 	Claims      []Claim
 	// ReservedNames counts the names that Delegations reserve, ReservedFor by namespace.
@@ -277,7 +277,6 @@ func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	return ttlOf(o.Values, t)
 }
 
-// DefinesValue reports whether records or cuts have the value.
 func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
 	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }

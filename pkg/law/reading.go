@@ -72,7 +72,7 @@ func (r *Reading) Reread() {
 	panic(missingFacts{})
 }
 
-// HoldingOf returns the holding of a zone with a name, never nil.
+// HoldingOf never returns nil.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two revisions
@@ -81,7 +81,7 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 	return h
 }
 
-// ZoneOf returns the zone of a holding, never nil.
+// ZoneOf never returns nil.
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if z == nil || z.UID != h.UID || z.Pending { // facts of two revisions

@@ -3,14 +3,12 @@
 
 package law
 
-// Only time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
-
 // Withdrawal is the grace period of a namespace whose data a zone's rules no longer allow, since the last withdrawing
 // write.
 type Withdrawal struct {
 	// Since is that write's time, unix seconds, for EndsAt alone.
 	Since int64 `json:"since"`
-	// Grace is the period in seconds, Passed the part in which servers ran.
+	// Grace is the period in seconds, Passed the part in which servers ran: a clock that jumps ends nothing (S3.6).
 	Grace  int64 `json:"grace,omitempty"`
 	Passed int64 `json:"passed,omitempty"`
 	// Cause is the Work.Cause of the cascade that began the period.

@@ -117,7 +117,7 @@ const (
 	ScanZones ScanKind = "zones"
 )
 
-// Scan selects objects to decide again. Its kind tells the fields in use.
+// Scan selects objects to decide again.
 type Scan struct {
 	Kind   ScanKind  `json:"kind"`
 	Zone   string    `json:"zone,omitempty"`

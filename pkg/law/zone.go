@@ -72,10 +72,9 @@ type Zone struct {
 	Serial serial.Serial
 	// SettledSerial is the delivered serial; 0 if none was.
 	SettledSerial serial.Serial
-	// N is the number of the last step, State the content state (S6.7).
-	N     uint64
-	State [32]byte
-	// Rows and RRsets count the content, without NSSets.
+	// N is the number of the last step. State, Rows and RRsets do not cover NSSets.
+	N            uint64
+	State        [32]byte
 	Rows, RRsets int
 	Deletions    Deletions
 
@@ -133,7 +132,6 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 		return nil, false
 	}
 
-	// Order and repetition mean nothing, so compare how often each rule occurs.
 	differ := map[string]int{}
 	for i := range before.Rules {
 		differ[before.Rules[i].Text()]--
@@ -271,7 +269,6 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// NamespaceRules has a namespace's rules from Delegations, by Delegation name.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// bounds has limits and periods that tests change: the constants of their names, and facts.Config's.
+// bounds has limits and periods that tests change.
 type bounds struct {
 	journalOctets int
 	slowCommit    time.Duration

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the etcd client for Kubernetes' storage (etcd3). The storage writes only by OptimisticPut and
-// OptimisticDelete, where the hook passes writes of decorated storages to the ledger. versions, from Versions(prefix),
+// StorageClient returns the etcd client for Kubernetes' storage (etcd3), which writes only by OptimisticPut and
+// OptimisticDelete. There the hook passes writes of decorated storages to the ledger. versions, from Versions(prefix),
 // replace etcd's revisions; nil keeps revisions, for a storage with one object in a transaction. The caller closes
 // client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
@@ -30,8 +30,7 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-// storeWrite is a write of a decorated storage (write.go). The context takes it through Kubernetes' storage, whose
-// methods have no parameter for it.
+// storeWrite is a write of a decorated storage (write.go), passed through Kubernetes' storage in the context.
 type storeWrite interface {
 	// commitWrite writes put, the store's encoding, at the expected revision of key, 0 if absent, or deletes key if put
 	// is nil.
@@ -44,8 +43,8 @@ func withStoreWrite(ctx context.Context, c storeWrite) context.Context {
 	return context.WithValue(ctx, storeWriteKey{}, c)
 }
 
-// hook is the joint between Kubernetes' storage and the ledger: a put or delete with a storeWrite in its context is
-// committed by that storeWrite, any other by etcd.
+// hook is the joint between Kubernetes' storage and the ledger: the storeWrite in the context, if any, commits the put
+// or delete.
 type hook struct{ kubernetes.Interface }
 
 func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (

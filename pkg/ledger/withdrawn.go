@@ -138,7 +138,6 @@ func (l *Ledger) describeWithdrawal(zone *law.Zone) func(what string, namespaces
 }
 
 func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) error {
-	// Which namespaces may lose anything?
 	namespaces := c.namespaces
 	if namespaces == nil {
 		prefix := l.mem.Layout.Key(law.CountKey(c.zone, ""))

@@ -28,8 +28,8 @@ type objectStorage[T any, P object[T]] struct {
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// objectWrite is a write on its way through etcd3.store. before is nil for a creation, after for a deletion. after
-// belongs to the caller, unless copies is true, so the decision's status goes to a copy (committed).
+// objectWrite is a write on its way through etcd3.store. before is nil for a creation, after for a deletion. after is
+// the caller's (a copy if copies), so the decision's status goes to committed.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool
@@ -38,7 +38,7 @@ type objectWrite[T any, P object[T]] struct {
 	release func() // at the end of the storage's call
 }
 
-// begin returns two views of a new write: for the storage's callbacks, and for the commit.
+// begin returns two views of the same write: for the storage's callbacks, and the commit.
 func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], storeWrite) {
 	w := &objectWrite[T, P]{release: func() {}}
 	return w, s.newStoreWrite(w)

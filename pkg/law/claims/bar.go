@@ -90,8 +90,6 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	return bar
 }
 
-// findOwnAbove returns the nearest own name above base. It finds none beyond a name that the tenant claims, or that is
-// reserved for the tenant.
 func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {

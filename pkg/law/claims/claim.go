@@ -45,7 +45,7 @@ func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
 }
 
-// claimsAt returns the Claimant's claim at n or nil, and whether a tenant has a claim that the Claimant may not share.
+// claimsAt returns the Claimant's claim at n, or nil, and whether others have claims that it may not share.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {
@@ -236,7 +236,6 @@ func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	return up, false
 }
 
-// isOthersByStar reports whether x is another tenant's claim by a rule with "*", which the Claimant may not share.
 func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	if !c.isTenant(x) || c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
 		return false

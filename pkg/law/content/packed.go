@@ -73,7 +73,7 @@ type packing struct {
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
-	// Resolve refuses owners that are too long, or below a zone named by a wildcard.
+	// Resolve refuses such an owner.
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
 		return nil
 	}

@@ -133,7 +133,7 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match n or a name below. A label with "*" counts as a match.
+// MayMatchBelow reports whether p may match n or a name below.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -154,7 +154,7 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	return true
 }
 
-// MatchBelow reports whether p, by a leading "*", matches all names below n.
+// MatchBelow reports whether p matches all names below n.
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)
 	return p.leadingStar && err == nil && p.Match(child, zone)
@@ -255,7 +255,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false
 	}
-	least := 1 // octets of the shortest match on the wire
+	least := 1 // octets on the wire
 	for _, label := range p.labels {
 		least += 1 + label.minLen()
 	}

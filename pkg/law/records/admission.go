@@ -166,7 +166,6 @@ func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claiman
 	return c
 }
 
-// keepsClaim reports whether the former record's claim at base covers the new record.
 func (x *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
 	return x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission == c.Admission &&
 		(c.Rule == nil || x.keepsName() && x.removed.Type == x.added.Type || !c.WidensClaim(base))

@@ -87,7 +87,6 @@ func (x *delta) noticeHiddenNames(plan *law.Plan) {
 	}
 }
 
-// noteBelowWildcard announces the names that guests hide from a new wildcard.
 func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	up, _ := wildcard.Parent()
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, up))
@@ -103,8 +102,7 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	x.announceHidden(plan, names, below.Children-len(below.FirstChildren), wildcard)
 }
 
-// noteLeftName announces that a name without data since this write stays hidden from a wildcard, by guests' records
-// alone.
+// noteLeftName announces that guests' records alone hide a name, without data since this write, from a wildcard.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {

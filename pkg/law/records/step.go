@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// stepOf returns the number of the step, the same for all writes of a change set (set is the zone before).
+// stepOf returns the step's number, which all writes of a change set share.
 func stepOf(z, set *law.Zone) uint64 {
 	if set != nil && z.N > set.N {
 		return z.N

@@ -23,7 +23,6 @@ func hasMinTail(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
 
-// eachReserving calls do with the patterns by which r reserves names.
 func (r *Rule) eachReserving(do func(pattern.Pattern)) {
 	if len(r.Namespaces) == 0 {
 		return

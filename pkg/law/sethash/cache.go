@@ -23,7 +23,6 @@ const maxCachedLength = 512
 // elements of the next changes.
 const maxCachedElements = 512
 
-// cache has two generations. A full young generation replaces the old.
 type cache[K comparable] struct {
 	size       int
 	mu         sync.Mutex

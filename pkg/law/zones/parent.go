@@ -93,9 +93,8 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 	return plan, nil
 }
 
-// parentage is the relation of a zone to the zone above; parent is nil for a standalone zone.
 type parentage struct {
-	parent    *law.Zone
+	parent    *law.Zone // nil for a standalone zone
 	delegates bool
 	ds        bool
 	withdrawn bool

@@ -34,7 +34,6 @@ type descent struct {
 	keys   []layout.SegmentKey // of the last period, ascending; nextKey takes the last
 }
 
-// descendFrom returns a descent from the keys before "below", at revision rev.
 func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
 	d := &descent{a: a, below: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
 	prefix := a.Layout.Segments(below.Account)

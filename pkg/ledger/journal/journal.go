@@ -116,7 +116,6 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 	}
 }
 
-// isDue reports whether to trim t's journal now, and how (weigh and archives of trimJournal).
 func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
 	// The process before may have had other bounds.

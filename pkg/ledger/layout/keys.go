@@ -160,16 +160,15 @@ func MostKeys(k law.Key) int64 {
 var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
-// ZoneRooms lists the rooms purged with a zone, in this order. A new zone of the name reads the former's members
-// (law.LastSerial.From) until their Records are released (S2.10). The last rooms name the RRsets to withdraw from
-// providers that cannot list them.
+// ZoneRooms lists the rooms purged with a zone, in order, once its Records are released (S2.10). The last rooms name
+// the RRsets to withdraw from providers that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
 // OwnRooms is how many of the first ZoneRooms are purged while an ended zone is still delivered.
 const OwnRooms = 6
 
-// Journal is the prefix of a zone's journal, Step a transaction's key by its last step.
+// Journal is the prefix journal/<uid>/, Step the key of a transaction, by its last step.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
 
 func (k Keys) Step(zone string, n uint64) string {
@@ -194,7 +193,7 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	return zone, n, err == nil
 }
 
-// Cut is the key of a law.CountedCut, PendingCut of a law.PendingCut, and Outbox of a law.Work.
+// Cut, PendingCut and Outbox are the keys of a law.CountedCut, law.PendingCut and law.Work.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
@@ -253,7 +252,7 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	return t[0], t[1], t[2], true
 }
 
-// Waiter is the value in orphans/. Created is in Unix seconds; Moves and KeptOut are those of law.Waiting.
+// Waiter is a value of orphans/ (law.Waiting). Created is in Unix seconds.
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
@@ -323,8 +322,8 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates the octets of an object in etcd, with its internal keys. octets is its encoded length, values
-// the number of a Record's values, or of a Delegation's namespaces, each with a key of rules/.
+// StoredOctets estimates an object in etcd, with its internal keys. octets is its encoded length; values counts a
+// Record's values, or a Delegation's namespaces, each with a rules key.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {

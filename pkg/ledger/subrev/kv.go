@@ -304,7 +304,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// mapAnswer maps a response to versions. subs are the writes' sub-revisions, nil if no write is of an object.
+// mapAnswer gets the writes' sub-revisions in subs, nil if no write is of an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

@@ -29,7 +29,6 @@ type watcher struct {
 	watches sync.WaitGroup
 }
 
-// view is the state of a watch.
 type view struct {
 	m                *Mapping
 	requested        span
