@@ -26,8 +26,8 @@ const MaxRecordsRead = law.MaxValuesAtName
 // ErrTooManyRecords means more than MaxRecordsRead Records.
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
-// RecordsAt returns a namespace's Records at names of a zone, without those that leave the zone meanwhile. The
-// namespace is charged. The error is ErrTooManyRecords or etcd's.
+// RecordsAt returns a namespace's Records at names of a zone, without those that leave the zone meanwhile. It charges
+// the namespace. The error is ErrTooManyRecords or etcd's.
 func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
@@ -87,8 +87,8 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 	return nil
 }
 
-// ReadApex returns the RRsets made by a zone's spec and the values of the apex NS Records, nothing if the zone is gone.
-// The namespace is charged.
+// ReadApex returns the RRsets made by a zone's spec and the values of the apex NS Records; nothing if the zone is gone.
+// It charges the namespace.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Decide: func(seen *law.Facts) law.Outcome {

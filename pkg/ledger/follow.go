@@ -198,7 +198,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince sets b.UndeliveredSteps, nil if the journal lacks a step: the zone is served again when it settles.
+// readSince sets b.UndeliveredSteps, nil if the journal lacks a step.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -206,7 +206,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.UndeliveredSteps, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The present journal may still have the steps. If not, rev cannot be followed either, and Follow starts over.
+		// The present journal may still have the steps. Otherwise rev is compacted, and Follow starts over.
 		if _, b.UndeliveredSteps, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

@@ -26,7 +26,7 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory begins a new history for all zones, after a restore from a backup. No server may run on the store.
+// ForgetHistory begins a new history for all zones, after a restore. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)
@@ -67,8 +67,7 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
-// RemovedHistory returns the steps of the last Zone of a name removed since ask.NotBefore, and its header; nil if there
-// is none.
+// RemovedHistory returns the steps and header of the last Zone of a name removed since ask.NotBefore, or nil.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, gone, err := l.archive.FindRemoved(ctx, namespace, name)
 	return l.historyOf(ctx, of, gone, err, ask)

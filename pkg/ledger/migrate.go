@@ -124,10 +124,10 @@ func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, op
 }
 
 // A migration changes the form of the store (steps: docs/changing.md). Open executes missing migrations in order,
-// before any other read. Each transaction compares a lock with a lease, so two servers never write at once.
+// before any other read.
 //
-//   - Run changes keys by commitLocked. export_test.go has functions that rewrite the values under a prefix and create
-//     ordinary work: move them here when needed.
+//   - Run writes by commitLocked, which compares a lock with a lease, so two servers never write at once. Functions of
+//     export_test.go rewrite values and create ordinary work.
 //   - Run is idempotent, and skips keys in the new form: a server may be killed after any transaction.
 //   - Run never changes a zone's content: only decisions of the law change serials (I3). To have objects decided again,
 //     Run creates outbox items after it has written the zone's keys: a cascade skips members younger than its item.
@@ -142,8 +142,7 @@ type migration struct {
 	Run            func(context.Context, *migrationRun) error
 }
 
-// beginHistory is migration 25: older programs kept no states before steps. Format 25 also has historyRetention, and
-// the rooms archived, before, history and shares.
+// beginHistory is migration 25: older programs kept no states before steps.
 func beginHistory(ctx context.Context, m *migrationRun) error {
 	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
 		_, err := m.commitLocked(ctx, nil, ops...)

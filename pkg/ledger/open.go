@@ -42,7 +42,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 
 	placer := &objects.Placer{Now: now, HasDefaultClass: config.HasDefaultClass, HasNameServers: config.HasNameServers}
 	l := &Ledger{config: config, bounds: limits, placer: placer, startedUnencrypted: opened == s.client}
-	// All parts write through this client, so that FollowFormat can stop their writes.
+	// FollowFormat stops the writes of this client.
 	client := clientv3.NewCtxClient(opened.Ctx())
 	client.KV, client.Watcher = fencedKV{opened.KV, &l.superseded}, opened.Watcher
 	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records,

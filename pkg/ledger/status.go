@@ -36,10 +36,9 @@ const (
 )
 
 // RunElected calls run once this server is elected, and returns when run does. If the leader's lease in etcd ends,
-// run's context ends and RunElected returns an error; two servers may execute run for a moment.
+// run's context ends and RunElected fails; two servers may execute run for a moment.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// Revoke the lease after ctx ends, so that another server is elected at once. Without an answer within
-	// resignTimeout, the lease expires.
+	// Revoke the lease when ctx ends, so that another server is elected at once, or after resignTimeout let it expire.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
@@ -75,8 +74,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about "most" Records of a zone by uid, ordered by owner, from a cursor on ("" for the first page),
-// and the next cursor, "" at the end.
+// Members returns about "most" Records of a zone (a uid) by owner, from a cursor on, and the next cursor; "" is the
+// first page, and the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -98,7 +97,7 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 }
 
 // ChangeRecords calls change, which sets conditions, for a namespace's Records, and writes those for which change
-// returns true, charged to the namespace. Records that are absent, unreadable or changed meanwhile are omitted. changed
+// returns true. It charges the namespace, and omits Records that are absent, unreadable or changed meanwhile. changed
 // counts written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
@@ -179,8 +178,8 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	return changed + n, err
 }
 
-// changeObject returns the object's new value, or nil if change returned false or panicked, or the object is
-// unreadable.
+// changeObject returns the object's new value, or nil if change returned false or panicked, or for an unreadable
+// object.
 func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
 	var fault error // logged
 	defer l.com.Recover(ctx, nil, &fault)

@@ -27,8 +27,8 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 	return err
 }
 
-// ReadStore returns a client that decrypts internal values and maps revisions to versions. A missing or damaged config
-// key is left to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
+// ReadStore returns a client that decrypts internal values and maps revisions to versions. A missing or damaged config key is left to fsck.
+// Errors are ErrFormat, ErrEncrypted, and etcd's.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -62,8 +62,8 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 }
 
 // openStore returns a client like ReadStore's, and writes the format of an empty store. New internal values are
-// encrypted if the transformer of Records encrypts. The store's key is encrypted again if the transformer's first
-// provider did not, so that old providers can be removed.
+// encrypted if the transformer of Records encrypts. If the transformer's first provider did not encrypt the store's
+// key, the key is encrypted again, so that old providers can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)
@@ -183,8 +183,8 @@ func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts 
 // ErrEncrypted means that the encryption configuration does not decrypt the store's key.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat watches the config key, and returns nil when ctx ends. It returns ErrFormat, and this ledger writes no
-// more, if a newer version has taken over the store, or another server has begun to encrypt.
+// FollowFormat watches the config key until ctx ends. It returns ErrFormat, and this ledger writes no more, if a newer
+// version has taken over the store, or another server has begun to encrypt.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

@@ -73,8 +73,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for all keys under prefix at revision *rev. If *rev is 0, Each sets it to the current revision. It reads
-// a stream, since etcd counts all later keys for each page, or pages if etcd or encryption has no stream.
+// Each calls f for all keys under prefix at revision *rev; 0 becomes the current revision. It reads a stream or, if
+// etcd or encryption has none, pages: for each page etcd counts all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -166,13 +166,12 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage bounds a transaction's deletions: etcd executes transactions serially, and a large zone would stop every
-// tenant's writes for seconds.
+// PurgePage bounds a transaction's deletions: etcd executes transactions serially, and a large zone would stop all
+// writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes the first PurgePage keys from "from" to end. It returns the next page's start, so that etcd need
-// not walk over deleted keys, and whether more keys may exist. If a compare fails, nothing is deleted and more is
-// false.
+// DeletePage deletes the first PurgePage keys from "from" to end. It returns the next page's start, as etcd is slow
+// over deleted keys, and whether more keys may exist. If a compare fails, nothing is deleted and more is false.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fsck recomputes every internal key and journal step of a store from the objects, and reports the differences.
-// Every test of the ledger ends with it.
 //
 // Guarantees:
 //
@@ -13,10 +12,8 @@
 //     would adopt a waiting object.
 //  4. A difference that pending work will remove is Pending, never Damage. A difference explained by former rules is a
 //     note.
-//  5. A check needs a few hundred octets of memory for each record.
 //
 // Out of scope: repair, and the caches and views of servers.
 //
-// Read first: fsck.go (input and report), then journal.go (replay), zones.go and names.go (the semantics against the
-// model), then read.go and model.go (the store according to its objects).
+// Read first: fsck.go, then journal.go (replay), zones.go and names.go (the semantics), then read.go and model.go.
 package fsck

@@ -117,8 +117,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. The error means that the store cannot be read: etcd does not answer or has compacted the
-// revision (run again), or the encryption configuration does not fit.
+// Run checks the whole store. It fails if the store cannot be read: etcd does not answer or has compacted the revision
+// (run again), or the encryption configuration does not fit.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
@@ -187,7 +187,7 @@ func (f *Findings) add(x Finding) {
 const page = 1000
 
 // eachObject reports an undecodable object, or an object under another's key, as damage by rule. damaged, unless nil,
-// is called for the former.
+// gets the former.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)

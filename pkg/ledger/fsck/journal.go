@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// checkJournals undoes each zone's content, from the newest step. Serials must form a chain, states fit the content,
-// steps add and remove rows as found, and none be missing.
+// checkJournals undoes the steps of each zone, the newest first. Serials must form a chain without gaps, and states and
+// changed rows fit the content.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {

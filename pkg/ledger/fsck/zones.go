@@ -56,8 +56,8 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// checkSettled compares Settled, settledSerial and the marks of cascades (S7.2). A zone's removal marks the zone that
-// gains the records, without a write of the object (I1), so Settled may be True until the next step.
+// checkSettled compares Settled, settledSerial and the marks of cascades (S7.2). Settled may stay True until the next
+// step, as a zone's removal marks the gaining zone without a write of the object (I1).
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})

@@ -80,8 +80,7 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// DescribeHold returns the message of a held zone's condition Settled: the cause, and how to end the hold, the restore
-// first (S7.9).
+// DescribeHold returns the message of a held zone's condition Settled: the cause, and the ways to end the hold (S7.9).
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
@@ -184,7 +183,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes Stalled if its cause is gone, or if the object has changed since and may be right now (S7.4).
+// dropStalled removes Stalled if its cause is gone, or the object has changed and may be right (S7.4).
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {

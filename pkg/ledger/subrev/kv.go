@@ -259,7 +259,7 @@ func (t *txn) mapTxn() (err error) {
 }
 
 // mapCompares returns compares with revisions for versions. Equality stays exact, as a key has a single version in a
-// revision. An order (< or >) is exact only against the end of a revision, otherwise an error.
+// revision. An order against a version inside a revision is an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites numbers a branch's writes (Then or Else) from the last to the first, as countEvents numbers their
-// events, and encodes values. A write that etcd may skip (deletion of an absent key) or multiply (of a range) must be
-// its resource's only write. present reports whether the transaction compares that a key exists.
+// numberWrites numbers a branch's writes (Then or Else) from the last to the first, like countEvents, and encodes
+// values. A write that etcd may skip (deletion of an absent key) or multiply (of a range) must be its resource's only
+// write. present reports whether the transaction compares that a key exists.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))

@@ -14,8 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst bounds the events of shared revisions before a pause, below the watch cache's ten. Lone writes' commits take
-// long enough.
+// burst bounds the events of shared revisions before a pause, below the watch cache's ten.
 const burst = 8
 
 const pause = time.Millisecond
@@ -220,8 +219,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// readPrevious reads missing previous values: etcd begins a watch before noting that they are wanted. Without them the
-// storage ends a client's watch.
+// readPrevious reads missing previous values: etcd begins a watch before noting that they are wanted. The storage ends
+// a client's watch without them.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {
