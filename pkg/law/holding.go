@@ -12,12 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored under a zone's name (view, fqdn): the identity of the zone, and the state that writes of
-// other zones need or change. Every write of the zone compares the value's revision.
+// Holding is the value stored under a zone's name (view, fqdn): the zone's identity, and the state that writes of other
+// zones need or change. Every write of the zone compares its revision.
 type Holding struct {
 	Ref
-	// Target is the zone of zoneRef, or nil. If that zone is removed or created, this zone is decided again
-	// (Scan.RefersFrom).
+	// Target is the zone of zoneRef, or nil. If removed or created, this zone is decided again (Scan.RefersFrom).
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
@@ -51,7 +50,7 @@ type ApexNames struct {
 }
 
 type SerialMarks struct {
-	// MinimumConsumed is the last minimumSerial that became a serial, and gives no further serial (S6.8).
+	// MinimumConsumed is the minimumSerial last used (NextSerial).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Repaired is the last repair of the serial (S6.11), unix seconds.
 	Repaired int64 `json:"repaired,omitempty"`
@@ -67,7 +66,7 @@ type Deliverable struct {
 	// Unsettled is the start (unix seconds) of the present series of cascades, which together delay delivery no longer
 	// than a single cascade (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the end (unix seconds) of the time in which other namespaces' cascades delay no delivery (S7.2).
+	// Waived is the end (unix seconds) of the time in which others' cascades delay no delivery (S7.2).
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue is true if the zone is delivered although cascades are unfinished.
 	Overdue bool `json:"overdue,omitempty"`
@@ -75,7 +74,7 @@ type Deliverable struct {
 	Held *Held `json:"held,omitempty"`
 }
 
-// CascadeMark marks an unfinished cascade, a Work, at a zone. A cascade has a mark for each name that it locks.
+// CascadeMark marks an unfinished cascade (Work) at a zone, for each name that it locks there.
 type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the uid of the zone that loses records to this zone, or "".
@@ -84,7 +83,7 @@ type CascadeMark struct {
 	Locks name.Name `json:"locks,omitzero"`
 	// Since is in unix seconds.
 	Since int64 `json:"since"`
-	// By is the namespace that caused the cascade. Own is true for the zone's own.
+	// By is the namespace that caused the cascade, Own true for the zone's own.
 	By  string `json:"by,omitempty"`
 	Own bool   `json:"own,omitempty"`
 	// Replaces marks a lock of WithReplacement (S2.14).
@@ -93,7 +92,7 @@ type CascadeMark struct {
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// HasPendingDelegations reports whether Delegations that waited for this new zone are undecided.
+// HasPendingDelegations reports whether any mark has TakesIn.
 func (h *Holding) HasPendingDelegations() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
@@ -117,7 +116,7 @@ type Origin struct {
 // Origins returns the removed zones whose records move here.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
-		// The enclosing zone also loses records to this zone, but exists.
+		// The enclosing zone loses records, too, but exists.
 		o := Origin{w.Losing, w.Locks}
 		if o.Zone != "" && o.Zone != h.Enclosed && !o.Name.IsZero() && !slices.Contains(from, o) {
 			from = append(from, o)
@@ -126,8 +125,8 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds marks of the cascade id, each with a lock on the name of a removed zone in "from". It returns h if
-// id has no mark.
+// WithOrigins adds marks of the cascade id that lock the names of the removed zones in "from". It returns h if id has
+// no mark.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -155,8 +154,8 @@ func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// HasLockOf reports whether the cascade id has a lock. Only a cascade with a lock brings records to locked names
-// (S2.9), including those that were moving to a zone removed meanwhile (Origins).
+// HasLockOf reports whether the cascade id has a lock. Only such a cascade brings records to locked names (S2.9), even
+// if they were moving to a zone removed meanwhile (Origins).
 func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
@@ -187,7 +186,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement removes the replacement lock of the cascade id, so that the lock does not refuse its own cascade.
+// WithoutReplacement removes the replacement lock of the cascade id, which must not refuse its own cascade.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -218,8 +217,8 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds a namespace's cascades of removed zones, and its replacement locks, at a zone: every change of the
-// Holding writes all marks.
+// MaxRemovals bounds a namespace's cascades of removed zones, and its replacement locks, at a zone: every change writes
+// all marks.
 const MaxRemovals = 16
 
 // MaxEnds bounds removed and ended zones together. It is higher, so that removals do not keep zones from ending (S3.5).

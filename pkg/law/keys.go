@@ -118,8 +118,8 @@ type Awaited struct{ Any bool }
 // FloorKey is the key of the serial from which, after a restore, zones without a last serial continue.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, not the zone's, as writes of
-// zones below change the key.
+// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, as writes of zones below change
+// it.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }

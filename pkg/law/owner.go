@@ -98,8 +98,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records with a base name, by the kind of the admitting rule (S4.17). Records of a tenant
-// by underscore rules do not count (S4.14).
+// Claim counts a namespace's records with a base name by the kind of the admitting rule (S4.17), without a tenant's by
+// underscore rules (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`

@@ -68,7 +68,7 @@ type Placement struct {
 	Serial    serial.Serial
 	Reason    string
 	Message   string
-	// HasClass is the Zone's. Served is the Zone's if the content with the record is settled, else false.
+	// HasClass is the Zone's. Served too, but false until the content with the record is settled.
 	HasClass, Served bool
 	// Stays is true if the zone's content does not change.
 	Stays bool

@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut names a child zone whose NS, glue and DS the parent has yet to count. FQDN is the child's name at the
-// change.
+// PendingCut names a child zone whose NS, glue and DS the parent has yet to count, by its name at the change.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
@@ -26,7 +25,7 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting names what a waiting object waits for: a zone for its name, the zone object of its zoneRef, or either.
+// Waiting has the name, the zone of zoneRef, or both, for which an object waits.
 type Waiting struct {
 	View string
 	FQDN name.Name // zero: only Zone
@@ -69,7 +68,7 @@ type Work struct {
 	// Damaged are unreadable records; with any, the item stays.
 	Damaged []Ref `json:"damaged,omitempty"`
 	TakesIn bool  `json:"takesIn,omitempty"` // CascadeMark.TakesIn
-	// By is the namespace that caused the work (elsewhere, By is a user). Since is in unix seconds.
+	// By is the causing namespace (elsewhere, By is a user). Since is in unix seconds.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`
 	// Runner is the ID of the server with the lease, or "".
@@ -79,7 +78,7 @@ type Work struct {
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
-// Cursor is the progress of a cascade: the sort key of the last decided candidate (object to decide).
+// Cursor has the sort key of the last decided candidate (object to decide).
 type Cursor struct {
 	Times   int    `json:"times,omitempty"`
 	Moved   bool   `json:"moved,omitempty"`
@@ -140,7 +139,7 @@ func (s *Scan) Covers(namespace string) bool {
 }
 
 // Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan; nil for none.
-// If b is already enclosed by above, it is decided with above, and left out (S3.4).
+// If above encloses b already, b is decided with above, and left out (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID

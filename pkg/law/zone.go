@@ -60,8 +60,8 @@ type Zone struct {
 	Pending    bool
 	ZoneRef    *Ref
 	WantedName name.Name
-	// Ending is true for a pending zone until its former data is released. Recreated earlier, the zone would lose its
-	// new keys, too: they have the same uid.
+	// Ending is true for a pending zone until its former data is released. Recreated earlier, it would lose its new
+	// keys: they have the same uid.
 	Ending bool
 	// Served is true if the zone is delegated and servable, and no class has its data: settled content is Ready
 	// (S6.13).
@@ -121,8 +121,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose records are decided again after a change of the Zone (S2.5). If changed is
-// true without namespaces, all are: a limit changed, a rule for any namespace, or a shared rule (S4.10).
+// ChangedRules returns the namespaces whose records are decided again (S2.5). If changed is true without namespaces,
+// all are: after another limit, a rule for any namespace, or a shared rule (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -219,8 +219,8 @@ type Deletions struct {
 	Own int
 	// PeriodStart is in unix seconds.
 	PeriodStart int64
-	// LeastStocks has the least stock of the present period, and of each of the two before. The stock since the last
-	// write counts at the next (advanceTo).
+	// LeastStocks has the least stock of the present period and of the two before. The stock since the last write
+	// counts at the next.
 	LeastStocks [3]Stock
 	// PeakStock is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
 	PeakStock *Stock

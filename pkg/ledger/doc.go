@@ -85,6 +85,6 @@
 //
 // Out of scope: DNS transfer, views, HTTP and admission.
 //
-// ledger.go declares the Ledger, migrate.go changes the store's form. Read first: open.go, then record.go, zone.go and
-// delegation.go, then write.go and storage.go; of the packages commit and facts, then outbox.
+// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go; of the packages commit
+// and facts, then outbox.
 package ledger

@@ -104,7 +104,7 @@ func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at 
 	return name.Rel{}, false
 }
 
-// isOwn reports whether n, without a claim of the tenant, is an own name (S4.10). hosts are HostsNamedByApex.
+// isOwn reports whether n, without a claim of the tenant, is an own name (S4.10).
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.NSHosts, n) || o.HasOwnClaim(z) || z.RuleSet().HasSharedLiteral(n) || c.isService(n) ||
@@ -157,9 +157,9 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants that give way to the Claimant, since no rule allows their claims any more (S2.13):
-// claims from base up to "at" and, if below is true, below base. It returns nil if there are none, if a rule allows any
-// of them, or for more than maxYielding tenants.
+// FindYielding returns the tenants whose claims give way, since no rule allows them any more (S2.13): from base up to
+// "at" and, if below is true, below base. It returns nil if there are none, if a rule allows any, or for more than
+// maxYielding tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

@@ -36,8 +36,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// mayShare reports whether the Claimant may have a name beside the claim x: if x is its namespace's, or if x is of
-// shared rules alone, and Rule gives the name to x's namespace, too (S4.13).
+// mayShare reports whether the Claimant may have a name beside the claim x: its namespace's, or of shared rules alone
+// if Rule gives the name to x's namespace, too (S4.13).
 func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -184,8 +184,8 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnForRequest is isOwn with the exceptions that the kind of the rule (Admission) makes: by literal and shared rules
-// tenants write at some own names (S4.10, S4.12, S4.13, S4.16).
+// isOwnForRequest is isOwn, but literal and shared rules (Admission) give tenants some own names (S4.10, S4.12, S4.13,
+// S4.16).
 func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.NSHosts, n), n.IsApex() || c.OwnerAt(n).HasOwnClaim(z)
@@ -213,9 +213,8 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. If the Claimant shares
-// all claims of a name by rules with "*", the search goes on above. From there on, others' claims by literal rules do
-// not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It passes names whose
+// claims the Claimant shares by rules with "*"; above these, others' claims by literal rules do not count.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

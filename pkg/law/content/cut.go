@@ -19,8 +19,8 @@ const MaxGlue = 48
 //   - the apex NS, except hosts at or below the cut without an address
 //   - the addresses of hosts at or below the cut, at most MaxGlue: each RRset gets an equal part
 //
-// childSets looks up the child's RRsets without those of nameServers. In the result, owners are relative to parent,
-// data absolute and TTLs explicit.
+// childSets looks up the child's RRsets without those of nameServers. Results have owners relative to parent, absolute
+// data and explicit TTLs.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {

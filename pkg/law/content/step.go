@@ -79,7 +79,7 @@ type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
-	// Was is true if the Record was in the zone before the step, Left if it no longer is after.
+	// Was is true if the Record was in the zone before the step, Left if it is not after.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
 }

@@ -20,11 +20,11 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed owners, each once. The first dataOwners of them are the owners of removed and added; base
-	// names and hosts follow.
+	// owners are the changed owners, each once: first the dataOwners, those of removed and added, then base names and
+	// hosts.
 	owners     ownerChanges
 	dataOwners int
-	// storedCount and newCount are the numbers of the namespace's records before and after the write.
+	// storedCount and newCount count the namespace's records before and after.
 	storedCount *law.Count
 	newCount    int64
 	admission   rules.Admission

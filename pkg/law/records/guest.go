@@ -25,7 +25,7 @@ func (x *delta) countGuest(a rules.Admission) int {
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
 // refuseGuest refuses a guest's record (a tenant's by an underscore rule) that hides a name from another's wildcard
-// (S4.23), or excludes data of the name's holder (S4.24), unless the record keeps name and type.
+// (S4.23), or excludes the holder's data (S4.24), unless it keeps name and type.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {

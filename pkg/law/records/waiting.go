@@ -26,9 +26,9 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockForReplacement locks the name of a removed Record until a cascade has decided the waiting Records of its
-// namespace and of the zone's own there (S2.14): otherwise a tenant's next write could take the name. It returns nil
-// for too many such locks.
+// lockForReplacement locks the name of a removed Record until a cascade has decided the Records waiting there, of its
+// namespace or own (S2.14): otherwise a tenant's next write could take the name. It returns nil for too many such
+// locks.
 func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -70,7 +70,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	return &out, waits
 }
 
-// refuseHeld has a message that stays true when the holder is gone, so that no replacement rewrites waiting records.
+// refuseHeld's message stays true without the holder, so no replacement rewrites waiting records.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
 }

@@ -7,9 +7,8 @@
 //
 //  1. A check only reads.
 //  2. All reads are at a single revision: writers need not stop.
-//  3. Values determined by the objects are recomputed from the text of the semantics, without the ledger. Other values
-//     (a record's admission, a cascade's begin) are compared with related values. The law decides only whether a zone
-//     would adopt a waiting object.
+//  3. Values determined by the objects are recomputed from the text of the semantics, without the ledger. The law
+//     decides only whether a zone would adopt a waiting object.
 //  4. A difference that pending work will remove is Pending, never Damage. A difference explained by former rules is a
 //     note.
 //

@@ -48,8 +48,8 @@ const (
 	// etcd's 128 operations.
 	pageSteps      = 64
 	pageNamespaces = 24
-	// maxPage bounds the octets of steps and states in a page, except of a single step. A namespace's part is at most a
-	// pageDivisor-th of its share, or minPage, as makeRoom condenses whole segments.
+	// maxPage bounds the octets of a page, except of a single step. A namespace's part is also at most a pageDivisor-th
+	// of its share, or minPage, as makeRoom condenses whole segments.
 	maxPage     = 4 << 20
 	minPage     = 16 << 10
 	pageDivisor = 8
@@ -60,8 +60,8 @@ const DefaultRetention = 168 * time.Hour
 
 // Archived, under archived/<uid>/, is the end of the zone's archive.
 type Archived struct {
-	// Last is the number of the last archived step: Offset plus the step's N. A zone that was recreated counts steps
-	// from 1 again (S3.7), so Offset is the last number before.
+	// Last is the number of the last archived step: Offset plus N. A recreated zone counts N from 1 again (S3.7);
+	// Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
 	// Whole is the Unix time since which no step of the zone is missing.
@@ -260,8 +260,8 @@ func (p *page) addLine(l line) bool {
 	return true
 }
 
-// addStates adds the states before each step. The page ends before a step that exceeds maxPage, or the part of an
-// account's share (pageDivisor).
+// addStates adds the states before each step. It ends the page before a step that exceeds maxPage, or the part of an
+// account (pageDivisor).
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.lines {

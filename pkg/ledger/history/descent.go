@@ -22,8 +22,8 @@ const (
 )
 
 // descent lists an account's segment keys, newest first. In descending order, etcd would read all older keys for each
-// page. So a descent reads one period of time after the other, each in ascending order, and adapts the length of the
-// period to about pageKeys keys.
+// page. So a descent reads period after period of time, each in ascending order, and adapts their width to about
+// pageKeys keys.
 type descent struct {
 	a     *Archive
 	rev   int64             // of all reads

@@ -39,8 +39,8 @@ type namespaceAnswer struct {
 	zones    map[string]bool
 }
 
-// OfNamespace returns the steps of a namespace's Records, within their zones' retention. Since Answer.Whole, no step of
-// the namespace's account or of the answer's zones is missing.
+// OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers its account and
+// the answer's zones.
 func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {

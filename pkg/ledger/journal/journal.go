@@ -42,7 +42,7 @@ const (
 	// trimPage steps are read at once, more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// keptOctets has entryOctets for each entry. S9.1 counts more, so a tenant's quotas bound its journals.
+	// keptOctets has entryOctets for each entry.
 	entryOctets = 64
 	// A zone with more than maxStates octets in before/ (Records before steps) is archived.
 	maxStates = 64 << 10
@@ -276,8 +276,8 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 // errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps returns an error if the steps must stay: ctx's or errArchived. After another error the steps may go, as
-// a damaged archive must not fill etcd with journals.
+// archiveSteps returns an error if the steps must stay: ctx's or errArchived. Otherwise they may go, as a damaged
+// archive must not fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil

@@ -45,8 +45,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 
-	// Lock before reading, or all callers read the same cut, and all but the first fail. LockKey locks any key, not
-	// only a zone's.
+	// Lock before reading, or all callers read the same cut, and all but the first fail. LockKey locks any key.
 	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err

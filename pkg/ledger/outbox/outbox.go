@@ -86,8 +86,8 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone, and again after each lost race, until the decision is committed or the Zone is gone. item
-// is the cascade's, or nil. ask returns nil if there is nothing to decide.
+// decideZone decides a Zone until the decision is committed or the Zone is gone. item is the cascade's, or nil. ask
+// returns nil if there is nothing to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error)) error {
 	for {

@@ -122,7 +122,7 @@ func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began tim
 }
 
 // A cascade notes an unreadable record in the item, and goes on. The item stays until a server can read the record or
-// finds it gone. A trial drops the item, as the next round tries again.
+// finds it gone.
 
 // MaxDamaged bounds the damaged records of an item. If more are, the store is damaged or the encryption configuration
 // wrong, and the cascade waits for a repair.
