@@ -31,8 +31,8 @@ func (o *Owner) OfGuests() *Owner {
 type GuestsBelow struct {
 	// CutNames counts the names with data of cuts alone, GuestNames of guests alone.
 	CutNames, GuestNames int
-	// Children counts the children (names right below) with only guests' data at and below, without underscore names.
-	// FirstChildren has the first FirstNames, in key order.
+	// Children counts children (names right below) with only guests' data at and below, without underscore names;
+	// FirstChildren has the first FirstNames.
 	Children      int
 	FirstChildren []name.Rel
 

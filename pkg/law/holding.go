@@ -27,7 +27,7 @@ type Holding struct {
 	Delegations int `json:"delegations,omitempty"`
 }
 
-// Ancestry is the relation to the zones above. A write that delegates the zone or makes it standalone sets all fields.
+// Ancestry relates a zone to the zones above. A write that changes the relation sets all fields.
 type Ancestry struct {
 	// Parent is the enclosing zone if it lists this zone's name servers, else nil.
 	Parent *Ref `json:"parent,omitempty"`
@@ -57,16 +57,15 @@ type SerialMarks struct {
 }
 
 type Outstanding struct {
-	// Works mark the unfinished cascades (decisions in steps after a change). Until they finish, the zone is not
-	// settled (S7.2).
+	// Works mark unfinished cascades (decisions in steps after a change): the zone is not settled (S7.2).
 	Works []CascadeMark `json:"works,omitempty"`
 }
 
 type Deliverable struct {
-	// Unsettled is the start (unix seconds) of the present series of cascades, which together delay delivery no longer
-	// than a single cascade (S7.2).
+	// Unsettled is the start (unix seconds) of a series of cascades, which together delay delivery as long as one
+	// (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the end (unix seconds) of the time in which others' cascades delay no delivery (S7.2).
+	// Waived is the time (unix seconds) until which others' cascades delay no delivery (S7.2).
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue is true if the zone is delivered although cascades are unfinished.
 	Overdue bool `json:"overdue,omitempty"`
@@ -77,9 +76,9 @@ type Deliverable struct {
 // CascadeMark marks an unfinished cascade (Work) at a zone, for each name that it locks there.
 type CascadeMark struct {
 	ID string `json:"id"`
-	// Losing is the uid of the zone that loses records to this zone, or "".
+	// Losing is the uid of a zone losing records to this zone.
 	Losing string `json:"losing,omitempty"`
-	// Locks is the name locked, with all names below, until all records have moved (S2.10). Zero locks nothing.
+	// Locks is the name locked, with all below, until all records have moved (S2.10); zero locks nothing.
 	Locks name.Name `json:"locks,omitzero"`
 	// Since is in unix seconds.
 	Since int64 `json:"since"`
@@ -154,14 +153,14 @@ func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// HasLockOf reports whether the cascade id has a lock. Only such a cascade brings records to locked names (S2.9), even
-// if they were moving to a zone removed meanwhile (Origins).
+// HasLockOf reports whether the cascade id has a lock, and so brings records to locked names (S2.9), even if they were
+// moving to a zone removed meanwhile (Origins).
 func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// MayGainRecords reports whether an unfinished cascade may bring records to n: n has a lock (HasLock), or the zone's
-// own namespace caused a cascade.
+// MayGainRecords reports whether a cascade may bring records to n: n has a lock, or the zone's own namespace caused a
+// cascade.
 func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
@@ -186,7 +185,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement removes the replacement lock of the cascade id, which must not refuse its own cascade.
+// WithoutReplacement removes the cascade's replacement lock, which must not refuse its own cascade.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -199,8 +198,8 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is WithWork for a cascade that brings records at and below a name (locks) from another zone (losing, a uid).
-// Both may be zero.
+// WithMove is WithWork for a cascade that brings records at and below a name (locks) from a zone (losing); both may be
+// zero.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -217,11 +216,11 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds a namespace's cascades of removed zones, and its replacement locks, at a zone: every change writes
-// all marks.
+// MaxRemovals bounds a namespace's cascades of removed zones, and its replacement locks, at a zone: a change writes all
+// marks.
 const MaxRemovals = 16
 
-// MaxEnds bounds removed and ended zones together. It is higher, so that removals do not keep zones from ending (S3.5).
+// MaxEnds bounds removed and ended zones together: removals must not keep zones from ending (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
 // CountIncomingZones counts the zones whose records move here by cascades of namespace "by".
@@ -251,7 +250,7 @@ const (
 	Waiver         = 3600
 )
 
-// IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver comes from a wrong clock.
+// IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver is of a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
 // BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds).
@@ -271,13 +270,13 @@ func (h *Holding) BecomesOverdue(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held describes a hold after a mass deletion (S7.5): the serial delivered meanwhile, the start (unix seconds), and the
-// stock before (Had).
+// Held is a hold after a mass deletion (S7.5): the serial delivered meanwhile, the start (unix seconds), and the stock
+// before (Had).
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
 	Had    Stock         `json:"had"`
-	// NameServers is true if the zone's own namespace removed the last apex NS, and put none back (S7.6).
+	// NameServers is true if the last apex NS was removed, and none put back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 

@@ -44,8 +44,8 @@ const (
 	// KindAwaited reports whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
-	// KindTouched reports whether a new zone has an effect on any object: *Awaited. It may be stale: no refusal depends
-	// on it, and a cascade scans again.
+	// KindTouched reports whether a new zone affects any object: *Awaited. It may be stale: no refusal depends on it,
+	// and a cascade scans again.
 	//   - Namespace, Object: objects that wait for this zone object, or zones elsewhere that refer to it
 	//   - View, Name: objects that wait at or below the name
 	//   - all four: names of zones there
@@ -118,7 +118,7 @@ type Awaited struct{ Any bool }
 // FloorKey is the key of the serial from which, after a restore, zones without a last serial continue.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, as writes of zones below change
+// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision: writes of zones below change
 // it.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}

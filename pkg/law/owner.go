@@ -76,7 +76,7 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n (1 or -1) for a namespace. It returns false if the count would be negative.
+// CountNaming adds n (1 or -1) for a namespace, or returns false if the count would be negative.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -252,7 +252,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution. It returns false for a value that was not counted.
+// RemoveContribution reverses AddContribution. It returns false for an uncounted value.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -329,7 +329,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct counts values, each once for all TTLs, and their octets on the wire.
+// CountDistinct counts values, once for all TTLs, and their octets on the wire.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -386,11 +386,11 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Holds reports whether the claim keeps its name from others: own records at underscore names alone do not.
+// Holds reports whether the claim keeps its name from others: own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n (1 or -1) to a claim; own is true for the zone's own namespace. It returns false if a count would
-// be negative.
+// CountClaim adds n (1 or -1) to a claim, or returns false if a count would be negative. own means the zone's own
+// namespace.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

@@ -99,7 +99,7 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest zone name at or above n, and its holding (S2.1); nil for none.
+// FindEnclosing returns the longest zone name at or above n, and its holding, or nil (S2.1).
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -139,13 +139,13 @@ func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneVisibleTo reports whether the namespace may know of the zone (S1.8), also by rules of Delegations.
+// ZoneVisibleTo reports whether the namespace may know the zone (S1.8), also by Delegations' rules.
 func (r *Reading) ZoneVisibleTo(z *Zone, namespace string) bool {
 	return z.visibleTo(namespace) || r.WithRulesFor(z, namespace).visibleTo(namespace)
 }
 
-// NameContact adds the contact of z, a result of WithRulesFor, to a refusal that the zone's owner can lift, if the
-// namespace may know the zone (S1.8).
+// NameContact adds the contact of z (from WithRulesFor) to a refusal that z's owner can lift, if the namespace may know
+// z (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.visibleTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -57,11 +57,11 @@ type Work struct {
 	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is a base name where data that no rule allows gives way to another namespace (S2.13).
+	// Yields is a base name where data without a rule gives way to another namespace (S2.13).
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the header of the ended zone.
 	Had *content.Header `json:"had,omitempty"`
-	// Left is a terminating namespace: the work waits for a new namespace of this name (S2.6).
+	// Left is a terminating namespace: the work waits for a new one of this name (S2.6).
 	Left string `json:"left,omitempty"`
 	// Times counts extensions by later writes. After each, the cascade scans again.
 	Times int `json:"times,omitempty"`
@@ -87,8 +87,8 @@ type Cursor struct {
 	UID     string `json:"uid,omitempty"`
 }
 
-// Cause identifies the write that caused or last extended the work: an extension that takes more from a tenant begins
-// the period again (S3.6).
+// Cause identifies the write that caused or last extended the work: an extension may begin a tenant's period again
+// (S3.6).
 func (w *Work) Cause() string { return fmt.Sprintf("%s@%d.%d", w.ID, w.Since, w.Times) }
 
 type Place struct {
@@ -104,15 +104,15 @@ const (
 	ScanMembers ScanKind = "members"
 	// ScanWaiting: objects waiting at (View, Name) and, unless Exact, below.
 	ScanWaiting ScanKind = "waiting"
-	// ScanReferring: objects waiting for the zone object Target and, with its (View, Name), zones elsewhere that refer
-	// to it (RefersFrom).
+	// ScanReferring: objects waiting for the zone object Target, and zones elsewhere referring to it by (View, Name)
+	// (RefersFrom).
 	ScanReferring ScanKind = "referring"
 	// ScanPending: the zones waiting for Target.
 	ScanPending ScanKind = "pending"
 	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and those waiting at or below (View, Name)
 	// or for Target.
 	ScanNamespaces ScanKind = "namespaces"
-	// ScanZones: the zones strictly below (View, Name), with At also the zone there, whose parent may have changed.
+	// ScanZones: the zones strictly below (View, Name), whose parent may have changed, with At also the zone there.
 	ScanZones ScanKind = "zones"
 )
 
@@ -138,8 +138,8 @@ func (s *Scan) Covers(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan; nil for none.
-// If above encloses b already, b is decided with above, and left out (S3.4).
+// Concerns reports whether a scan of zones includes b. above is the nearest zone above b in the scan, or nil. If above
+// encloses b already, b is decided with above (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID

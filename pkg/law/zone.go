@@ -55,16 +55,15 @@ type Zone struct {
 	NSSets  []content.RRset
 	NSHosts []name.Rel
 	ZoneSettings
-	// Pending is true for a zone without a name, which waits for ZoneRef or, after its end, for a rule at
-	// WantedName (S3.2).
+	// Pending is true for a zone without a name, waiting for ZoneRef or, after its end, for a rule at WantedName
+	// (S3.2).
 	Pending    bool
 	ZoneRef    *Ref
 	WantedName name.Name
-	// Ending is true for a pending zone until its former data is released. Recreated earlier, it would lose its new
-	// keys: they have the same uid.
+	// Ending is true for a pending zone until its former keys are purged: a zone recreated before would lose its own,
+	// of the same uid.
 	Ending bool
-	// Served is true if the zone is delegated and servable, and no class has its data: settled content is Ready
-	// (S6.13).
+	// Served is true if the zone is delegated, servable, and without data of a class: settled content is Ready (S6.13).
 	Served bool
 	// ClassNameServers is true if every class has its own name servers, so that none gets the apex NS (S6.15).
 	ClassNameServers bool
@@ -122,7 +121,7 @@ func (z *Zone) visibleTo(namespace string) bool {
 }
 
 // ChangedRules returns the namespaces whose records are decided again (S2.5). If changed is true without namespaces,
-// all are: after another limit, a rule for any namespace, or a shared rule (S4.10).
+// all are: after a change of a limit, or of a rule that is shared or for any namespace (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -215,14 +214,14 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 
 // Deletions has the numbers behind a hold (S7.5). They change with the Zone object alone.
 type Deletions struct {
-	// Own counts RRsets that the zone's own namespace added, less those removed. Only differences matter.
+	// Own counts the own namespace's added RRsets less the removed. Only differences matter.
 	Own int
 	// PeriodStart is in unix seconds.
 	PeriodStart int64
 	// LeastStocks has the least stock of the present period and of the two before. The stock since the last write
 	// counts at the next.
 	LeastStocks [3]Stock
-	// PeakStock is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
+	// PeakStock is the stock at the period's greatest Own; nil if removals were let through beforehand (S7.9).
 	PeakStock *Stock
 }
 

@@ -79,7 +79,7 @@
 // object, so a compare of the object covers all facts read at its revision. Names of zones, present or absent, are
 // compared singly.
 //
-// All etcd clients here replace etcd's revisions by versions (subrev). No stored value has a version.
+// All etcd clients here replace revisions by versions (subrev).
 //
 // # Limits
 //

@@ -17,7 +17,7 @@ import (
 )
 
 // StorageClient returns the etcd client for Kubernetes' storage (etcd3), which writes only by OptimisticPut and
-// OptimisticDelete. There the hook passes writes of decorated storages to the ledger. versions, from Versions(prefix),
+// OptimisticDelete. There the hook passes decorated storages' writes to the ledger. versions, from Versions(prefix),
 // replace etcd's revisions; nil keeps revisions, for a storage with one object in a transaction. The caller closes
 // client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {

@@ -27,8 +27,8 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 	return err
 }
 
-// ReadStore returns a client that decrypts internal values and maps revisions to versions. A missing or damaged config key is left to fsck.
-// Errors are ErrFormat, ErrEncrypted, and etcd's.
+// ReadStore returns a client that decrypts internal values and maps revisions to versions. A missing or damaged config
+// key is left to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())

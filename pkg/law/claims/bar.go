@@ -140,7 +140,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the bar's refusal of base, with the condition's reason. needs describes a rule that would allow base.
+// Refuse returns the bar's refusal of base, with the condition's reason. needs describes an allowing rule.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -157,9 +157,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants whose claims give way, since no rule allows them any more (S2.13): from base up to
-// "at" and, if below is true, below base. It returns nil if there are none, if a rule allows any, or for more than
-// maxYielding tenants.
+// FindYielding returns the tenants whose claims give way, as no rule allows them (S2.13): from base up to "at" and, if
+// below is true, below base. It returns nil if a rule allows any, or for more than maxYielding tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

@@ -36,8 +36,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// mayShare reports whether the Claimant may have a name beside the claim x: its namespace's, or of shared rules alone
-// if Rule gives the name to x's namespace, too (S4.13).
+// mayShare reports whether the Claimant may have a name beside the claim x: its own, or of shared rules alone if Rule
+// gives the name to x's namespace, too (S4.13).
 func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -45,7 +45,7 @@ func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
 }
 
-// claimsAt returns the Claimant's claim at n, or nil, and whether others have claims that it may not share.
+// claimsAt returns the Claimant's claim at n, or nil, and whether others have claims it may not share.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2): a transaction (128
-// operations by default) replaces all.
+// operations) replaces all.
 const MaxGlue = 48
 
 // Cut returns the RRsets that parent has for a delegated child (S6.3), in the order of RRset.Compare; nil if the child

@@ -64,7 +64,7 @@ func (h Header) nameBelow(label string) string {
 }
 
 // Resolve returns the entries of an RRset, without those of nameServers: names absolute, rdata without repetition in
-// canonical order (RFC 4034 §6.3). The error lists the values without an entry.
+// canonical order (RFC 4034 §6.3). The error lists values without entry.
 func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	owner, err := set.Owner.In(h.FQDN)
 	if err != nil {
@@ -127,8 +127,8 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex: the SOA may need its
-// NS.
+// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex, whose NS the SOA may
+// need.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false

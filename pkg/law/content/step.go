@@ -79,7 +79,7 @@ type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
-	// Was is true if the Record was in the zone before the step, Left if it is not after.
+	// Was means in the zone before the step, Left no longer after.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
 }
@@ -163,8 +163,8 @@ type Identity struct {
 
 // Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After is set only without steps: the N of the last step before the mark; 0 means the newest. So a mark that is
-	// applied late settles no later content.
+	// After is set only without steps: the N of the last step before the mark, 0 for the newest. So a mark applied late
+	// settles no later content.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set in the transaction that creates the zone.

@@ -20,13 +20,13 @@ const (
 // Pattern is immutable. The zero value matches nothing.
 type Pattern struct {
 	text string
-	// absolute is true if labels count from the root.
+	// absolute: labels count from the root.
 	absolute bool
-	// leadingStar is true if a leading "*" matches a label or more.
+	// leadingStar: a leading "*" matches a label or more.
 	leadingStar bool
-	// hasStar is true with "*": the pattern never matches the apex (S4.6).
+	// hasStar: a pattern with "*" never matches the apex (S4.6).
 	hasStar bool
-	// labels are from left to right, without the leading "*".
+	// labels go from left to right, without the leading "*".
 	labels []label
 }
 
@@ -99,8 +99,8 @@ func (p Pattern) LiteralName(zone name.Name) (name.Name, bool) {
 
 func (p Pattern) IsLiteral() bool { return !p.hasStar && !p.IsZero() }
 
-// Tail returns the number of labels after the last label with "*" (S4.20), 1 for "*.apps", or of all labels without
-// "*". The zone's labels do not count.
+// Tail returns the number of labels after the last with "*" (S4.20), 1 for "*.apps", or of all labels without "*". The
+// zone's labels do not count.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -111,8 +111,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether p matches a single name, at or above n, below the zone and without underscore labels. labels
-// counts its labels below the zone.
+// IsAbove reports whether p matches a single name, at or above n, below the zone and without underscore labels; labels
+// counts its labels there.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false

@@ -80,8 +80,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission returns the admitting rule's kind and pattern. A record in the zone keeps its kind (S4.17), and its
-// name unless reserved for others (S4.20).
+// findAdmission returns the admitting rule. A record in the zone keeps its kind (S4.17), and its name unless reserved
+// for others (S4.20).
 func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -109,8 +109,8 @@ func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-// findKind returns the first admitting kind, else the refusal by an underscore rule or by the last applicable kind;
-// neither if no kind applies.
+// findKind returns the first admitting kind, else the refusal by an underscore rule or the last applicable kind;
+// neither if none applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
@@ -245,8 +245,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). There is no grace period:
-// validating resolvers would reject the child zone.
+// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). No grace period: validating
+// resolvers would reject the child zone.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false

@@ -94,7 +94,7 @@ func (x *delta) checkBelow() *law.Refusal {
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
 	blocked := below != nil && below.RecordNames > 0 ||
 		slices.ContainsFunc(z.NSHosts, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
-	// A rule may list the zone later and so add NS below the DNAME, which no server loads (S5.11).
+	// A rule may later list the zone, adding NS below the DNAME, which no server loads (S5.11).
 	if blocked || x.hasZonesBelow() {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}

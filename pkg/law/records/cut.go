@@ -23,7 +23,7 @@ type CutInput struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// MarkID is the cascade, caused by namespace CausedBy, that moves records to the child and so unsettles the parent
+	// MarkID is the cascade, caused by namespace CausedBy, moving records to the child and so unsettling the parent
 	// (S7.2).
 	MarkID, CausedBy string
 	Own              bool

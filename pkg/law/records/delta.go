@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by a write of a Record. removed or added may be nil.
+// delta is the change of a zone by a Record's write. removed or added may be nil.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
@@ -20,19 +20,17 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed owners, each once: first the dataOwners, those of removed and added, then base names and
-	// hosts.
+	// owners are the changed owners, each once: first the dataOwners (of removed and added), then base names and hosts.
 	owners     ownerChanges
 	dataOwners int
-	// storedCount and newCount count the namespace's records before and after.
+	// The count of the namespace's records before and after.
 	storedCount *law.Count
 	newCount    int64
 	admission   rules.Admission
 	rule        string
 	// otherData is the data at added's name, until admitAdded adds the record's.
 	otherData *law.Owner
-	// yielding are tenants that give way at and below yieldedName (S2.13). If awaitsEviction, added waits until they
-	// are gone.
+	// yielding are tenants that give way at and below yieldedName (S2.13): with awaitsEviction, before added comes.
 	yielding       []string
 	yieldedName    name.Rel
 	awaitsEviction bool
@@ -99,8 +97,8 @@ func (x *delta) uncountRemoved() {
 	x.newCount--
 }
 
-// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own. It returns false if
-// a count would be negative.
+// countClaim adds n to the claim at the base name and, for own underscore records, to Own, or returns false if a count
+// would be negative.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -237,9 +235,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 	return t
 }
 
-// isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
-// cascade of this namespace, neither Records on their way between zones count, nor Records of others on their way to a
-// free name.
+// isOwnStep reports whether the step counts for mass deletion, as the own namespace's act (S7.7). In its cascades,
+// Records on their way between zones do not count, nor others' Records on their way to a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

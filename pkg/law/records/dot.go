@@ -141,8 +141,7 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a relative host of two labels or more looks absolute: its last label is not the
-// owner's.
+// SeemsUndotted reports whether a relative host of several labels looks absolute: its last label is not the owner's.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)

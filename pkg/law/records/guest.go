@@ -24,8 +24,8 @@ func (x *delta) countGuest(a rules.Admission) int {
 
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
-// refuseGuest refuses a guest's record (a tenant's by an underscore rule) that hides a name from another's wildcard
-// (S4.23), or excludes the holder's data (S4.24), unless it keeps name and type.
+// refuseGuest refuses a guest's record (a tenant's by an underscore rule) that hides another's wildcard (S4.23), or
+// excludes the holder's data (S4.24), unless name and type stay.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {
@@ -102,7 +102,7 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	x.announceHidden(plan, names, below.Children-len(below.FirstChildren), wildcard)
 }
 
-// noteLeftName announces that guests' records alone hide a name, without data since this write, from a wildcard.
+// noteLeftName announces that, since this write, guests' records alone hide a name from a wildcard.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {

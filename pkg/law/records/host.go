@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in some
-// rdata (check-names, RFC 952, RFC 1123 §2.1): one record would stop the zone for all (S5.11).
+// By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in rdata
+// (check-names, RFC 952, RFC 1123 §2.1): one record would stop the zone (S5.11).
 
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 

@@ -22,14 +22,14 @@ type RecordInput struct {
 	Cascade bool
 	// HadZone is true for a record between zones (S2.9), and in a cascade for any record in a zone.
 	HadZone bool
-	// HasFormerName is true, in a cascade, for a record that waits under its name in a removed zone.
+	// HasFormerName is true, in a cascade, for a record waiting under its name in a removed zone.
 	HasFormerName bool
 	Now           time.Time
 	By            string
 	WorkID        string
 	// MarkID is the cascade's ID; "" for a client or a cascade without marks (Work.Unmarked).
 	MarkID string
-	// CausedBy is Work.By, the namespace that caused the cascade. Cause, Yields and RulesChanged are of the Work, too.
+	// CausedBy is Work.By, the causing namespace. Cause, Yields and RulesChanged are the Work's, too.
 	CausedBy, Cause string
 	Yields          name.Rel
 	// Uncounted is true if the step never counts as mass deletion (S7.7): after a period, in a deleted namespace, or in

@@ -30,8 +30,8 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noticeTakenHosts adds a Notice for each host of own records that a tenant claims by this write (S4.26). If a cascade
-// adds the own record, the claim may be older.
+// noticeTakenHosts adds a Notice for each host of own records that a tenant claims by this write (S4.26). In a cascade,
+// the claim may be older.
 func (x *delta) noticeTakenHosts() {
 	z, added := x.zone, x.added
 	if added == nil {

@@ -134,7 +134,7 @@ func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, curr
 	return d.leaveZone(plan, current, currentHolding)
 }
 
-// changeZone replaces the record's contribution to z by the contribution at p; p is nil if the record leaves z.
+// changeZone replaces the record's contribution to z by its contribution at p, nil if the record leaves z.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
@@ -284,8 +284,8 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord begins the grace period of a record that the rules no longer allow (S2.5), or releases the record if
-// the period is over, or the name is to go to another namespace (S2.13).
+// withdrawRecord begins the grace period of a record that no rule allows any more (S2.5), or releases the record after
+// the period, or for another namespace (S2.13).
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil

@@ -23,7 +23,7 @@ type Review struct {
 	Warnings     []law.Warning
 }
 
-// ClaimState is the claim on a name: the namespace's, another's, or none; "" if the namespace must not know.
+// ClaimState is the claim on a name: the namespace's, another's, or none; "" if secret.
 type ClaimState string
 
 const (
@@ -65,8 +65,8 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcom
 	return review, out
 }
 
-// findClaim returns "" without a rule for the base name, since an underscore rule must not reveal its claim (S4.14).
-// The namespace's claim above is Mine (S4.8).
+// findClaim returns "" without a rule for the base name: an underscore rule must not reveal its claim (S4.14). An own
+// claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) ClaimState {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())

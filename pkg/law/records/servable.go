@@ -24,8 +24,8 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names from the apex to the name servers in the zone (S6.15): each is a fact in a
-// transaction of bounded size.
+// MaxNameServerNames bounds the names from the apex to name servers in the zone (S6.15), each a fact in a bounded
+// transaction.
 const MaxNameServerNames = 24
 
 // apexNames returns h with the ApexNames after a step, or h if unchanged. after is the apex's owner.
@@ -119,8 +119,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 
 	var missing []string
 	for _, host := range hosts {
-		// An address behind a delegated child's cut is the child's. An undelegated zone below has no cut: no resolver
-		// reaches the server (S5.11).
+		// An address behind a delegated child's cut is the child's. An undelegated zone below has no cut: its servers
+		// are unreachable (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })

@@ -20,7 +20,7 @@ func stepOf(z, set *law.Zone) uint64 {
 }
 
 // AdvanceZone fills change with z's next serial, content state and journal step (I3). set is the zone before the change
-// set, or nil: all writes of a set share a serial, but Step has the rows of this write alone.
+// set, or nil: a set's writes share a serial, but Step has this write's rows alone.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

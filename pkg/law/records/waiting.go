@@ -26,9 +26,8 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockForReplacement locks the name of a removed Record until a cascade has decided the Records waiting there, of its
-// namespace or own (S2.14): otherwise a tenant's next write could take the name. It returns nil for too many such
-// locks.
+// lockForReplacement locks a removed Record's name until a cascade has decided the Records waiting there, of its
+// namespace or own (S2.14): a tenant's next write must not take the name. It returns nil for too many locks.
 func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||

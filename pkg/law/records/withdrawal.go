@@ -20,8 +20,7 @@ const DefaultGrace = 24 * 60 * 60
 type Withdrawn struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is true for a zone, Begins if allowed until now, ByOwner after a write by the zone's own namespace. Grace
-	// is in seconds.
+	// Child means a zone, Begins allowed until now, ByOwner written by the zone's own namespace. Grace is in seconds.
 	Child, Begins, ByOwner bool
 	Grace                  int64
 	Cause                  string
@@ -29,8 +28,8 @@ type Withdrawn struct {
 }
 
 // UpdateWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is
-// true if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came
-// back for everything.
+// true if the period is over. A new period begins when the own namespace withdraws more, or after rules came back for
+// everything.
 func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withdrawal, release bool) {
 	if x.Begins && x.Grace == 0 {
 		return nil, true
@@ -46,7 +45,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 
 	next := *was
 	if was.Since == 0 || x.ByOwner && was.Cause != x.Cause || x.Begins && was.IsCancelled(z, x.Namespace) {
-		// The new period is not shorter than the rest of the earlier (S3.6).
+		// Not shorter than the rest of the earlier period (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {

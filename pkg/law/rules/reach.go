@@ -78,7 +78,7 @@ type Named struct {
 	Namespaces []string
 }
 
-// ReservedAbove is a reserved name, given by its number of labels. Mine is true if reserved for the namespace.
+// ReservedAbove is a reserved name by its number of labels, Mine if reserved for the namespace.
 type ReservedAbove struct {
 	Labels int
 	Mine   bool

@@ -175,7 +175,7 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule names n literally for the namespace, for any type. Records by a former rule
+// NamesFor reports whether a present rule names n literally for the namespace, for any type: records by a former rule
 // justify no new ones (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {

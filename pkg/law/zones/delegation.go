@@ -37,14 +37,14 @@ type DelegationSpec struct {
 
 type DelegationInput struct {
 	law.Ref
-	// Before is nil for a new Delegation. InZone is the uid of the zone where its rules are in force.
+	// Before is nil for a new Delegation. InZone is the uid of the zone with its rules.
 	Before        *DelegationSpec
 	InZone        string
 	WaitingBefore *law.Waiting
 	After         *DelegationSpec
 	// Terminating is true if the namespace is being deleted: records stay until the zone is removed (S8.2).
 	Terminating bool
-	// Cascade is true without a client. Covered is true if the cascade decides all affected records again.
+	// Cascade means without a client, Covered a cascade that decides all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
 	WorkID           string
@@ -283,8 +283,8 @@ const (
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans the cascade over the concerned records and zones (S2.5). The zone stays settled (S7.2): no
-// delivery waits for a tenant's records.
+// enqueueScans plans the cascade over the concerned records and zones (S2.5). No delivery waits for a tenant's records:
+// the zone stays settled (S7.2).
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

@@ -55,8 +55,7 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 			}
 		}
 
-		// If this parent delegated the zone until now, the parent's namespace withdrew the zone, whichever cascade is
-		// first.
+		// If this parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.UpdateWithdrawal(d.Reading, plan, records.Withdrawn{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Begins: newly,

@@ -143,8 +143,7 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1), a tenant of its own rules alone
-// (S1.8).
+// warnOfElsewhere warns of p's patterns with all names in the new zone (S2.1), a tenant of its own rules alone (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -228,8 +227,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest refuses a zone at an underscore name that hides a name from another's wildcard (S4.23), or excludes the
-// holder's data (S4.24).
+// refuseGuest refuses a zone at an underscore name that hides another's wildcard (S4.23), or excludes the holder's data
+// (S4.24).
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -290,8 +289,7 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 }
 
 // refuseLocked refuses a new zone at, above or below a locked name. At exactly that name, a zone of the parent's
-// namespace, or of the last zone's, joins the move (joinMove): rules of another namespace would apply to Records of
-// others (S4.15).
+// namespace or the last zone's joins the move (joinMove): another's rules would apply to Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
 		return nil

@@ -27,7 +27,7 @@ type Ahead struct {
 }
 
 // Repair returns the serial by which a zone overtakes a secondary (S6.11): after the secondary's or, for other data,
-// after last. It returns false if the secondary is not ahead of last, is beyond serial.MaxRepair without annotation, or
+// after last. It returns false if the secondary is not ahead of last, beyond serial.MaxRepair without annotation, or
 // within repairInterval of the last repair (repaired, unix seconds; 0 for never).
 func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()

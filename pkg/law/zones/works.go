@@ -50,8 +50,8 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideElapsed adds the seconds passed to a withdrawal, and plans the release at the end. The plan is empty if another
-// server or a new period has changed the withdrawal since "counted".
+// DecideElapsed adds passed seconds to a withdrawal, and plans the release at the end. The plan is empty if the
+// withdrawal has changed since "counted".
 func DecideElapsed(seen *law.Facts, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {

@@ -304,8 +304,8 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	return d.finishPlan(plan, change)
 }
 
-// endZone frees the name, and keeps the object as pending (S3.7). It refuses with Later if too many zones of the
-// namespace end at once. counted is true if the loss counts for mass deletion (S7.7).
+// endZone frees the name, and keeps the object as pending (S3.7), or refuses with Later if too many zones of the
+// namespace end at once. counted: the loss counts for mass deletion (S7.7).
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
@@ -317,8 +317,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark is the child's: another namespace's data must not
-	// keep that zone unsettled (S7.2).
+	// The item is charged to the parent's namespace, but the mark is the child's, whose data must not keep another's
+	// zone unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.keepPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+

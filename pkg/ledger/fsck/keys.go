@@ -54,7 +54,6 @@ func (z *zone) addClaim(r *record) {
 	}
 }
 
-// base returns an owner's base name (S4.7).
 func base(owner name.Rel) name.Rel {
 	labels, out := owner.Labels(), owner
 	for i, at := 0, owner; i < len(labels); i++ {

@@ -102,7 +102,6 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 // A rule for proofs, with these types only, reserves no name (S4.21).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// literalNames returns a rule's literal names (S4.20).
 func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {

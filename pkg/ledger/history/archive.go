@@ -23,7 +23,7 @@ import (
 )
 
 // Archive moves steps from the journal into segments. Each transaction compares the zone's Archived and the namespaces'
-// shares: the second of two servers fails, and reads again.
+// shares: the second of two servers fails and retries.
 type Archive struct {
 	Client *clientv3.Client
 	Layout layout.Keys
@@ -260,8 +260,8 @@ func (p *page) addLine(l line) bool {
 	return true
 }
 
-// addStates adds the states before each step. It ends the page before a step that exceeds maxPage, or the part of an
-// account (pageDivisor).
+// addStates adds the states before each step. It ends the page before a step beyond maxPage, or an account's part
+// (pageDivisor).
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.lines {
@@ -353,7 +353,7 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	return err
 }
 
-// writePage commits p, or returns false if a compare failed. Accounts without room lose their oldest segments.
+// writePage commits p, or returns false if a compare failed. Full accounts lose their oldest segments.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.lastN, p.hdr.Retention

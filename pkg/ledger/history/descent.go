@@ -14,21 +14,19 @@ import (
 )
 
 const (
-	// A descent lists about pageKeys keys at once: first those of firstWidth seconds, then of growth times more or
-	// less.
+	// The first period has firstWidth seconds, later ones growth times more or less, for about pageKeys keys.
 	pageKeys   = 64
 	firstWidth = 3600
 	growth     = 8
 )
 
 // descent lists an account's segment keys, newest first. In descending order, etcd would read all older keys for each
-// page. So a descent reads period after period of time, each in ascending order, and adapts their width to about
-// pageKeys keys.
+// page. So a descent reads one period of time after another in ascending order, each of about pageKeys keys.
 type descent struct {
 	a     *Archive
 	rev   int64             // of all reads
 	below layout.SegmentKey // all keys from here on were listed
-	// width is the length of the next period, oldest the time of the account's oldest segment, in Unix seconds.
+	// The length of the next period, and the account's oldest segment's time, in Unix seconds.
 	width  int64
 	oldest int64
 	keys   []layout.SegmentKey // of the last period, ascending; nextKey takes the last

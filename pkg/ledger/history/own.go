@@ -176,7 +176,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 	return nil
 }
 
-// segmentsAtOnce bounds an answer's segments, which may have few steps of the wanted Record.
+// segmentsAtOnce bounds an answer's segments; few steps may be the wanted Record's.
 const segmentsAtOnce = 500
 
 const maxZones = 256

@@ -49,7 +49,7 @@ type Ask struct {
 	NotBefore int64
 }
 
-// OfZone returns the steps of a zone. exists is false for a zone without a name now.
+// OfZone returns a zone's steps. exists is false for a zone without a name now.
 func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Archived(header.Zone), clientv3.WithPrefix())
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 }
 
 // readRecent returns the steps in the journal that are not archived yet, oldest first: those that takes selects and,
-// unless namespace is "", of its Records. It subtracts their octets from room. Steps beyond room, the oldest, are bare:
+// unless namespace is "", of its Records. It subtracts their octets from room. The oldest steps, beyond room, are bare:
 // without rows and states. Damage raises out.Whole.
 func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
@@ -216,7 +216,7 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 	return steps, nil
 }
 
-// maxAnswer bounds an answer's octets of rows and states, except of the last step or segment.
+// maxAnswer bounds an answer's rows and states, in octets, except of the last step or segment.
 const maxAnswer = 8 << 20
 
 func (x *Item) octets() int {

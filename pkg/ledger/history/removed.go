@@ -40,8 +40,8 @@ type OldDelegation struct {
 	State []byte `json:"s"`
 }
 
-// DelegationLeftOp stores a Delegation that leaves a zone, under the number "at" of Delegations left in the zone: so a
-// zone stores no more than it once had. For a removed zone, at is -1.
+// DelegationLeftOp stores a Delegation that leaves a zone, under the number "at" of Delegations left: a zone stores no
+// more than it once had. For a removed zone, at is -1.
 func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {

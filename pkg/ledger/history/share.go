@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all shares together
-	// exceed the tenth, the largest shrink to an equal size, the level. Up to half of a share is for steps of other
-	// namespaces that this namespace caused, in equal parts.
+	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all shares exceed the
+	// tenth, the largest shrink to an equal size, the level. Up to half of a share is for others' steps that this
+	// namespace caused, in equal parts.
 	quotaDivisor  = 10
 	shareDivisor  = 4
 	causedDivisor = 2
@@ -102,7 +102,7 @@ func levelOf(octets []int64, most int64) int64 {
 }
 
 const (
-	// This process sets the level after archiving a levelDivisor-th part of the history, or after levelEvery seconds.
+	// This process sets the level after archiving a levelDivisor-th of the history, or after levelEvery seconds.
 	levelDivisor = 8
 	levelEvery   = 30
 )
@@ -117,7 +117,7 @@ func (a *Archive) refreshLevel(ctx context.Context, octets int64) {
 	}
 }
 
-// setLevel sets the level, and condenses accounts above it.
+// setLevel also condenses accounts above the level.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.addedOctets.Store(0)
 	a.levelledAt.Store(a.Now().Unix())
@@ -202,7 +202,7 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 }
 
 // condenseOldest reduces an account to about most octets. It strips the oldest full segments of rows and states or, if
-// bare segments have half of most, deletes the oldest. If another server has changed the share, nothing is written.
+// bare segments have half of most, deletes the oldest; nothing if another server has changed the share.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2
@@ -268,7 +268,7 @@ func (s *Share) removeSegment(segment *Segment, octets int64) {
 	}
 }
 
-// addSegment counts a new segment, which may be older than condensed ones.
+// addSegment counts a new segment, maybe older than condensed segments.
 func (s *Share) addSegment(key string, octets int64, bare bool) {
 	s.Octets += octets
 	if bare {

@@ -22,7 +22,7 @@ const (
 	MaxStepStates = 48 << 10
 	// States up to plainState octets are not compressed, since segments are.
 	plainState = 1 << 10
-	// A state counts as a rawParts-th of its JSON at least, which bounds the JSON, too.
+	// A state counts as a rawParts-th of its JSON at least: this bounds the JSON.
 	rawParts = 4
 	// maxUnpacked bounds a decompressed state. Stored objects have up to 96 KiB (S5.10), older ones 512 KiB.
 	maxUnpacked = 1 << 20

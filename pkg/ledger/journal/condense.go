@@ -80,7 +80,7 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, or 0 if
+// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, 0 if
 // another server was faster, or z has lost its name since revision "at".
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
@@ -157,8 +157,8 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 }
 
 // compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at,
-// even if z has got the name back: the purge may have passed the keys, so nothing may be written (I4). No deletion may
-// rest on data read before the call.
+// even if it is back: the purge may have passed the keys, so nothing may be written (I4). No deletion may rest on data
+// read before.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -34,7 +34,7 @@ import (
 // JournalOctets if some are longer than longStep: a step may have 200 KiB.
 //
 // A server trims in the background after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
-// a quarter of keptOctets. By as much, a journal may exceed its bounds for each server that writes.
+// a quarter of keptOctets. Each server may exceed the bounds by as much.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
@@ -81,7 +81,7 @@ type Journal struct {
 // Trimming is the state of a zone's trims in this process.
 type Trimming struct {
 	mu sync.Mutex
-	// zone is the last written Zone, at revision rev, while a trim runs; else nil.
+	// zone is the last written Zone, at revision rev, during a trim, else nil.
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
@@ -132,8 +132,8 @@ func (jr *Journal) statesRoom() int64 {
 	return jr.Archive.StatesRoom()
 }
 
-// trimWhileDue trims again if writes meanwhile make a trim due, as no later write may follow. After an error the next
-// write retries.
+// trimWhileDue trims again if writes meanwhile make a trim due: they may be the last. After an error the next write
+// retries.
 func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	ctx := jr.Client.Ctx()
 	for {
@@ -175,7 +175,7 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 
 // trimJournal archives z's old steps and deletes them, unless z has lost its name since revision rev. weigh bounds the
 // octets of the journal, archives has all steps archived. condensed counts the octets of the condensed step before the
-// trim. Two servers may trim at once: the steps that Deliveries need only become fewer.
+// trim. Two servers may trim at once: Deliveries only ever need fewer steps.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -276,7 +276,7 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 // errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps returns an error if the steps must stay: ctx's or errArchived. Otherwise they may go, as a damaged
+// archiveSteps returns an error if the steps must stay: ctx's or errArchived. Other errors let them go: a damaged
 // archive must not fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
@@ -372,8 +372,8 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a function that reports whether a Delivery needs a serial's step, or nil if none is needed.
-// Needed are the steps since the earliest serial that a provider may have.
+// findUndelivered returns the test whether a Delivery needs a serial's step, or nil if none is needed. Needed are the
+// steps since the earliest serial that a provider may have.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false

@@ -45,8 +45,7 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	}
 }
 
-// decideFound first decides moving Records and unlocks their names, so that waiting Records do not prolong the lock
-// (S2.11).
+// decideFound first decides moving Records and unlocks their names: waiting Records must not prolong the lock (S2.11).
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -223,7 +222,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// archiveRemoved archives the purged zone's steps, and retries if another server has changed the item meanwhile.
+// archiveRemoved archives the purged zone's steps, and retries if another server has changed the item.
 func (ob *Outbox) archiveRemoved(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod

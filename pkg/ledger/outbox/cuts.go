@@ -39,7 +39,7 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. It compares the
+// countCut counts a child's NS and glue, and deletes the pending cut, in the parent's transaction. It compares the
 // cut's revision, as each change of the child puts the cut again.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
@@ -136,8 +136,8 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. If kept is true, the
-// parent keeps the former cut until the child's hold ends.
+// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. kept: the parent keeps
+// the former cut until the child's hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {

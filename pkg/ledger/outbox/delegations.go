@@ -59,8 +59,8 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 	return tx, placed
 }
 
-// oldDelegationOps archives a Delegation that leaves its zone, for the zone's return, or deletes the archived
-// Delegation whose number a new Delegation takes.
+// oldDelegationOps archives a Delegation that leaves its zone, for the zone's return, or deletes an archived Delegation
+// with a new Delegation's number.
 func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {
@@ -85,8 +85,8 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.
 
 const delegationsAtOnce = 8
 
-// decideDelegations decides Delegations in a removed zone, and those that wait for a zone or for room. It comes before
-// the scans of other objects, as these depend on the rules.
+// decideDelegations decides Delegations in a removed zone, or waiting for a zone or for room. It comes before the scans
+// of other objects, since they depend on the rules.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -109,8 +109,8 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 
 		slices.Sort(names)
 
-		// covered: the work of a new zone later decides all objects that wait for the zone, that of a Delegation all of
-		// the namespaces.
+		// covered: a new zone's work later decides all objects that wait for the zone, a Delegation's all of the
+		// namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {
 			group, within := errgroup.WithContext(ctx)

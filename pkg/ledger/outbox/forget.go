@@ -35,8 +35,7 @@ type forgettable struct {
 }
 
 // sweepSerials removes last serials that no secondary can remember (S6.8). Each server counts the time since its first
-// sight of a revision, and the first with a due count writes the time left: a clock a year ahead would remove all
-// serials.
+// sight of a revision, and the first with a due count writes the time left: a clock ahead would remove all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp

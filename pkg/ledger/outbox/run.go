@@ -157,8 +157,8 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks has zones delivered whose cascades take too long (S7.2), and removes a cascade's mark if the item is gone:
-// the mark would lock names forever.
+// sweepMarks has zones delivered whose cascades take too long (S7.2), and removes marks without item, which would lock
+// names forever.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()
@@ -191,8 +191,8 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// After each failure, a work waits twice as long, up to maxBackoff, or longestWait if it waits for Delivery or
-	// another cascade (law.Later).
+	// After each failure, a work waits twice as long, up to maxBackoff, or longestWait for Delivery or another cascade
+	// (law.Later).
 	initialBackoff = time.Second
 	maxBackoff     = 5 * time.Minute
 	longestWait    = 10 * time.Second

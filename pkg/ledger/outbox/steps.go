@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the record before, but submits many at once. All moving
-// Records leave their zones before a zone adopts the first (S2.8, S2.9), so that former zones do not matter.
+// A cascade decides records in order, each on the last one's result, but submits many at once. All moving Records leave
+// their zones before a zone adopts the first (S2.8, S2.9): former zones do not matter.
 
 const (
 	// About maxSteps records fit into a transaction.
@@ -150,8 +150,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits each zone's steps together. leaves has the decided Records by uid: true for a Record that leaves
-// its zone. If inside is true, the zone that it leaves for adopts it later.
+// commitSteps commits each zone's steps together. leaves has the decided Records by uid, true if they leave. If inside
+// is true, the other zone adopts it later.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -184,8 +184,8 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record alone. If the Record leaves its zone, it also decides the adoption by the other
-// zone, unless leaving is true.
+// reconsiderRecord decides a Record alone and, if it leaves its zone, unless leaving is true, also the other zone's
+// adoption.
 func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := ob.readSteps(ctx, s, []candidate{c})

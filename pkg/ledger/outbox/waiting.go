@@ -26,13 +26,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. About every minute, a round tries all of them: a trial
-// decides without a write. After a client has removed a value, objects waiting at the name are tried at once (S2.7). If
-// a zone would adopt an object, a cascade decides all that wait at the name.
+// A write that frees a name does not look for waiting objects. About every minute, a round tries them: a trial decides
+// without a write. After a client has removed a value, objects waiting at the name are tried at once (S2.7). If a zone
+// would adopt an object, a cascade decides all that wait at the name.
 
 const (
 	TryEvery = time.Minute
-	// maxTried bounds a namespace's objects in a round, drawn by lot, so that they do not delay other namespaces.
+	// maxTried bounds a namespace's objects in a round, drawn by lot: they must not delay other namespaces.
 	maxTried = 100
 	// maxListed bounds a round's keys; the next round goes on there. maxBelow bounds the keys at and below a freed
 	// name.
@@ -78,9 +78,9 @@ func (ob *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
-// tryRange tries the waiting objects under a prefix, from the key "from" on, and creates cascades for those that a zone
-// would adopt. It returns the key to continue at, "" at the end. After each object it pauses for "rest" times the
-// trial's duration.
+// tryRange tries the objects waiting under a prefix, from the key "from" on, and creates cascades for those that a zone
+// would adopt. It returns the key to continue at, "" at the end. After each object it pauses "rest" times the trial's
+// duration.
 func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -104,8 +104,7 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. A round
-// leaves them to that cascade, where Records restored by a rule count as the zone's own namespace's, and so end a hold
-// (S7.5).
+// leaves them to that cascade, where Records restored by a rule count as own, and so end a hold (S7.5).
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -133,7 +132,7 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	return err
 }
 
-// drawWaiting reads about "most" waiting keys, and draws at most maxTried of each namespace by lot.
+// drawWaiting reads about "most" waiting keys, and draws up to maxTried of each namespace.
 func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {

@@ -107,8 +107,8 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow looks for moving Records among waiting objects only if the work may have been interrupted: others' waiting
-// objects, if many, would prolong the lock (S2.11).
+// findWindow looks for moving Records among waiting objects only after a possible interruption: many waiting objects
+// would prolong the lock (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {

@@ -22,7 +22,7 @@ import (
 
 type workState struct {
 	commit.Item
-	// cursor is the progress. Each renewal of the lease stores it; another write's extension of the item resets it.
+	// cursor is the progress: stored at each renewal of the lease, reset by another write's extension of the item.
 	cursor      law.Cursor
 	interrupted bool // another try or server may have begun the work
 	// damagedRecords are left out, and stored with the cursor.
@@ -98,8 +98,8 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 
 const maxPause = 20 * time.Millisecond
 
-// yieldBetweenSteps lets other writers pass after steps that began at "began". clients is Committer.Clients at that
-// time. paused is true after a wait for a place: another server may have taken over the work.
+// yieldBetweenSteps lets other writers pass after steps that began at "began". clients is Committer.Clients then.
+// paused is true after a wait for a place: another server may have taken over the work.
 func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err

@@ -41,7 +41,7 @@ type view struct {
 	lastPause        time.Time
 }
 
-// Watch delivers changes from a version on. It watches whole resources from the start of a revision, since only whole
+// Watch delivers changes from a version on. It watches whole resources from the start of a revision, as only whole
 // revisions can be numbered.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)

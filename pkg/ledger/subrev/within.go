@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision, for a list's further pages and the watch cache's check
-// against etcd: the state before the revision, with the writes up to the version.
+// readInside reads objects at a version inside a revision, for a list's further pages and the watch cache's check: the
+// state before the revision, with the writes up to the version.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
