@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A transaction writes a Delegation with its Zone (same content, new revision), the rules/ keys, and an outbox item to
-// decide the namespaces' Records again (S4.3).
+// A transaction writes a Delegation with its Zone (new revision), the rules/ keys, and an outbox item to decide the
+// namespaces' Records again (S4.3).
 
 // Delegations is like Zones, for Delegations.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {

@@ -40,8 +40,8 @@
 //
 // # Keys
 //
-// Each key with its writers (writes of an object, or a package) and its proof. "The Zone" means that the transaction
-// also puts the Zone object of that uid, whose revision is compared.
+// Each key with its writers (an object's, or a package) and its proof. "The Zone" means that the transaction also puts
+// the Zone object of that uid, whose revision is compared.
 //
 //	key                         written by                                              proved by
 //	objects                     this package; outbox in cascades                        own revision
@@ -62,7 +62,7 @@
 //
 // # Locks
 //
-// Locks are local to a process, and taken from top to bottom. Between servers, only compares decide.
+// Locks are local, taken from top to bottom. Between servers, only compares decide.
 //
 //	lock                     guards                                                     during requests to etcd
 //	queue.sem (commit)       a zone, so that two batches do not fail each other's       held
@@ -74,10 +74,11 @@
 //
 // # Promises
 //
-// docs/architecture.md has the invariants I1 to I5, and ledger/fsck recomputes all internal keys from the objects. I5
-// (a decision is valid at the revision of its commit) needs a rule: a key of a zone changes only with the zone's
-// object, so a compare of the object covers all facts read at its revision. Names of zones, present or absent, are
-// compared singly.
+// ledger/fsck recomputes all from the objects. (I1) Objects of a resource share no resourceVersion, and a batch changes
+// a single zone. (I2) A zone's content follows from the store at the zone's last revision. (I3) Serial and hash change
+// with the content, once for each change. (I4) Pending work is stored by the write's transaction, and removed by the
+// last of its own. (I5) A decision is valid at the revision of its commit: a key of a zone changes only with the zone's
+// object, so a compare of the object covers all facts read at its revision. Names of zones are compared singly.
 //
 // All etcd clients here replace revisions by versions (subrev).
 //

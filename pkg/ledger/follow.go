@@ -50,8 +50,8 @@ type Sink interface {
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow reports all zones to sink until ctx ends: each at a revision, then every journal transaction in order (I2).
-// After a compaction, Follow starts over.
+// Follow reports all zones to sink until ctx ends: each at a revision, then every journal transaction in order (I2);
+// after a compaction, all again.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)

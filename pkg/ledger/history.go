@@ -73,7 +73,7 @@ func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask
 	return l.historyOf(ctx, of, gone, err, ask)
 }
 
-// RemovedHistoryOf is RemovedHistory for a DNS name, in all namespaces if namespace is "".
+// RemovedHistoryOf is RemovedHistory for a DNS name; namespace "" means all.
 func (l *Ledger) RemovedHistoryOf(ctx context.Context, namespace, fqdn string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, gone, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
 	return l.historyOf(ctx, of, gone, err, ask)

@@ -54,7 +54,7 @@ type Config struct {
 	OnHold func(*v1alpha1.Zone)
 	// Notify is called with effects of this server's writes on other namespaces (S4.25, S4.26).
 	Notify func(*v1alpha1.Zone, []law.Notice)
-	// OnWithdrawal is called when a cascade of this server begins or cancels a grace period (S2.12, S3.5).
+	// OnWithdrawal is called when this server's cascade begins or cancels a grace period (S2.12, S3.5).
 	OnWithdrawal outbox.Announce
 	Now          func() time.Time
 	// OnFault is called at named points of a write, for tests.

@@ -48,7 +48,7 @@ var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 	"delegations", "records", "updatekeys", "zones"}
 
 // FollowSizes reports the octets of each namespace's objects, except Deliveries, to sink until ctx ends: all at a
-// revision, then each change. After a compaction, FollowSizes counts again.
+// revision, then each change; after a compaction, all again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)

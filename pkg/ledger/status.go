@@ -36,7 +36,7 @@ const (
 )
 
 // RunElected calls run once this server is elected, and returns when run does. If the leader's lease in etcd ends,
-// run's context ends and RunElected fails; two servers may execute run for a moment.
+// run's context ends and RunElected fails; for a moment two servers may run.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
 	// Revoke the lease when ctx ends, to have another server elected at once, or after resignTimeout let it expire.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))

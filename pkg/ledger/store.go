@@ -63,7 +63,7 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 
 // openStore returns a client like ReadStore's, and writes the format of an empty store. New internal values are
 // encrypted if the transformer of Records encrypts. If the transformer's first provider did not encrypt the store's
-// key, the key is encrypted again, so that old providers can be removed.
+// key, the key is encrypted again: old providers can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)

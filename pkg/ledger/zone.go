@@ -44,8 +44,8 @@ func mayEstablish(ctx context.Context) bool {
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
-	// tx keeps the zone's lock after a lost race until the storage call returns: otherwise a PATCH beside many writers
-	// always loses.
+	// tx keeps the zone's lock after a lost race until the storage call returns: a PATCH beside many writers would
+	// always lose.
 	tx *commit.Write
 }
 
@@ -152,7 +152,7 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 	l := w.l
 	if len(w.tx.Locks) == 0 {
 		if err := l.com.Acquire(ctx, w.tx, key); err != nil {
-			return commit.Outcome{}, l.com.TimeoutError(w.tx, err)
+			return commit.Outcome{}, commit.TimeoutError(w.tx.String(), err)
 		}
 	}
 	out, err := l.com.WriteObjectOnly(ctx, key, expected, put)

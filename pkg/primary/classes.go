@@ -260,16 +260,20 @@ type updater struct {
 func (s *classes) setUpdaters(keys []*updates.Key) error {
 	s.registryMu.Lock()
 	defer s.registryMu.Unlock()
-	updaters := map[string]*updater{}
+	before, updaters := s.registry.Load(), map[string]*updater{}
 	for _, key := range keys {
 		signing, err := tsig.NewSigningKey(key.Key)
 		if err != nil {
 			return fmt.Errorf("update key %s: %w", key.ID, err)
 		}
-		updaters[key.Name] = &updater{Key: key, signing: signing,
+		u := &updater{Key: key, signing: signing,
 			classes: []admittingClass{{Class: &Class{parent: s, tenant: key.Tenant, views: []string{key.View}}}}}
+		if known := before.updaters[key.Name]; known != nil {
+			u.advised.Store(known.advised.Load())
+		}
+		updaters[key.Name] = u
 	}
-	after, err := newRegistry(s.registry.Load().classes, updaters)
+	after, err := newRegistry(before.classes, updaters)
 	if err != nil {
 		return err
 	}

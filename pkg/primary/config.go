@@ -82,7 +82,7 @@ type Config struct {
 	ReadTimeout time.Duration
 	// WriteTimeout is for a message of at most 64 KiB. 0: 30 s.
 	WriteTimeout time.Duration
-	// StopTimeout is for transfers at shutdown. 0: 5 s.
+	// StopTimeout is for transfers and updates at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
 	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before: BIND would query at

@@ -58,7 +58,7 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 
 // acceptConnections lets a connection without a slot wait briefly, unread: BIND takes a primary that closes a
 // connection for down for minutes. Further connections are closed at once.
-func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
+func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
 		conn, err := l.AcceptTCP()
@@ -81,7 +81,7 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
 		is := s.classes.registry.Load().trustOf(c.client)
 		if p, _ := s.takeSlot(c, is); p != nil {
-			conns.Go(func() { s.serveConnection(connCtx, c) })
+			conns.Go(func() { s.serveConnection(workCtx, c) })
 			continue
 		}
 		var waits *slots.Slot
@@ -97,7 +97,7 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 				s.refuseConnection(c)
 				return
 			}
-			s.serveConnection(connCtx, c)
+			s.serveConnection(workCtx, c)
 		})
 	}
 }

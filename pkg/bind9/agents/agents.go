@@ -25,9 +25,9 @@ import (
 
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 
 // Agents outlives the providers of classes.
 type Agents struct {
-	secrets class.Secrets
+	secrets secrets.Reader
 
 	mu      sync.Mutex
 	clients map[string]*agentClient
@@ -52,7 +52,7 @@ type agentClient struct {
 	usedAt    time.Time
 }
 
-func New(secrets class.Secrets) *Agents {
+func New(secrets secrets.Reader) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
 
@@ -86,7 +86,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 
 type agentTransport struct {
 	spec       apiclass.Agent
-	secrets    class.Secrets
+	secrets    secrets.Reader
 	allowLocal bool
 
 	// ends is when the certificate in the last answer ends, in Unix seconds; 0 if unknown.
@@ -198,7 +198,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 // readSecret requires a value for each of keys, except "".
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
-	if errors.Is(err, class.ErrSecretNotFound) {
+	if errors.Is(err, secrets.ErrNotFound) {
 		return nil, &delivery.Error{Reason: delivery.ReasonSecretNotFound,
 			Message: fmt.Sprintf("there is no Secret %s/%s, which the agent %s is reached with; make it, "+
 				"or name another one in the Bind9Instance", namespace, name, t.spec.URL), Err: err}

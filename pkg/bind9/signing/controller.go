@@ -32,6 +32,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -63,7 +64,7 @@ type Config struct {
 	Views         *zoneview.Set
 	Servers       *transferclass.Servers
 	Agents        *agents.Agents
-	Secrets       class.Secrets
+	Secrets       secrets.Reader
 	ParentServers ParentServers
 	Now           func() time.Time
 	Registry      metrics.KubeRegistry

@@ -5,7 +5,6 @@ package class
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -20,29 +19,15 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/heartbeat"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: a redirected class
-// must not keep former confirmations. Errors are *delivery.Error, except those of GetSecret.
-type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
-
-type GetSecret func(namespace, name string) (map[string][]byte, error)
-
-type Secrets interface {
-	// Get returns the data, or an error wrapping ErrSecretNotFound.
-	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
-}
-
-var ErrSecretNotFound = errors.New("there is no such Secret")
-
-type MissingSecret struct{ Next string }
-
-func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; " + e.Next }
-
-func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
+// must not keep former confirmations. Errors are *delivery.Error, except those of secret.
+type NewProvider func(class *v1alpha1.DNSClass, secret secrets.GetFunc) (provider delivery.Provider, target string, err error)
 
 // Config fields are required unless their comment allows nil or 0.
 type Config struct {
@@ -56,7 +41,7 @@ type Config struct {
 	// Frozen returns the zones whose content the Views cannot prove.
 	Frozen    func() []cache.ObjectName
 	Providers map[string]NewProvider
-	Secrets   Secrets
+	Secrets   secrets.Reader
 	// Servers returns the sorted names of servers that come and go without a change of the class; nil for other
 	// classes, or if unknown.
 	Servers func(class *v1alpha1.DNSClass) []string

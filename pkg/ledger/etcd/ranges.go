@@ -171,7 +171,7 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 const PurgePage = 500
 
 // DeletePage deletes the first PurgePage keys from "from" to end. It returns the next page's start, as etcd is slow
-// over deleted keys, and whether more keys may exist. If a compare fails, nothing is deleted and more is false.
+// over deleted keys, and whether more may exist. If a compare fails, nothing is deleted and more is false.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -434,7 +434,7 @@ func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of
 	return a.readRemoved(ctx, r.Kvs[0])
 }
 
-// FindRemovedFQDN is FindRemoved for a DNS name, in all namespaces if namespace is "".
+// FindRemovedFQDN is FindRemoved for a DNS name; namespace "" means all.
 func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (of *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
 	if err != nil || len(r.Kvs) == 0 {

@@ -160,8 +160,8 @@ func MostKeys(k law.Key) int64 {
 var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
-// ZoneRooms lists the rooms purged with a zone, in order, once its Records are released (S2.10). The last rooms name
-// the RRsets to withdraw from providers that cannot list them.
+// ZoneRooms lists the rooms purged with a zone, in order, once its Records are released (S2.10). The last name the
+// RRsets to withdraw from providers that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
@@ -323,7 +323,7 @@ const (
 )
 
 // StoredOctets estimates an object in etcd, with its internal keys. octets is its encoded length; values counts a
-// Record's values, or a Delegation's namespaces, each with a rules key.
+// Record's values, or a Delegation's namespaces.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {

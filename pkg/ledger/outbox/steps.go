@@ -33,8 +33,8 @@ import (
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
-	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps. It
-	// grows by 1 each stepsGrow, since names stay locked until the cascade ends.
+	// For sharedFor after a client's write the bound is fewSteps: the client's next write waits for queued steps. It
+	// grows by 1 each stepsGrow, as names stay locked until the cascade ends.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond

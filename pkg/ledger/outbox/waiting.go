@@ -34,8 +34,7 @@ const (
 	TryEvery = time.Minute
 	// maxTried bounds a namespace's objects in a round, drawn by lot: they must not delay other namespaces.
 	maxTried = 100
-	// maxListed bounds a round's keys; the next round goes on there. maxBelow bounds the keys at and below a freed
-	// name.
+	// maxListed bounds a round's keys; the next goes on there. maxBelow bounds the keys at and below a freed name.
 	maxListed = 100_000
 	maxBelow  = 2_000
 	// A round pauses idleShare times its working time, for clients.
