@@ -66,6 +66,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 	}
 	key := fmt.Sprintf("%s/%s %s %q %t %v %x %s %t", server.Namespace, server.Name, server.UID, agent.URL, agent.PlainHTTP, agent.Token,
 		sha256.Sum256(agent.Authorities), agent.AuthoritiesKey, allowLocal)
+
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -73,6 +74,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		known.usedAt = now
 		return known.Client, nil
 	}
+
 	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.usedAt) > clientAge })
 	transport := &agentTransport{spec: agent, secrets: a.secrets, allowLocal: allowLocal}
 	made, err := client.New(agent.URL, transport)
@@ -80,6 +82,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace,
 			server.Name, err)}
 	}
+
 	a.clients[key] = &agentClient{made, server.Namespace, transport, now}
 	return made, nil
 }
@@ -89,7 +92,7 @@ type agentTransport struct {
 	secrets    secrets.Reader
 	allowLocal bool
 
-	// ends is when the certificate in the last answer ends, in Unix seconds; 0 if unknown.
+	// ends is when the last seen certificate ends, in Unix seconds; 0 if unknown.
 	ends atomic.Int64
 
 	mu      sync.Mutex
@@ -112,13 +115,16 @@ func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error
 	if err == nil && response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
 		t.ends.Store(response.TLS.PeerCertificates[0].NotAfter.Unix())
 	}
+
 	if err != nil || response.StatusCode != http.StatusUnauthorized || request.Body != nil && request.GetBody == nil {
 		return response, err
 	}
+
 	again, err := t.readCredentials(request.Context(), true)
 	if err != nil || again.token == now.token {
 		return response, nil
 	}
+
 	_, _ = io.CopyN(io.Discard, response.Body, maxHeader)
 	response.Body.Close()
 	repeat := request.Clone(request.Context())
@@ -169,10 +175,12 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; "+
 			"write one token there", ref.Namespace, ref.Name, ref.Key)
 	}
+
 	if t.spec.AuthoritiesKey != "" {
 		roots = data[t.spec.AuthoritiesKey]
 	}
 	c.digest = sha256.Sum256(roots)
+
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(roots) > 0 {
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(roots) {
@@ -180,10 +188,12 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 				"write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.spec.URL)
 		}
 	}
+
 	if t.current != nil && t.current.digest == c.digest {
 		c.transport = t.current.transport
 		return c, nil
 	}
+
 	c.transport = &http.Transport{
 		DialContext: dial.New(t.allowLocal).DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: maxHeader,

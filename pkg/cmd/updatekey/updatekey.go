@@ -273,13 +273,15 @@ func NewCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "make an UpdateKey with its Secret, Role and RoleBinding",
 		Example: `  kubectl kubizone updatekey create acme -n team-a --pattern '*.apps.example.org.' --type A --type AAAA
-  kubectl kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT`,
+  kubectl kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT
+  kubectl kubizone updatekey create wildcard -n team-a --pattern _acme-challenge.apps.example.org. --type TXT`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return o.createKey(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
-	create.Flags().StringArrayVar(&o.patterns, "pattern", nil, "names that the key may write, absolute; repeatable")
+	create.Flags().StringArrayVar(&o.patterns, "pattern", nil, "names that the key may write, absolute; repeatable. The certificate of "+
+		"*.apps needs _acme-challenge.apps, too")
 	create.Flags().StringArrayVar(&o.types, "type", nil, "type that it may write there; repeatable; absent: all that need no naming")
 	create.Flags().StringVar(&o.view, "view", "", "view of the zones")
 	create.Flags().StringVar(&o.transfer, "transfer", string(v1alpha1.UpdateTransferNone), "what it may transfer: None, Own or Zone")

@@ -31,7 +31,7 @@ type Item struct {
 // Answer has the newest items first.
 type Answer struct {
 	Items []Item
-	// Whole is the Unix time since which no step is missing or condensed.
+	// Whole: since this Unix time, no step is missing or condensed.
 	Whole int64
 	// Next is the place of the next page, "" at the end.
 	Next string

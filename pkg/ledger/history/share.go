@@ -37,7 +37,7 @@ const (
 // Share is an account's part of the history, in shares/.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is the Unix time since which no step of the account is condensed.
+	// Whole: since this Unix time, no step of the account is condensed.
 	Whole int64 `json:"t,omitempty"`
 	// Bare is the key up to which segments are condensed: without rows and states. BareOctets counts all of them.
 	Bare       string `json:"b,omitempty"`

@@ -27,7 +27,7 @@ const (
 	trimmed = "trimmed"
 )
 
-// The result is nil for a Zone deleted or without Interest.
+// wantedZone returns nil for a Zone deleted or without Interest.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -47,13 +47,16 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 		return err
 	}
 	key, uid := object.String(), ""
-	if zone != nil && zone.Status.FQDN != "" { // an ended zone has no name (S3.7), and may return with the same UID
+	if zone != nil && zone.Status.FQDN != "" { // an ended zone has no name (S3.7), but may return with the same UID
 		uid = string(zone.UID)
 	}
+
 	s.RemoveUnless(key, uid)
+
 	if zone == nil || zone.Status.SettledSerial == 0 {
-		return nil // S7.2: nothing to deliver, until an event
+		return nil // nothing to deliver until an event (S7.2)
 	}
+
 	if snapshot, ok := s.Set.Settled(string(zone.UID)); ok {
 		err := s.countRestart(s.followZone(ctx, zone, snapshot))
 		if !errors.Is(err, zoneview.ErrMisfit) && !isExpired(err) {
@@ -99,11 +102,13 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	if err != nil {
 		return err
 	}
+
 	var proving sync.WaitGroup
 	defer proving.Wait()
 	// The proof of a removed or replaced zone must not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	var proof chan error
 	for at := snapshot.Serial(); ; {
 		now, err := s.wantedZone(object)
@@ -113,6 +118,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		if now == nil || now.UID != zone.UID {
 			return nil
 		}
+
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
 		case proof == nil:
@@ -130,6 +136,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		if err != nil {
 			return err
 		}
+
 		at = settled
 		select {
 		case err := <-proof:
