@@ -13,11 +13,11 @@ import (
 
 // A hold stops a zone's deliveries, for all namespaces, when the zone's own namespace removes too many RRsets (S7.5) or
 // the last apex NS (S7.6). RRsets younger than a ten-minute period, such as challenges, do not count: the limit
-// compares the RRsets that this namespace added, less those removed, with their least number in earlier periods.
+// compares this namespace's number of RRsets with the least in earlier periods.
 
 const (
 	periodSeconds = 600
-	// The percentage applies only from minRRsets on.
+	// The percentage applies from minRRsets on.
 	minRRsets = 10
 )
 
@@ -29,7 +29,7 @@ type Excess struct {
 	NameServers     bool
 }
 
-// ExcessOf returns the removals since h.Had, the stock before the hold.
+// ExcessOf returns z's removals since h.Had, the stock before the hold.
 func (z *Zone) ExcessOf(h *Held) *Excess {
 	return &Excess{Removed: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
@@ -55,8 +55,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess after the zone's own namespace removes "taken" more RRsets older than a period or,
-// with nameServers, the last apex NS; nil if nothing would hold the zone.
+// ForeseeHold returns the excess after the own namespace removes "taken" more RRsets older than a period or, with
+// nameServers, the last apex NS; nil without a hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -69,7 +69,8 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// findHold returns the hold since the first stock with ExceedsPercent, else since the first with Holds; nil for none.
+// findHold returns the hold since the first stock from which the loss exceeds the percentage. Else, with nameServers,
+// it is since the first stock; nil for none.
 func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -84,8 +85,8 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungExcess returns the removals of the present period if this change would begin a hold with RRsets of any age
-// counted; else nil, also if a user let removals through beforehand (S7.9).
+// YoungExcess returns the removals of the period if this change would begin a hold with RRsets of any age counted; else
+// nil, also if removals were let through beforehand (S7.9).
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil {
 		return nil
@@ -107,7 +108,7 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 // advanceTo ends the periods before now (unix seconds). last is the stock since the last write.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.LeastStocks[0] = Stock{min(d.LeastStocks[0].RRsets, last.RRsets), min(d.LeastStocks[0].Own, last.Own)}
-	if now < d.PeriodStart {
+	if now < d.PeriodStart { // the clock was ahead
 		d.PeriodStart = now
 		return d
 	}
@@ -119,8 +120,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// restart begins new periods at now. had is the stock of the ended hold; if nil, removals in the first period do not
-// count.
+// restart begins new periods at now. had is the ended hold's stock; if nil, the first period's removals do not count.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.PeriodStart, d.LeastStocks, d.PeakStock = now, [3]Stock{has}, nil
@@ -137,7 +137,7 @@ func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	}
 }
 
-// endHold ends the hold, and enqueues the cut that the parent did not change meanwhile (S7.8).
+// endHold enqueues the cut that the parent did not change meanwhile (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
@@ -154,6 +154,7 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 		return
 	}
 	at := serial.Serial(*z.Publish)
+	// known: from the delivered serial to ToPublish.
 	known := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
 	case h.Held == nil && known:
@@ -198,6 +199,8 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 	if grown == 0 && holding.Held == nil && !t.RemovesLastNS {
 		return
 	}
+
+	// During a hold no period ends.
 	d := &after.Deletions
 	if holding.Held == nil {
 		*d = d.advanceTo(now, last.stock())
@@ -208,7 +211,9 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 	if d.PeakStock != nil && d.Own >= d.PeakStock.Own {
 		d.PeakStock = &Stock{after.RRsets, d.Own}
 	}
+
 	c.Zone = &after
+
 	switch settled := last.settledAt(&holding); {
 	case !t.Own:
 		return

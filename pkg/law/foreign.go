@@ -54,6 +54,7 @@ func (f *Foreign) DescribeFirst(kind string, first *Foreign) string {
 		}
 		return fmt.Sprintf("%d %ss", n, word)
 	}
+
 	out := plural(f.Count, kind) + " of " + plural(int64(len(f.Namespaces)), "other namespace")
 	if f.More {
 		out = "at least " + out
@@ -61,6 +62,7 @@ func (f *Foreign) DescribeFirst(kind string, first *Foreign) string {
 	if first == nil || len(first.Names) == 0 {
 		return out
 	}
+
 	var names []string
 	for _, n := range first.Names {
 		names = append(names, n.String())
@@ -68,5 +70,6 @@ func (f *Foreign) DescribeFirst(kind string, first *Foreign) string {
 	if f.Count > int64(len(names)) {
 		names = append(names, "...")
 	}
+
 	return out + " (" + strings.Join(names, ", ") + ")"
 }

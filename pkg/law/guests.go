@@ -31,8 +31,8 @@ func (o *Owner) OfGuests() *Owner {
 type GuestsBelow struct {
 	// CutNames counts the names with data of cuts alone, GuestNames of guests alone.
 	CutNames, GuestNames int
-	// Children counts the children (names right below) with only guests' data at and below, without underscore names.
-	// FirstChildren has the first FirstNames, in key order.
+	// Children counts children (names right below) with only guests' data at and below, without underscore names;
+	// FirstChildren has the first FirstNames.
 	Children      int
 	FirstChildren []name.Rel
 
@@ -45,13 +45,14 @@ func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	if len(o.Values)+len(o.Cut) == 0 {
 		return
 	}
-	child := at
+	child := at // or its ancestor right below up
 	for n := at.NumLabels() - up.NumLabels(); n > 1; n-- {
 		child, _ = child.Parent()
 	}
 	if child != b.lastChild {
 		b.lastChild, b.childHasGuests, b.childHasOthers = child, false, false
 	}
+
 	guests := o.HasGuestsOnly()
 	switch {
 	case rules.IsUnderscore(child.String()):
@@ -59,10 +60,11 @@ func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 		if b.Children++; b.Children <= FirstNames {
 			b.FirstChildren = append(b.FirstChildren, child)
 		}
-	case !guests && b.childHasGuests && !b.childHasOthers:
+	case !guests && b.childHasGuests && !b.childHasOthers: // was counted
 		b.Children--
 		b.FirstChildren = b.FirstChildren[:min(len(b.FirstChildren), b.Children)]
 	}
+
 	b.childHasGuests, b.childHasOthers = b.childHasGuests || guests, b.childHasOthers || !guests
 	if guests {
 		b.GuestNames++

@@ -12,21 +12,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored under a zone's name (view, fqdn): the zone with rarely changing facts. Every write of the
-// zone compares its revision.
+// Holding is the value stored under a zone's name (view, fqdn): the zone's identity, and the state that writes of other
+// zones need or change. Every write of the zone compares its revision.
 type Holding struct {
 	Ref
-	// Target is the zone of zoneRef. If replaced, this zone is decided again (Scan.RefersFrom).
+	// Target is the zone of zoneRef, or nil. If removed or created, this zone is decided again (Scan.RefersFrom).
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
 	SerialMarks
 	Outstanding
 	Deliverable
+	// Delegations counts the Delegations in force. At 0 no decision reads their keys.
 	Delegations int `json:"delegations,omitempty"`
 }
 
-// Ancestry is the relation to the zones above. A write that delegates the zone or makes it standalone sets all fields.
+// Ancestry relates a zone to the zones above. A write that changes the relation sets all fields.
 type Ancestry struct {
 	// Parent is the enclosing zone if it lists this zone's name servers, else nil.
 	Parent *Ref `json:"parent,omitempty"`
@@ -44,50 +45,53 @@ type Ancestry struct {
 type ApexNames struct {
 	// ApexNS are the values of apex NS records, sorted, also for the SOA's mname (S6.5).
 	ApexNS []string `json:"apexNS,omitempty"`
-	// ApexHosts counts the values of own MX, SVCB and HTTPS records by host.
+	// ApexHosts counts, by host, the values of own MX, SVCB and HTTPS records.
 	ApexHosts map[string]int `json:"ownHosts,omitempty"`
 }
 
 type SerialMarks struct {
+	// MinimumConsumed is the minimumSerial last used (NextSerial).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Repaired is the last repair of the serial (S6.11), unix seconds.
 	Repaired int64 `json:"repaired,omitempty"`
 }
 
 type Outstanding struct {
-	// Works are the unfinished cascades (decisions in steps after a change). Until they finish, the zone is not settled
-	// (S7.2).
+	// Works mark unfinished cascades (decisions in steps after a change): the zone is not settled (S7.2).
 	Works []CascadeMark `json:"works,omitempty"`
 }
 
 type Deliverable struct {
-	// Unsettled is the start (unix seconds) of the present series of cascades, which together delay delivery no longer
-	// than a single cascade (S7.2).
+	// Unsettled is the start (unix seconds) of a series of cascades, which together delay delivery as long as one
+	// (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the end (unix seconds) of the time in which foreign cascades delay no delivery (S7.2).
+	// Waived is the time (unix seconds) until which others' cascades delay no delivery (S7.2).
 	Waived int64 `json:"waived,omitempty"`
-	// Overdue is true if the zone is delivered in spite of its Works.
-	Overdue bool  `json:"overdue,omitempty"`
-	Held    *Held `json:"held,omitempty"`
+	// Overdue is true if the zone is delivered although cascades are unfinished.
+	Overdue bool `json:"overdue,omitempty"`
+	// Held is nil unless a mass deletion stops deliveries.
+	Held *Held `json:"held,omitempty"`
 }
 
-// CascadeMark marks an unfinished cascade at a zone.
+// CascadeMark marks an unfinished cascade (Work) at a zone, for each name that it locks there.
 type CascadeMark struct {
 	ID string `json:"id"`
-	// Losing is the uid of the zone that loses records to this zone.
+	// Losing is the uid of a zone losing records to this zone.
 	Losing string `json:"losing,omitempty"`
-	// Locks is a name locked, with all below, until all records have moved (S2.10).
+	// Locks is the name locked, with all below, until all records have moved (S2.10); zero locks nothing.
 	Locks name.Name `json:"locks,omitzero"`
-	Since int64     `json:"since"`
-	By    string    `json:"by,omitempty"`
-	Own   bool      `json:"own,omitempty"`
+	// Since is in unix seconds.
+	Since int64 `json:"since"`
+	// By is the namespace that caused the cascade, Own true for the zone's own.
+	By  string `json:"by,omitempty"`
+	Own bool   `json:"own,omitempty"`
 	// Replaces marks a lock of WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// HasPendingDelegations is true until the Delegations that waited for a new zone are decided (S4.22).
+	// TakesIn is true until the Delegations that waited for this new zone are decided (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// HasPendingDelegations reports whether any mark has HasPendingDelegations.
+// HasPendingDelegations reports whether any mark has TakesIn.
 func (h *Holding) HasPendingDelegations() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
@@ -102,7 +106,7 @@ type ZoneBelow struct {
 
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is a removed zone: uid and name.
+// Origin is the uid and name of a removed zone.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
@@ -111,6 +115,7 @@ type Origin struct {
 // Origins returns the removed zones whose records move here.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
+		// The enclosing zone loses records, too, but exists.
 		o := Origin{w.Losing, w.Locks}
 		if o.Zone != "" && o.Zone != h.Enclosed && !o.Name.IsZero() && !slices.Contains(from, o) {
 			from = append(from, o)
@@ -119,7 +124,8 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds a lock on the name of each removed zone in "from" to the cascade.
+// WithOrigins adds marks of the cascade id that lock the names of the removed zones in "from". It returns h if id has
+// no mark.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -147,19 +153,19 @@ func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// HasLockOf reports whether the cascade id has a lock. Only such cascades bring records to locked names (S2.9), also
-// records on the way to a removed zone (Origins).
+// HasLockOf reports whether the cascade id has a lock, and so brings records to locked names (S2.9), even if they were
+// moving to a zone removed meanwhile (Origins).
 func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// MayGainRecords reports whether an unfinished cascade may bring records to n, so that others must wait: HasLock, or
-// the zone's own namespace caused a cascade.
+// MayGainRecords reports whether a cascade may bring records to n: n has a lock, or the zone's own namespace caused a
+// cascade.
 func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement locks a name that namespace "by" left, until the cascade id has decided the Records waiting there
+// WithReplacement locks a name that namespace "by" has left, until the cascade id has decided the Records waiting there
 // (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
@@ -169,7 +175,7 @@ func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Ho
 	return out
 }
 
-// CountReplacements counts a namespace's locks of WithReplacement.
+// CountReplacements counts a namespace's replacement locks.
 func (h *Holding) CountReplacements(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Replaces {
@@ -179,7 +185,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement removes the replacement lock of the cascade id, so that the cascade passes.
+// WithoutReplacement removes the cascade's replacement lock, which must not refuse its own cascade.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -187,13 +193,13 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that namespace "by" caused (S7.2), unless id is "" or has a mark.
+// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). It returns h if id is "" or has a mark.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is WithWork for a cascade that brings records at and below a name (locks) from another zone (losing). Both
-// may be zero.
+// WithMove is WithWork for a cascade that brings records at and below a name (locks) from a zone (losing); both may be
+// zero.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -201,23 +207,23 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	out := *h
 	own := by == zoneNamespace
 	switch first := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
-	case own && first:
+	case own && first: // may delay delivery again, for timeoutOwn
 		out.Unsettled, out.Overdue = now, false
-	case len(h.Works) == 0:
+	case len(h.Works) == 0: // begins a series
 		out.Unsettled, out.Overdue = now, h.IsWaived(now)
 	}
 	out.Works = append(slices.Clone(h.Works), CascadeMark{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
 	return &out
 }
 
-// MaxRemovals bounds a namespace's cascades of removed zones, and its replacement locks, at a zone: every change writes
-// their marks.
+// MaxRemovals bounds a namespace's cascades of removed zones, and its replacement locks, at a zone: a change writes all
+// marks.
 const MaxRemovals = 16
 
-// MaxEnds bounds removed and ended zones together. It is higher, so that removals do not keep zones from ending (S3.5).
+// MaxEnds bounds removed and ended zones together: removals must not keep zones from ending (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountIncomingZones counts the zones whose records a namespace's cascades move here.
+// CountIncomingZones counts the zones whose records move here by cascades of namespace "by".
 func (h *Holding) CountIncomingZones(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {
@@ -244,7 +250,7 @@ const (
 	Waiver         = 3600
 )
 
-// IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver comes from a wrong clock.
+// IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver is of a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
 // BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds).
@@ -259,17 +265,18 @@ func (h *Holding) BecomesOverdue(now int64) bool {
 	case h.IsWaived(now):
 		timeout = 0
 	}
+
 	since := now - h.Unsettled
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held describes a hold after a mass deletion (S7.5): the serial delivered meanwhile, and the stock before the deletion
-// (Had).
+// Held is a hold after a mass deletion (S7.5): the serial delivered meanwhile, the start (unix seconds), and the stock
+// before (Had).
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
 	Had    Stock         `json:"had"`
-	// RemovesLastNS is true if the zone's own namespace removed the last apex NS, and put none back (S7.6).
+	// NameServers is true if the last apex NS was removed, and none put back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 

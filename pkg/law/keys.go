@@ -19,9 +19,10 @@ const (
 	KindOwner
 	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount
-	// KindMember is only written, and listed by cascades: *Member.
+	// KindMember is a record of Zone (MemberKey): *Member. No decision reads it; cascades list it.
 	KindMember
-	// KindOwnersBelow sums up the owners strictly below Owner in Zone, at the apex the first FirstKeys: *OwnersBelow.
+	// KindOwnersBelow sums up the owners strictly below Owner in Zone: *OwnersBelow. Below the apex, only the first
+	// FirstKeys count.
 	KindOwnersBelow
 	// KindZonesBelow lists the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
@@ -43,7 +44,7 @@ const (
 	// KindAwaited reports whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
-	// KindTouched reports whether a new zone concerns any object: *Awaited. It may be stale: no refusal depends on it,
+	// KindTouched reports whether a new zone affects any object: *Awaited. It may be stale: no refusal depends on it,
 	// and a cascade scans again.
 	//   - Namespace, Object: objects that wait for this zone object, or zones elsewhere that refer to it
 	//   - View, Name: objects that wait at or below the name
@@ -51,7 +52,7 @@ const (
 	KindTouched
 )
 
-// Key names a fact. Fields that the Kind does not use are zero.
+// Key names a fact. Zone is a uid. Fields that the Kind does not use are zero.
 type Key struct {
 	Kind      Kind
 	Zone      string
@@ -117,7 +118,7 @@ type Awaited struct{ Any bool }
 // FloorKey is the key of the serial from which, after a restore, zones without a last serial continue.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, as writes of zones below change
+// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision: writes of zones below change
 // it.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}

@@ -53,8 +53,8 @@ type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
 	// Cut has the values of child zones' cuts at this name (S6.3), without sizes; a record may have the same value.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims counts the records with this base name (S4.7). Claims and Named are here because every decision reads the
-	// owners above its name.
+	// Claims counts the records with this base name: the labels after the last "*" or "_" label (S4.7). Claims and
+	// Named are here because every decision reads the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted.
 	Named []Naming `json:"n,omitempty"`
@@ -76,7 +76,7 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n (1 or -1) for a namespace. It returns false if the count would be negative.
+// CountNaming adds n (1 or -1) for a namespace, or returns false if the count would be negative.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -98,8 +98,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records by the kind of the admitting rule (S4.17), but not a tenant's by underscore rules
-// (S4.14).
+// Claim counts a namespace's records with a base name by the kind of the admitting rule (S4.17), without a tenant's by
+// underscore rules (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -120,6 +120,7 @@ type Member struct {
 
 // OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
+	// RecordNames counts the names with records.
 	RecordNames int
 	Claims      []Claim
 	// ReservedNames counts the names that Delegations reserve, ReservedFor by namespace.
@@ -130,7 +131,7 @@ type OwnersBelow struct {
 	GuestsBelow
 }
 
-// ReservesForOthers reports whether Delegations reserve a name for others, but not for the namespace.
+// ReservesForOthers reports whether Delegations reserve a name below for others, but not for the namespace.
 func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -142,14 +143,17 @@ func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 // Add counts the owner at a name below up. Callers add owners in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
+
 	if len(o.Values) > 0 {
 		b.RecordNames++
 	} else if o.Pointers > 0 && len(b.PointerHosts) < MaxPointerHosts {
 		b.PointerHosts = append(b.PointerHosts, at)
 	}
+
 	if len(o.Named) > 0 {
 		b.ReservedNames++
 	}
+
 	for _, x := range o.Named {
 		if i := slices.IndexFunc(b.ReservedFor, func(y Naming) bool { return y.Namespace == x.Namespace }); i >= 0 {
 			b.ReservedFor[i].Count++
@@ -157,6 +161,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 			b.ReservedFor = append(b.ReservedFor, Naming{x.Namespace, 1})
 		}
 	}
+
 	for _, c := range o.Claims {
 		i := slices.IndexFunc(b.Claims, func(x Claim) bool { return x.Namespace == c.Namespace })
 		if i < 0 {
@@ -247,7 +252,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution. It returns false for a value that was not counted.
+// RemoveContribution reverses AddContribution. It returns false for an uncounted value.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -324,7 +329,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct counts values, each once for all TTLs, and their octets on the wire.
+// CountDistinct counts values, once for all TTLs, and their octets on the wire.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -381,11 +386,11 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Holds reports whether the claim keeps its name from others: own records at underscore names alone do not.
+// Holds reports whether the claim keeps its name from others: own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n (1 or -1) to a claim; own is true for the zone's own namespace. It returns false if a count would
-// be negative.
+// CountClaim adds n (1 or -1) to a claim, or returns false if a count would be negative. own means the zone's own
+// namespace.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

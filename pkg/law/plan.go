@@ -19,15 +19,14 @@ type Outcome struct {
 	Need    []Key
 }
 
-// Plan is the set of writes of a decision. Nil fields write nothing, except that a decision about a Record or
-// Delegation deletes it if nil.
+// Plan has the writes of a decision. A nil field writes nothing, but deletes the decided Record or Delegation.
 type Plan struct {
 	Record      *Placement
 	Zone        *ZoneChange
 	Writes      []Write
 	Work        *Work
 	PendingCuts []PendingCut
-	// Waiting has the index keys of a waiting record or pending zone, WaitingBefore the former keys.
+	// Waiting has a waiting record's or pending zone's index keys, WaitingBefore the former.
 	Waiting, WaitingBefore *Waiting
 	Delegation             *DelegationPlacement
 	// Rule is the pattern that allowed the record, for the audit log.
@@ -68,7 +67,7 @@ type Placement struct {
 	Serial    serial.Serial
 	Reason    string
 	Message   string
-	// HasClass is the Zone's; Served too, if settled with the record.
+	// HasClass is the Zone's. Served too, but false until the content with the record is settled.
 	HasClass, Served bool
 	// Stays is true if the zone's content does not change.
 	Stays bool
@@ -89,7 +88,7 @@ type ZoneChange struct {
 	// EndedZone is the former state, if the zone ends (S3.5).
 	EndedZone  *Zone
 	BeginsHold bool
-	// YoungExcess has removals that would begin a hold if the RRsets were older (S7.5).
+	// YoungExcess has removals that would begin a hold with older RRsets (S7.5).
 	YoungExcess *Excess
 	Notices     []Notice
 	// EndsAt estimates the zone's end, unix seconds; 0 leaves the former.
@@ -112,7 +111,7 @@ type Notice struct {
 	Namespace string
 }
 
-// Settled reports whether the content may be delivered.
+// Settled is Holding.Settled.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
 // Condition has a Status "True", "False" or "Unknown".

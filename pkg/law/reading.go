@@ -25,7 +25,7 @@ func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	}
 	r := Reading{facts: seen}
 	defer func() {
-		if len(r.missing) > 0 {
+		if len(r.missing) > 0 { // set only right before panic(missingFacts{}), so no other panic is swallowed
 			_ = recover()
 			out = Outcome{Need: r.missing}
 		}
@@ -72,6 +72,7 @@ func (r *Reading) Reread() {
 	panic(missingFacts{})
 }
 
+// HoldingOf never returns nil.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two revisions
@@ -80,6 +81,7 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 	return h
 }
 
+// ZoneOf never returns nil.
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if z == nil || z.UID != h.UID || z.Pending { // facts of two revisions
@@ -97,7 +99,7 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest zone name at or above n, and its holding (S2.1); nil for none.
+// FindEnclosing returns the longest zone name at or above n, and its holding, or nil (S2.1).
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -137,13 +139,13 @@ func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneVisibleTo reports whether the namespace may know of the zone (S1.8), also by rules of Delegations.
+// ZoneVisibleTo reports whether the namespace may know the zone (S1.8), also by Delegations' rules.
 func (r *Reading) ZoneVisibleTo(z *Zone, namespace string) bool {
 	return z.visibleTo(namespace) || r.WithRulesFor(z, namespace).visibleTo(namespace)
 }
 
-// NameContact adds the contact of z, a result of WithRulesFor, to a refusal that the zone's owner can lift, if the
-// namespace may know the zone (S1.8).
+// NameContact adds the contact of z (from WithRulesFor) to a refusal that z's owner can lift, if the namespace may know
+// z (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.visibleTo(namespace) {
 		refusal.Contact = z.Header.Contact

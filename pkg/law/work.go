@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut names a child zone whose NS, glue and DS the parent must count again, by its name at the change.
+// PendingCut names a child zone whose NS, glue and DS the parent has yet to count, by its name at the change.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
@@ -25,11 +25,11 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting has the index keys of a waiting object.
+// Waiting has the name, the zone of zoneRef, or both, for which an object waits.
 type Waiting struct {
 	View string
-	FQDN name.Name // zero: only by reference
-	Zone *Ref
+	FQDN name.Name // zero: only Zone
+	Zone *Ref      // nil: only FQDN
 	// Moves is true while the object is on the way to another zone (S2.9).
 	Moves bool
 	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client may
@@ -57,26 +57,28 @@ type Work struct {
 	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is a base name where data that no rule allows gives way to another namespace (S2.13).
+	// Yields is a base name where data without a rule gives way to another namespace (S2.13).
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the header of the ended zone.
 	Had *content.Header `json:"had,omitempty"`
-	// Left is a terminating namespace: the work waits for a new namespace of this name (S2.6).
+	// Left is a terminating namespace: the work waits for a new one of this name (S2.6).
 	Left string `json:"left,omitempty"`
-	// Times counts extensions; each restarts the runner.
+	// Times counts extensions by later writes. After each, the cascade scans again.
 	Times int `json:"times,omitempty"`
 	// Damaged are unreadable records; with any, the item stays.
-	Damaged []Ref  `json:"damaged,omitempty"`
-	TakesIn bool   `json:"takesIn,omitempty"`
-	By      string `json:"by,omitempty"`
-	Since   int64  `json:"since"`
-	Runner  string `json:"runner,omitempty"`
+	Damaged []Ref `json:"damaged,omitempty"`
+	TakesIn bool  `json:"takesIn,omitempty"` // CascadeMark.TakesIn
+	// By is the causing namespace (elsewhere, By is a user). Since is in unix seconds.
+	By    string `json:"by,omitempty"`
+	Since int64  `json:"since"`
+	// Runner is the ID of the server with the lease, or "".
+	Runner string `json:"runner,omitempty"`
 	// Trace is the traceparent of the causing span, or "".
 	Trace  string  `json:"tp,omitempty"`
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
-// Cursor is the last decided candidate, in the order of candidates.
+// Cursor has the sort key of the last decided candidate (object to decide).
 type Cursor struct {
 	Times   int    `json:"times,omitempty"`
 	Moved   bool   `json:"moved,omitempty"`
@@ -85,8 +87,8 @@ type Cursor struct {
 	UID     string `json:"uid,omitempty"`
 }
 
-// Cause identifies the write that caused or last extended the work: an extension that takes more from a tenant begins
-// the period again (S3.6).
+// Cause identifies the write that caused or last extended the work: an extension may begin a tenant's period again
+// (S3.6).
 func (w *Work) Cause() string { return fmt.Sprintf("%s@%d.%d", w.ID, w.Since, w.Times) }
 
 type Place struct {
@@ -102,18 +104,19 @@ const (
 	ScanMembers ScanKind = "members"
 	// ScanWaiting: objects waiting at (View, Name) and, unless Exact, below.
 	ScanWaiting ScanKind = "waiting"
-	// ScanReferring: objects waiting for the zone object Target and, with its (View, Name), zones elsewhere that refer
-	// to it (RefersFrom).
+	// ScanReferring: objects waiting for the zone object Target, and zones elsewhere referring to it by (View, Name)
+	// (RefersFrom).
 	ScanReferring ScanKind = "referring"
 	// ScanPending: the zones waiting for Target.
 	ScanPending ScanKind = "pending"
 	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and those waiting at or below (View, Name)
 	// or for Target.
 	ScanNamespaces ScanKind = "namespaces"
-	// ScanZones: the zones strictly below (View, Name), with At also the zone there, whose parent may have changed.
+	// ScanZones: the zones strictly below (View, Name), whose parent may have changed, with At also the zone there.
 	ScanZones ScanKind = "zones"
 )
 
+// Scan selects objects to decide again.
 type Scan struct {
 	Kind   ScanKind  `json:"kind"`
 	Zone   string    `json:"zone,omitempty"`
@@ -135,8 +138,8 @@ func (s *Scan) Covers(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan; nil for none.
-// A zone already enclosed by above is left out, as it is decided with above (S3.4).
+// Concerns reports whether a scan of zones includes b. above is the nearest zone above b in the scan, or nil. If above
+// encloses b already, b is decided with above (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID

@@ -55,28 +55,29 @@ type Zone struct {
 	NSSets  []content.RRset
 	NSHosts []name.Rel
 	ZoneSettings
-	// Pending is true for a zone without a name, which waits for ZoneRef or, after its end, for a rule at
-	// WantedName (S3.2).
+	// Pending is true for a zone without a name, waiting for ZoneRef or, after its end, for a rule at WantedName
+	// (S3.2).
 	Pending    bool
 	ZoneRef    *Ref
 	WantedName name.Name
-	// Ending is true for a pending zone until its data is released. Recreated before, it would lose its new keys: they
-	// have the same uid.
+	// Ending is true for a pending zone until its former keys are purged: a zone recreated before would lose its own,
+	// of the same uid.
 	Ending bool
-	// Served is true if the zone is delegated and servable, and no class has its data: settled content is Ready
-	// (S6.13).
+	// Served is true if the zone is delegated, servable, and without data of a class: settled content is Ready (S6.13).
 	Served bool
 	// ClassNameServers is true if every class has its own name servers, so that none gets the apex NS (S6.15).
 	ClassNameServers bool
 
-	Serial        serial.Serial
+	Serial serial.Serial
+	// SettledSerial is the delivered serial; 0 if none was.
 	SettledSerial serial.Serial
-	N             uint64
-	State         [32]byte
-	Rows, RRsets  int
-	Deletions     Deletions
+	// N is the number of the last step. State, Rows and RRsets do not cover NSSets.
+	N            uint64
+	State        [32]byte
+	Rows, RRsets int
+	Deletions    Deletions
 
-	delegated []rules.Rule
+	delegated []rules.Rule // of Delegations, after WithRulesFor
 }
 
 func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
@@ -119,8 +120,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose records are decided again (S2.5). changed without namespaces means all:
-// after another limit, a rule for any namespace, or a shared rule (S4.10).
+// ChangedRules returns the namespaces whose records are decided again (S2.5). If changed is true without namespaces,
+// all are: after a change of a limit, or of a rule that is shared or for any namespace (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -129,6 +130,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	if reflect.DeepEqual(before.Rules, after.Rules) {
 		return nil, false
 	}
+
 	differ := map[string]int{}
 	for i := range before.Rules {
 		differ[before.Rules[i].Text()]--
@@ -136,6 +138,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	for i := range after.Rules {
 		differ[after.Rules[i].Text()]++
 	}
+
 	for _, list := range [][]rules.Rule{before.Rules, after.Rules} {
 		for i := range list {
 			r := &list[i]
@@ -148,6 +151,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 			namespaces = append(namespaces, r.Namespaces...)
 		}
 	}
+
 	slices.Sort(namespaces)
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
@@ -155,7 +159,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 // ChangedNames returns the names, sorted, that the Zone's rules reserve for other namespaces than before (S4.20).
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
-	for len(had)+len(has) > 0 {
+	for len(had)+len(has) > 0 { // both sorted
 		switch {
 		case len(has) == 0 || len(had) > 0 && had[0].Name.Compare(has[0].Name) < 0:
 			names, had = append(names, had[0].Name), had[1:]
@@ -198,7 +202,7 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// HasOwnClaim reports whether the zone's own namespace claims this base name.
+// HasOwnClaim reports whether the zone's own namespace claims the name.
 func (o *Owner) HasOwnClaim(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Holds()
@@ -210,14 +214,14 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 
 // Deletions has the numbers behind a hold (S7.5). They change with the Zone object alone.
 type Deletions struct {
-	// Own counts RRsets that the zone's own namespace added, less those removed. Only differences matter.
+	// Own counts the own namespace's added RRsets less the removed. Only differences matter.
 	Own int
 	// PeriodStart is in unix seconds.
 	PeriodStart int64
-	// LeastStocks has the least stocks of the present period and the two before, without the content since the last
-	// write.
+	// LeastStocks has the least stock of the present period and of the two before. The stock since the last write
+	// counts at the next.
 	LeastStocks [3]Stock
-	// PeakStock is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
+	// PeakStock is the stock at the period's greatest Own; nil if removals were let through beforehand (S7.9).
 	PeakStock *Stock
 }
 

@@ -26,8 +26,8 @@ const MaxRecordsRead = law.MaxValuesAtName
 // ErrTooManyRecords means more than MaxRecordsRead Records.
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
-// RecordsAt returns a namespace's Records at names of a zone, without those that leave the zone meanwhile. The
-// namespace is charged. The error is ErrTooManyRecords or etcd's.
+// RecordsAt returns a namespace's Records at names of a zone, without those that leave the zone meanwhile. It charges
+// the namespace. The error is ErrTooManyRecords or etcd's.
 func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
@@ -39,6 +39,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 				clientv3.WithLimit(MaxRecordsRead+1)))
 		}
 	}
+
 	if err := l.readAll(ctx, members, func(kv *mvccpb.KeyValue) error {
 		_, _, _, object, err := l.mem.Layout.ParseMember(string(kv.Key))
 		objects = append(objects, clientv3.OpGet(l.mem.Layout.Record(namespace, object)))
@@ -46,6 +47,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 	}); err != nil {
 		return nil, fmt.Errorf("members of zone %s/%s: %w", at.Namespace, at.Name, err)
 	}
+
 	if len(objects) > MaxRecordsRead {
 		return nil, ErrTooManyRecords
 	}
@@ -60,6 +62,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 		}
 		return nil
 	})
+
 	return found, err
 }
 
@@ -84,8 +87,8 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 	return nil
 }
 
-// ReadApex returns the RRsets made by a zone's spec and the values of the apex NS Records, nothing if the zone is gone.
-// The namespace is charged.
+// ReadApex returns the RRsets made by a zone's spec and the values of the apex NS Records; nothing if the zone is gone.
+// It charges the namespace.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Decide: func(seen *law.Facts) law.Outcome {

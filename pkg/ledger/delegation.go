@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A transaction writes a Delegation with its Zone (same content, new revision), the rules/ keys of the namespaces, and
-// an outbox item to decide their Records again (S4.3).
+// A transaction writes a Delegation with its Zone (new revision), the rules/ keys, and an outbox item to decide the
+// namespaces' Records again (S4.3).
 
 // Delegations is like Zones, for Delegations.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
@@ -47,6 +47,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	if w.before != nil && w.after != nil && delegationUnchanged(w.before, w.after) { // S2.4
 		return l.com.WriteObjectOnly(ctx, key, expected, put)
 	}
+
 	ask, err := l.delegationAsk(w.before, w.after)
 	if err != nil {
 		return commit.Outcome{}, err
@@ -57,6 +58,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	if err != nil || !out.OK {
 		return out, err
 	}
+
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	l.warnOfDelegation(ctx, &ask, tx.Plan, existing, out.Rev)
 	if *placed != nil {
@@ -83,6 +85,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	if err != nil {
 		return err
 	}
+
 	key := l.mem.Layout.Delegation(ask.Namespace, ask.Name)
 	w := &commit.Write{Object: commit.Object{Resource: "delegations", Name: ask.Name, Key: key},
 		Decide: func(seen *law.Facts) law.Outcome { return zones.DecideDelegation(seen, ask) }}
@@ -93,6 +96,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	if out.Refusal != nil {
 		return commit.Status("delegations", ask.Name, out.Refusal)
 	}
+
 	commit.Warn(ctx, out.Plan.Warnings...)
 	l.warnOfDelegation(ctx, &ask, out.Plan, l.childrenOf(ask.InZone), 0)
 	if after != nil {

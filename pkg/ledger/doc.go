@@ -25,41 +25,44 @@
 //
 // # The life of a write
 //
-//	made         request to the law, puts, and the key of the zone that probably changes        commit.Write
-//	queued       in the queue of that zone, with writes of clients and cascades                 commit/queue.go
-//	decided      law returns Need (facts to look up or read), Refusal or Plan                   commit/batch.go
-//	guarded      by compares of the decision's facts: Zones, names, single keys, ranges         facts/session.go
-//	sent         If compares, Then objects, Zone, facts, journal value, outbox, cuts            commit/transaction.go
-//	applied      to memory; each caller gets the version of its object                          commit/answer.go
-//	or lost      if a compare failed: decided again, or by the caller if its object has changed
-//	or unknown   if etcd did not answer: memory drops the facts, callers get the error
-//	pending      until the work in outbox/ and debts/ is done, at once or by any server         outbox
+//	                                                                           Go type         file
+//	made        request to the law, puts, and the zone that probably changes   commit.Write    record.go
+//	queued      in that zone's queue, with writes of clients and cascades      queue, group    commit/queue.go
+//	decided     law returns Need (facts to look up or read), Refusal or Plan   law.Outcome     commit/batch.go
+//	guarded     by compares of the facts: Zones, names, single keys, ranges    facts.Session   facts/session.go
+//	sent        If compares, Then objects, Zone, facts, journal, outbox, cuts  batch, puts     commit/transaction.go
+//	applied     to memory; each caller gets the version of its object          commit.Outcome  commit/answer.go
+//	or lost     if a compare failed: decided again, or by the caller if its object has changed
+//	or unknown  if etcd did not answer: memory drops the facts, callers get the error
+//	pending     until the work in outbox/ and debts/ is done, by any server    law.Work        outbox/run.go
+//
+// A law.Write sets an internal key. Set here and commit.Set are change sets; rules.Set has the rules of a zone.
 //
 // # Keys
 //
-// "The Zone" as proof means that the transaction also puts the Zone object of that uid, whose revision is compared.
+// Each key with its writers (an object's, or a package) and its proof. "The Zone" means that the transaction also puts
+// the Zone object of that uid, whose revision is compared.
 //
-//	key               written by                                                     proved by
-//	objects           this package, and outbox in cascades                           own revision
-//	names/            writes that create or remove a zone; outbox marks cascades     own revision, 0 if absent
-//	serials/          the removal of a zone; swept by outbox                         own revision
-//	owners/           writes of Records                                              the Zone
-//	members/ counts/  writes of Records                                              the Zone
-//	rules/            writes of Delegations                                          the Zone
-//	cuts/             outbox, in the parent                                          the Zone
-//	debts/            changes of a child's apex; consumed with cuts/                 own revision
-//	withdrawn/        cascades that find lost rules, release-now; counted by outbox  own revision
-//	journal/          changes of a zone's content; trimmed by journal                nothing; no decision reads it
-//	condensed/        journal                                                        own revision, the name's creation
-//	before/           writes of Records that change a zone; archived by history      nothing; no decision reads it
-//	archived/ history/ shares/   history; Delegations that leave a zone               own revision; no decision reads them
-//	orphans/          the write of the waiting object                                the range's revisions
-//	outbox/           writes with pending work; rewritten and consumed by outbox     own revision
-//	config            this package                                                   own revision
+//	key                         written by                                              proved by
+//	objects                     this package; outbox in cascades                        own revision
+//	names/                      creation and removal of a zone; outbox marks cascades   own revision, 0 if absent
+//	serials/                    removal of a zone; outbox                               own revision
+//	owners/ members/ counts/    Records                                                 the Zone
+//	rules/                      Delegations                                             the Zone
+//	cuts/                       outbox, in the parent                                   the Zone
+//	debts/                      changes of a child's apex; outbox                       own revision
+//	withdrawn/                  cascades that find lost rules, release-now; outbox      own revision
+//	journal/                    changes of content; journal                             no decision reads it
+//	condensed/                  journal                                                 own revision, the name's creation
+//	before/                     Records; history                                        no decision reads it
+//	archived/ history/ shares/  history; Delegations that leave a zone                  no decision reads them
+//	orphans/                    the waiting object                                      the range's revisions
+//	outbox/                     writes with pending work; outbox                        own revision
+//	config                      this package                                            own revision
 //
 // # Locks
 //
-// Locks are local to a process, and taken from top to bottom. Between servers, only compares decide.
+// Locks are local, taken from top to bottom. Between servers, only compares decide.
 //
 //	lock                     guards                                                     during requests to etcd
 //	queue.sem (commit)       a zone, so that two batches do not fail each other's       held
@@ -71,23 +74,18 @@
 //
 // # Promises
 //
-// ledger/fsck recomputes all from the objects. (I1) No two objects of a resource share a resourceVersion, and a batch
-// changes a single zone. (I2) A zone's content is a function of the store at the zone's last revision. (I3) Serial and
-// hash change with the content, once for each change. (I4) Pending work is stored by the write's transaction, and
-// removed by the transaction that completes the work. (I5) A decision is valid at the revision of its commit: all facts
-// read are compared.
+// ledger/fsck recomputes all from the objects. (I1) Objects of a resource share no resourceVersion, and a batch changes
+// a single zone. (I2) A zone's content follows from the store at the zone's last revision. (I3) Serial and hash change
+// with the content, once for each change. (I4) Pending work is stored by the write's transaction, and removed by the
+// last of its own. (I5) A decision is valid at the revision of its commit: a key of a zone changes only with the zone's
+// object, so a compare of the object covers all facts read at its revision. Names of zones are compared singly.
 //
-// I5 needs a rule: a key of a zone changes only with the zone's object, so a compare of the object covers all facts
-// read at its revision. Names of zones, present or absent, are compared singly. The value under a name is a holding:
-// the state of its zone that other zones' writes need or change. A cascade that moves records from another zone marks
-// the holding, which locks their names (S2.10).
-//
-// All etcd clients here replace etcd's revisions by versions (subrev). No stored value has a version.
+// All etcd clients here replace revisions by versions (subrev).
 //
 // # Limits
 //
 // Out of scope: DNS transfer, views, HTTP and admission.
 //
-// ledger.go declares the Ledger, migrate.go changes the store's form. Read first: open.go, then record.go, zone.go and
-// delegation.go, then write.go and storage.go; of the packages commit and facts, then outbox.
+// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go; of the packages commit
+// and facts, then outbox.
 package ledger

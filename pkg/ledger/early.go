@@ -14,15 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// EarlyRecord returns the rule that allows a write of a Record (`zone example.org., pattern "*.dev"`), or the write's
-// 403. It decides from memory; rule is "" if facts are missing. A 403 is proved by a transaction; other refusals are
-// left to the write. before is nil for a creation.
+// EarlyRecord returns the rule that allows a Record's write (`zone example.org., pattern "*.dev"`), or the write's 403,
+// proved by a transaction. It decides from memory, and leaves other refusals to the write. rule is "" if facts are
+// missing. before is nil for a creation.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if lawform.SameContent(before, after) { // S2.4
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
-	// The right to a name does not depend on the data, whose parsing and hashing is the larger part of a decision.
+
+	// The right to a name does not depend on the data, the larger part of a decision.
 	ask, _, err := l.recordAsk(ctx, before, after, lawform.RecordWithoutData)
 	if err != nil {
 		return "", nil
@@ -30,11 +31,13 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if ask.Before != nil {
 		ask.Before.Values = nil
 	}
+
 	s := l.mem.Sessions.Get().(*facts.Session)
 	defer func() {
 		s.Reset()
 		l.mem.Sessions.Put(s)
 	}()
+
 	out := s.DecideFromMemory(ask)
 	if p := out.Plan; p != nil && p.Rule != "" && p.Zone != nil {
 		return fmt.Sprintf("zone %s, pattern %q", p.Zone.Zone.FQDN(), p.Rule), nil
@@ -45,6 +48,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if set, _ := setOf(ctx); set != nil {
 		return "", nil // other writes of the change set may remove the reason
 	}
+
 	// With its data, the write may be refused for another reason first.
 	if ask, _, err = l.recordAsk(ctx, before, after, lawform.Record); err != nil {
 		return "", nil
@@ -52,6 +56,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if out = s.DecideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil
 	}
+
 	proven, err := s.VerifyFacts(ctx, l.mem.Layout.Record(after.Namespace, after.Name), before)
 	if err != nil || !proven {
 		return "", nil

@@ -50,8 +50,8 @@ type Sink interface {
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow reports all zones to sink until ctx ends: each at a revision, then every journal transaction in order (I2).
-// After a compaction, Follow starts over.
+// Follow reports all zones to sink until ctx ends: each at a revision, then every journal transaction in order (I2);
+// after a compaction, all again.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -137,12 +137,14 @@ func (r *baseReader) readZones(ctx context.Context) error {
 		case err == nil:
 			z, err = lawform.Zone(o)
 		}
+
 		if err != nil {
 			if namespace, object, ok := mem.Layout.ObjectName(key); ok {
 				r.sink.Unreadable(namespace, object, err)
 			}
 			return r.skip(ctx, key, err)
 		}
+
 		r.bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Hash: o.Status.Hash,
 			Settled: o.Status.SettledSerial == o.Status.Serial}
 		return nil
@@ -164,6 +166,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 		if a == nil {
 			return nil
 		}
+
 		b := r.bases[a.Zone.UID]
 		if b == nil {
 			return nil // the zone is gone, and a cascade follows
@@ -174,6 +177,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 				return r.skip(ctx, key, fmt.Errorf("the record is not in %s, the zone it is adopted by", b.Zone.FQDN()))
 			}
 		}
+
 		b.RRsets = append(b.RRsets, objects.MakeRRset(a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values}))
 		return nil
 	})
@@ -194,7 +198,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince sets b.UndeliveredSteps, nil if the journal lacks a step: the zone is served again when it settles.
+// readSince sets b.UndeliveredSteps, nil if the journal lacks a step.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -202,7 +206,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.UndeliveredSteps, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The present journal may still have the steps. If not, rev cannot be followed either, and Follow starts over.
+		// The present journal may still have the steps. Otherwise rev is compacted, and Follow starts over.
 		if _, b.UndeliveredSteps, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

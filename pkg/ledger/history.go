@@ -26,7 +26,7 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory begins a new history for all zones, after a restore from a backup. No server may run on the store.
+// ForgetHistory begins a new history for all zones, after a restore. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)
@@ -67,14 +67,13 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
-// RemovedHistory returns the steps of the last Zone of a name removed since ask.NotBefore, and its header; nil if there
-// is none.
+// RemovedHistory returns the steps and header of the last Zone of a name removed since ask.NotBefore, or nil.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, gone, err := l.archive.FindRemoved(ctx, namespace, name)
 	return l.historyOf(ctx, of, gone, err, ask)
 }
 
-// RemovedHistoryOf is RemovedHistory for a DNS name, in all namespaces if namespace is "".
+// RemovedHistoryOf is RemovedHistory for a DNS name; namespace "" means all.
 func (l *Ledger) RemovedHistoryOf(ctx context.Context, namespace, fqdn string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, gone, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
 	return l.historyOf(ctx, of, gone, err, ask)
@@ -100,14 +99,14 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 }
 
 // RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones, newest
-// first. It sets of.HeaderOf.
-func (l *Ledger) RecordHistory(ctx context.Context, of history.StepSelector, ask history.Ask) (*history.Answer, error) {
+// first. It replaces HeaderOf in its copy of the selector.
+func (l *Ledger) RecordHistory(ctx context.Context, selector history.StepSelector, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]*history.Header{}
-	of.HeaderOf = func(uid string) (history.Header, bool) {
+	selector.HeaderOf = func(uid string) (history.Header, bool) {
 		header, ok := known[uid]
 		if !ok {
 			header = l.findHeader(ctx, uid)
@@ -118,7 +117,8 @@ func (l *Ledger) RecordHistory(ctx context.Context, of history.StepSelector, ask
 		}
 		return *header, true
 	}
-	a, err := l.archive.OfNamespace(ctx, of, ask)
+
+	a, err := l.archive.OfNamespace(ctx, selector, ask)
 	if a != nil {
 		a.Whole = max(a.Whole, began, ask.NotBefore)
 	}

@@ -43,18 +43,18 @@ type Config struct {
 	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps: fewer if long
 	// (journal.JournalOctets), more until a provider has confirmed them.
 	JournalSteps int
-	// HasDefaultClass reports whether a default class delivers zones of a namespace and view that name no class. Return
+	// HasDefaultClass reports whether a default class delivers a namespace's zones of a view that name no class, or
 	// true if unknown: the controller corrects Ready (S6.13).
 	HasDefaultClass func(namespace, view string) bool
 	// HasNameServers reports whether every class of a zone has its own name servers (S6.15).
 	HasNameServers func(*v1alpha1.Zone) bool
 	// IsTerminating reports whether a namespace is being deleted, as far as known (S2.6).
 	IsTerminating func(namespace string) bool
-	// OnHold is called when a mass deletion by this server's write stops the zone's delivery (S7.5).
+	// OnHold is called when this server's write holds a zone by a mass deletion (S7.5).
 	OnHold func(*v1alpha1.Zone)
 	// Notify is called with effects of this server's writes on other namespaces (S4.25, S4.26).
 	Notify func(*v1alpha1.Zone, []law.Notice)
-	// OnWithdrawal is called when a cascade of this server begins or cancels a grace period (S2.12, S3.5).
+	// OnWithdrawal is called when this server's cascade begins or cancels a grace period (S2.12, S3.5).
 	OnWithdrawal outbox.Announce
 	Now          func() time.Time
 	// OnFault is called at named points of a write, for tests.
@@ -63,10 +63,9 @@ type Config struct {
 	TryEvery time.Duration
 	// HistoryRetention is for zones without historyRetention, nil for history.DefaultRetention.
 	HistoryRetention *time.Duration
-	// OnCommit is called with the steps of this server's commits, and the changed Records before each step, by step
-	// number and uid.
+	// OnCommit is called with the steps of this server's commits, and the former Records by step number and uid.
 	OnCommit func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// OnRemoval is called when this server's commit removes a zone, with the number of the zone's last step.
+	// OnRemoval is called when this server's commit removes a zone, with the zone's last step number.
 	OnRemoval func(uid string, last uint64, x *content.Removal)
 	// Quota returns etcd's size limit, 0 if unknown.
 	Quota  func() int64
@@ -110,8 +109,7 @@ type Ledger struct {
 	startedUnencrypted bool
 }
 
-// Client returns the client that decrypts internal values and maps revisions to versions. Its connection is
-// Config.Client's.
+// Client returns the client that decrypts internal values and maps revisions to versions.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 // Layout returns the keys of the store.
@@ -129,8 +127,8 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// AllSteps returns a zone's steps up to n, from the oldest serial with a known content state or the zone's creation,
-// and that state. The error is ErrTrimmed if there are none.
+// AllSteps returns a zone's steps up to n, from its creation or the oldest serial with a known content state, and that
+// state. Without steps the error is ErrTrimmed.
 func (l *Ledger) AllSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }

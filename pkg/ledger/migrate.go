@@ -49,6 +49,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 	if err := lock.Lock(ctx); err != nil {
 		return fmt.Errorf("locking the store for a migration: %w", err)
 	}
+
 	m := &migrationRun{Ledger: l, lock: lock}
 	_, config, err := s.readConfig(ctx)
 	if err != nil {
@@ -61,6 +62,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		case <-time.After(l.bounds.olderEnd):
 		}
 	}
+
 	for _, step := range s.migrations {
 		if step.Number <= config.Format {
 			continue
@@ -75,6 +77,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -121,18 +124,17 @@ func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, op
 }
 
 // A migration changes the form of the store (steps: docs/changing.md). Open executes missing migrations in order,
-// before any other read. Each transaction compares a lock with a lease, so two servers never write at once.
+// before any other read.
 //
-//   - Run changes keys by commitLocked. Functions of export_test.go rewrite the values under a prefix and create
-//     ordinary work: move them here when needed.
-//   - Run must be idempotent, and skip keys in the new form: a server may be killed after any transaction.
+//   - Run writes by commitLocked, which compares a lock with a lease, so two servers never write at once. Functions of
+//     export_test.go rewrite values and create ordinary work.
+//   - Run is idempotent, and skips keys in the new form: a server may be killed after any transaction.
 //   - Run never changes a zone's content: only decisions of the law change serials (I3). To have objects decided again,
 //     Run creates outbox items after it has written the zone's keys: a cascade skips members younger than its item.
-//   - OldersMayWrite is true if programs of the previous migration may use the store during and after Run. Such a
-//     migration changes no key of a zone, as servers cache those keys at the zone's revision (I5). If false,
-//     leastReader is raised before Run: older programs refuse the store, and running servers end within olderEnd.
-//   - A new stored field needs a migration with OldersMayWrite false, if only for its number: older programs would drop
-//     the field.
+//   - OldersMayWrite is true if programs of the previous migration may use the store during and after Run. Then Run
+//     changes no key of a zone, as servers cache those keys at the zone's revision (I5). If false, leastReader is
+//     raised before Run: older programs refuse the store, and running servers end within olderEnd.
+//   - A new stored field needs OldersMayWrite false: older programs would drop the field.
 type migration struct {
 	Number         int
 	Name           string
@@ -140,8 +142,7 @@ type migration struct {
 	Run            func(context.Context, *migrationRun) error
 }
 
-// beginHistory is migration 25: older programs kept no states before steps. Format 25 also has historyRetention, and
-// the rooms archived, before, history and shares.
+// beginHistory is migration 25: older programs kept no states before steps.
 func beginHistory(ctx context.Context, m *migrationRun) error {
 	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
 		_, err := m.commitLocked(ctx, nil, ops...)

@@ -29,6 +29,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if config.Delegations.Codec == nil {
 		config.Delegations = config.Records
 	}
+
 	now := config.Now
 	if now == nil {
 		now = time.Now
@@ -38,8 +39,10 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	placer := &objects.Placer{Now: now, HasDefaultClass: config.HasDefaultClass, HasNameServers: config.HasNameServers}
 	l := &Ledger{config: config, bounds: limits, placer: placer, startedUnencrypted: opened == s.client}
+	// FollowFormat stops the writes of this client.
 	client := clientv3.NewCtxClient(opened.Ctx())
 	client.KV, client.Watcher = fencedKV{opened.KV, &l.superseded}, opened.Watcher
 	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records,
@@ -57,6 +60,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err
 	}
+
 	rev, err := l.mem.LoadNames(ctx)
 	if err != nil {
 		return nil, err

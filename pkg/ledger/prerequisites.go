@@ -31,8 +31,8 @@ func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name
 	return at, ok, err
 }
 
-// JudgePrerequisites checks prerequisites in a zone at a single revision, as a change set of the namespace would
-// (S10.5). A zone without rules for the namespace counts as absent.
+// JudgePrerequisites checks prerequisites in a zone at a single revision, like a change set of the namespace (S10.5). A
+// zone without rules for the namespace counts as absent.
 func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {
 	requires, err := objects.ReadPrerequisites(prerequisites)

@@ -32,6 +32,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 		}
 		return nil
 	}
+
 	ask, _, err := l.recordAsk(ctx, before, after, lawform.Record)
 	if err != nil {
 		return err
@@ -45,6 +46,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if out.Refusal != nil {
 		return commit.Status("records", ask.Name, out.Refusal)
 	}
+
 	commit.Warn(ctx, out.Plan.Warnings...)
 	if after != nil {
 		l.placer.PlaceRecord(after, out.Plan.Record)
@@ -61,6 +63,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		after.UID = types.UID(etcd.NewID()) // the law tells zones apart by uid
 		defer func() { after.UID = "" }()
 	}
+
 	ask, err := l.zoneAsk(ctx, before, after)
 	if err != nil {
 		return err
@@ -69,6 +72,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if object == nil {
 		object = before
 	}
+
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name)},
 		Decide: func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }}
 	out, err := l.previewPaid(ctx, object.Namespace, w)
@@ -78,12 +82,14 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if out.Refusal != nil {
 		return commit.Status("zones", object.Name, out.Refusal)
 	}
+
 	commit.Warn(ctx, out.Plan.Warnings...)
 	l.warnOfZone(ctx, ask.Before, out.Plan, nil, 0)
 	if after != nil {
 		after.Status.ObservedGeneration = after.Generation
 		l.placer.PlaceZone(after, out.Plan.Zone)
 	}
+
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 	if set == nil {
 		return s.objectStorage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cached)
 	}
-	_, c := s.begin()
+	_, c := s.begin() // c embeds the first result
 	w := c.(*recordWrite)
 	for {
 		if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, w), key, destination, ignoreNotFound, preconditions,
@@ -58,7 +58,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			w.copyTo(destination)
 			return nil
 		}
-		// The set compares the object at the commit.
+		// Nothing changes. The set compares the object at the commit.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
@@ -75,7 +75,8 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if set, index := setOf(ctx); set != nil {
 		return w.inSet(ctx, set, index, key, put)
 	}
-	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
+
+	if w.after != nil && lawform.SameContent(w.before, w.after) { // needs no decision (S2.4)
 		placed, data, err := w.observeGeneration(ctx, key, put)
 		if err != nil {
 			return commit.Outcome{}, err
@@ -86,6 +87,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		}
 		return out, err
 	}
+
 	l.com.Clients.Store(time.Now().UnixNano())
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after, lawform.Record)
 	if err != nil {
@@ -96,6 +98,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if w.after != nil {
 		id = w.after
 	}
+
 	tx := l.com.NewWrite("records", id, expected)
 	tx.LikelyZone, tx.Guess = hint, w.before == nil
 	tx.RecordBefore, tx.Origin = w.before, originOf(ctx, w.before, w.after)
@@ -111,6 +114,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		op := etcd.OpPut(key, data)
 		return &op, nil, err
 	}
+
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return out, err
@@ -121,10 +125,11 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if placed != nil {
 		w.commitAs(placed, out)
 	}
+
 	return out, nil
 }
 
-// recordAsk also returns the key of the zone that probably changes.
+// recordAsk returns the request to the law, and the key of the zone that probably changes, "" if unknown.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordInput, string, error) {
 	ask := records.RecordInput{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
@@ -141,6 +146,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 			hint = l.mem.Layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}
 	}
+
 	if after != nil {
 		ask.Namespace, ask.Name, ask.UID = after.Namespace, after.Name, string(after.UID)
 		r, err := read(after)
@@ -153,6 +159,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 			hint = l.mem.GuessZone(r)
 		}
 	}
+
 	return ask, hint, nil
 }
 

@@ -26,6 +26,7 @@ func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status
 			review, out = records.ReviewName(seen, ask)
 			return out
 		}}
+
 	out, err := l.previewPaid(ctx, ask.Namespace, w)
 	if err != nil {
 		return status, err
@@ -33,6 +34,7 @@ func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status
 	if out.Refusal != nil {
 		return status, commit.Status("records", ask.Name, out.Refusal)
 	}
+
 	status = v1alpha1.NameReviewStatus{Allowed: review.Allowed, Rule: review.Rule, Reason: review.Reason,
 		Claimed: v1alpha1.NameClaim(review.Claimed)}
 	for _, warning := range review.Warnings {
@@ -41,5 +43,6 @@ func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status
 	if z := review.Zone; z != nil {
 		status.Zone, status.Contact = z.FQDN().String(), z.Header.Contact
 	}
+
 	return status, nil
 }

@@ -48,7 +48,7 @@ var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 	"delegations", "records", "updatekeys", "zones"}
 
 // FollowSizes reports the octets of each namespace's objects, except Deliveries, to sink until ctx ends: all at a
-// revision, then each change. After a compaction, FollowSizes counts again.
+// revision, then each change; after a compaction, all again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)
@@ -75,6 +75,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			return err
 		}
 	}
+
 	sink.EndCount()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
@@ -84,6 +85,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 		if err := r.Err(); err != nil {
 			return err
 		}
+
 		for _, e := range r.Events {
 			namespace, _, ok := l.mem.Layout.ObjectName(string(e.Kv.Key))
 			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool {
@@ -92,6 +94,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			}) {
 				continue
 			}
+
 			octets := int64(0)
 			if e.Type == clientv3.EventTypePut {
 				octets = l.storedOctets(ctx, string(e.Kv.Key), e.Kv.Value, e.Kv.ModRevision)
@@ -102,8 +105,10 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 				}
 				octets -= l.storedOctets(ctx, string(e.Kv.Key), e.PrevKv.Value, e.PrevKv.ModRevision)
 			}
+
 			sink.Add(namespace, octets)
 		}
 	}
+
 	return errors.New("the watch ended")
 }

@@ -36,10 +36,9 @@ const (
 )
 
 // RunElected calls run once this server is elected, and returns when run does. If the leader's lease in etcd ends,
-// run's context ends and RunElected returns an error; two servers may execute run for a moment.
+// run's context ends and RunElected fails; for a moment two servers may run.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// Revoke the lease after ctx ends, so that another server is elected at once. Without an answer within
-	// resignTimeout, the lease expires.
+	// Revoke the lease when ctx ends, to have another server elected at once, or after resignTimeout let it expire.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
@@ -49,6 +48,7 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 	if err != nil || session == nil { // without an error: etcd ended the lease at once
 		return cmp.Or(err, errLeaseEnded)
 	}
+
 	defer session.Close()
 	if err := concurrency.NewMutex(session, l.mem.Layout.LeaderLock()).Lock(ctx); err != nil {
 		return err
@@ -60,11 +60,13 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 		defer close(ended)
 		run(leading)
 	}()
+
 	select {
 	case <-session.Done():
 		err = errLeaseEnded
 	case <-ended:
 	}
+
 	stop()
 	<-ended
 	return err
@@ -72,8 +74,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about "most" Records of a zone by uid, ordered by owner, from a cursor on ("" for the first page),
-// and the next cursor, "" at the end.
+// Members returns about "most" Records of a zone (a uid) by owner, from a cursor on, and the next cursor; "" is the
+// first page, and the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -95,7 +97,7 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 }
 
 // ChangeRecords calls change, which sets conditions, for a namespace's Records, and writes those for which change
-// returns true, charged to the namespace. Records that are absent, unreadable or changed meanwhile are omitted. changed
+// returns true. It charges the namespace, and omits Records that are absent, unreadable or changed meanwhile. changed
 // counts written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
@@ -144,6 +146,7 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	if err != nil {
 		return 0, fmt.Errorf("reading objects to set their conditions: %w", err)
 	}
+
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	var puts []statusPut
 	octets := 0
@@ -159,6 +162,7 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 		if data == nil {
 			continue
 		}
+
 		if octets+len(data) > commit.MaxBatchOctets && len(puts) > 0 {
 			n, err := l.putStatuses(ctx, puts)
 			if changed += n; err != nil {
@@ -166,14 +170,16 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 			}
 			puts, octets = nil, 0
 		}
+
 		puts, octets = append(puts, statusPut{string(kv.Key), kv.ModRevision, data}), octets+len(data)
 	}
+
 	n, err := l.putStatuses(ctx, puts)
 	return changed + n, err
 }
 
-// changeObject returns the object's new value, or nil if change returned false or panicked, or the object is
-// unreadable.
+// changeObject returns the object's new value, or nil if change returned false or panicked, or for an unreadable
+// object.
 func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
 	var fault error // logged
 	defer l.com.Recover(ctx, nil, &fault)
@@ -203,6 +209,7 @@ func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int
 			cmps = append(cmps, etcd.RevisionIs(put.key, put.expected))
 			then, reads = append(then, etcd.OpPut(put.key, put.data)), append(reads, clientv3.OpGet(put.key, clientv3.WithKeysOnly()))
 		}
+
 		r, err := l.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(reads...).Commit()
 		if err != nil {
 			return 0, fmt.Errorf("writing conditions: %w", err)
@@ -210,13 +217,17 @@ func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int
 		if r.Succeeded {
 			return len(puts), nil
 		}
+
+		// Try again without the objects that others have changed.
 		var unmoved []statusPut
 		for i, put := range puts {
 			if kv := etcd.FirstKV(r.Responses[i]); kv != nil && kv.ModRevision == put.expected {
 				unmoved = append(unmoved, put)
 			}
 		}
+
 		puts = unmoved
 	}
+
 	return 0, nil
 }

@@ -17,8 +17,9 @@ import (
 )
 
 // StorageClient returns the etcd client for Kubernetes' storage (etcd3), which writes only by OptimisticPut and
-// OptimisticDelete: these pass writes of decorated storages to the ledger. versions, from Versions(prefix), replace
-// etcd's revisions; nil keeps revisions, for a storage with one object in a transaction. The caller closes client.
+// OptimisticDelete. There the hook passes decorated storages' writes to the ledger. versions, from Versions(prefix),
+// replace etcd's revisions; nil keeps revisions, for a storage with one object in a transaction. The caller closes
+// client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New would ask endpoints for progress notices, and a versioned client has none.
@@ -29,6 +30,7 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
+// storeWrite is a write of a decorated storage (write.go), passed through Kubernetes' storage in the context.
 type storeWrite interface {
 	// commitWrite writes put, the store's encoding, at the expected revision of key, 0 if absent, or deletes key if put
 	// is nil.
@@ -41,6 +43,8 @@ func withStoreWrite(ctx context.Context, c storeWrite) context.Context {
 	return context.WithValue(ctx, storeWriteKey{}, c)
 }
 
+// hook is the joint between Kubernetes' storage and the ledger: the storeWrite in the context, if any, commits the put
+// or delete.
 type hook struct{ kubernetes.Interface }
 
 func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (

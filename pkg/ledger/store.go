@@ -62,8 +62,8 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 }
 
 // openStore returns a client like ReadStore's, and writes the format of an empty store. New internal values are
-// encrypted if the transformer of Records encrypts. The store's key is encrypted again if the transformer's first
-// provider did not, so that old providers can be removed.
+// encrypted if the transformer of Records encrypts. If the transformer's first provider did not encrypt the store's
+// key, the key is encrypted again: old providers can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)
@@ -105,6 +105,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if err != nil {
 		return nil, false, fmt.Errorf("trying the encryption of the store: %w", err)
 	}
+
 	if kv == nil {
 		config = storeConfig{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
 	} else if least := leastReader(s.migrations); least > config.LeastReader {
@@ -113,6 +114,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 		_, err := s.writeConfig(ctx, kv, config)
 		return nil, false, err
 	}
+
 	switch {
 	case len(config.Key) > 0:
 	case encrypts:
@@ -124,6 +126,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	default:
 		return s.client, true, nil
 	}
+
 	opened, key, stale, err := s.decryptingClient(ctx, config)
 	if err != nil {
 		return nil, false, err
@@ -133,6 +136,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 			return nil, false, err
 		}
 	}
+
 	s.warnPlaintext(ctx, key, encrypts)
 	return opened, true, nil
 }
@@ -179,8 +183,8 @@ func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts 
 // ErrEncrypted means that the encryption configuration does not decrypt the store's key.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat watches the config key, and returns nil when ctx ends. It returns ErrFormat, and this ledger writes no
-// more, if a newer version has taken over the store, or another server has begun to encrypt.
+// FollowFormat watches the config key until ctx ends. It returns ErrFormat, and this ledger writes no more, if a newer
+// version has taken over the store, or another server has begun to encrypt.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {
@@ -193,6 +197,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 				err = formatError("another server has begun to encrypt the store, and this server cannot read its values: restart it " +
 					"with the same --encryption-provider-config")
 			}
+
 			if errors.Is(err, ErrFormat) {
 				l.superseded.Store(true)
 				cancel()
@@ -201,14 +206,17 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 			if err != nil {
 				break
 			}
+
 			r, open := <-changes
 			again = open && r.Err() == nil
 		}
+
 		cancel()
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
 		}
 	}
+
 	return nil
 }

@@ -137,7 +137,7 @@ func (l *Ledger) describeWithdrawal(zone *law.Zone) func(what string, namespaces
 	}
 }
 
-func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error {
+func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) error {
 	namespaces := c.namespaces
 	if namespaces == nil {
 		prefix := l.mem.Layout.Key(law.CountKey(c.zone, ""))
@@ -154,6 +154,7 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 		slices.Sort(namespaces)
 		namespaces = slices.Compact(namespaces)
 	}
+
 	others, err := l.namespacesAt(ctx, c)
 	if err != nil {
 		return err
@@ -166,10 +167,13 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 		if err != nil {
 			return err
 		}
-		has := slices.ContainsFunc(slices.Collect(maps.Values(c.children)), func(h *law.Holding) bool { return h.Namespace == namespace })
-		if len(r.Kvs) == 0 && !has {
+		hasChildren := slices.ContainsFunc(slices.Collect(maps.Values(c.children)), func(h *law.Holding) bool {
+			return h.Namespace == namespace
+		})
+		if len(r.Kvs) == 0 && !hasChildren {
 			continue // its objects elsewhere must not be revealed (S1.8)
 		}
+
 		delegated, err := l.readRules(ctx, c.zone, namespace, c.rev)
 		if err != nil {
 			return err
@@ -177,10 +181,11 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 		judge := c.lossesOf(namespace, delegated)
 		for k, h := range c.children {
 			if h.Namespace == namespace && judge.zone(k.Name, h) {
-				t.zones++
-				t.add(namespace, "zone "+k.Name.String())
+				found.zones++
+				found.add(namespace, "zone "+k.Name.String())
 			}
 		}
+
 		if err := l.eachRecordIn(ctx, namespace, c.rev, &looked, func(r *v1alpha1.Record) {
 			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone {
 				return
@@ -188,16 +193,18 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, t *losses) error 
 			n, err := name.Parse(r.Status.FQDN)
 			kind, err2 := rdata.ParseType(r.Spec.Type)
 			if err == nil && err2 == nil && judge.record(r, n, kind) {
-				t.records++
-				t.add(namespace, n.String()+" "+kind.String())
+				found.records++
+				found.add(namespace, n.String()+" "+kind.String())
 			}
 		}); err != nil {
 			return err
 		}
-		if t.more = looked >= maxExamined; t.more {
+
+		if found.more = looked >= maxExamined; found.more {
 			break
 		}
 	}
+
 	return nil
 }
 
@@ -245,6 +252,7 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, l
 		if err != nil {
 			return err
 		}
+
 		for _, kv := range r.Kvs {
 			*looked++
 			o := &v1alpha1.Record{}
@@ -253,10 +261,12 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, l
 			}
 			key = string(kv.Key) + "\x00"
 		}
+
 		if !r.More {
 			return nil
 		}
 	}
+
 	return nil
 }
 
@@ -287,6 +297,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 		}
 		return
 	}
+
 	namespaces, changed := law.ChangedRules(before, after)
 	if existing == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
 		existing = l.childrenOf(after.UID)
@@ -299,11 +310,12 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 				return lossByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
 	}
+
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns a zone's creator about established zones below that no rule lists (S3.4). Their names reveal
-// nothing private (S1.8): no tenant may establish above another's zone (S4.15).
+// warnOfUnlisted warns a zone's creator about established zones below without a rule (S3.4). No tenant may establish
+// above another's zone (S4.15), so their names reveal nothing (S1.8).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()
@@ -312,33 +324,35 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	if err != nil {
 		return
 	}
+
 	below, err := l.mem.DecodeRange(key, r.Kvs)
 	if err != nil {
 		return
 	}
-	t := &losses{namespaces: map[string]bool{}, more: r.More}
+	found := &losses{namespaces: map[string]bool{}, more: r.More}
 	var last, first name.Name
 	for _, z := range below.(*law.ZonesBelow).Zones {
 		if z.FQDN == made.FQDN() || !last.IsZero() && last.Encloses(z.FQDN) {
 			continue // another zone is between
 		}
 		if last = z.FQDN; z.Established && !made.RuleSet().DelegatesZone(z.FQDN, z.Namespace) {
-			if t.zones++; first.IsZero() {
+			if found.zones++; first.IsZero() {
 				first = z.FQDN
 			}
-			t.add(z.Namespace, "zone "+z.FQDN.String())
+			found.add(z.Namespace, "zone "+z.FQDN.String())
 		}
 	}
-	if t.zones == 0 {
+
+	if found.zones == 0 {
 		return
 	}
 	label, _ := first.Rel(made.FQDN())
 	commit.Warn(ctx, law.Warning{Rule: "S3.4", Text: fmt.Sprintf("the rules of the new zone %s do not list %s below it; they are served "+
-		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), t, label)})
+		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), found, label)})
 }
 
-// takeoverOf describes a new zone's losses: Records and zones taken from the zone above, not allowed by the new zone. A
-// DS at the new apex stays above.
+// takeoverOf describes the Records and zones that a new zone takes from above and does not allow. A DS at the new apex
+// stays above.
 func (l *Ledger) takeoverOf(above string, made *law.Zone, at int64) ruleChange {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
@@ -401,6 +415,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		}
 		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, existing)
 	}
+
 	if ask.Terminating {
 		return
 	}
@@ -410,6 +425,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 	if plan.Zone == nil {
 		return
 	}
+
 	zone, had := plan.Zone.Zone, ask.Before
 	if ask.InZone != zone.UID {
 		had = nil
@@ -417,6 +433,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 	if had == nil && ask.After == nil || zone.Terminating {
 		return
 	}
+
 	// The Delegation's rule reserves names like a rule of the Zone (S4.20).
 	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
 		out := *zone
@@ -425,6 +442,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		}
 		return out.WithDelegated(slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name }))
 	}
+
 	namespaces := []string{}
 	if had != nil {
 		namespaces = had.Rule.Namespaces

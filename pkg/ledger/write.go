@@ -22,21 +22,23 @@ type object[T any] interface {
 	DeepCopy() *T
 }
 
+// objectStorage decorates a storage so that the ledger commits its writes.
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// objectWrite is a write on its way through etcd3.store. after belongs to the caller, so the decision's status goes to
-// a copy.
+// objectWrite is a write on its way through etcd3.store. before is nil for a creation, after for a deletion. after is
+// the caller's (a copy if copies), so the decision's status goes to committed.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool
 	// reached is false if the last update changed nothing, so the store did not write.
 	reached bool
-	release func()
+	release func() // at the end of the storage's call
 }
 
+// begin returns two views of one write: for the storage's callbacks, and the commit.
 func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], storeWrite) {
 	w := &objectWrite[T, P]{release: func() {}}
 	return w, s.newStoreWrite(w)

@@ -44,8 +44,8 @@ func mayEstablish(ctx context.Context) bool {
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
-	// tx keeps the zone's lock after a lost race until the storage call returns: otherwise a PATCH beside many writers
-	// always loses.
+	// tx keeps the zone's lock after a lost race until the storage call returns: a PATCH beside many writers would
+	// always lose.
 	tx *commit.Write
 }
 
@@ -94,6 +94,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	if err != nil {
 		return commit.Outcome{}, err
 	}
+
 	id := w.before
 	if w.after != nil {
 		id = w.after
@@ -102,6 +103,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		w.tx = l.com.NewWrite("zones", id, expected)
 		w.tx.LikelyZone, w.tx.KeepLocks = key, true
 	}
+
 	tx := w.tx
 	tx.Expected, tx.ZoneBefore, tx.By, tx.Origin = expected, w.before, ask.By, originOf(ctx, w.before, w.after)
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) && !l.placer.IsServableStale(w.after) {
@@ -122,11 +124,13 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		op := etcd.OpPut(key, data)
 		return &op, placed, err
 	}
+
 	var existing children
 	if w.before != nil && w.after != nil && (!apiequality.Semantic.DeepEqual(w.before.Spec.Delegations, w.after.Spec.Delegations) ||
 		w.before.Annotations[v1alpha1.AnnotationReleaseNow] != w.after.Annotations[v1alpha1.AnnotationReleaseNow]) {
 		existing = l.childrenOf(string(w.before.UID))
 	}
+
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return out, err
@@ -138,12 +142,12 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // memory keeps placed, and the caller may change its copy
 	}
+
 	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
 	return out, nil
 }
 
-// commitPlain writes a Zone's metadata or status. No decision reads these, so the zone's facts in memory stay valid, at
-// the new revision.
+// commitPlain writes a Zone's metadata or status. No decision reads these, so the facts in memory stay valid.
 func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {

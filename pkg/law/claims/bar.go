@@ -104,7 +104,7 @@ func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at 
 	return name.Rel{}, false
 }
 
-// isOwnForRequest reports whether n, without a claim of the tenant, is an own name (S4.10).
+// isOwn reports whether n, without a claim of the tenant, is an own name (S4.10).
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.NSHosts, n) || o.HasOwnClaim(z) || z.RuleSet().HasSharedLiteral(n) || c.isService(n) ||
@@ -140,7 +140,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the bar's refusal of base, with the condition's reason. needs describes a rule that would allow base.
+// Refuse returns the bar's refusal of base, with the condition's reason. needs describes an allowing rule.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -157,8 +157,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants that give way at base and above, up to "at", and if below is true under base, as no
-// rule allows their claims (S2.13). Nil means no claims, an allowed claim, or too many tenants.
+// FindYielding returns the tenants whose claims give way, as no rule allows them (S2.13): from base up to "at" and, if
+// below is true, below base. It returns nil if a rule allows any, or for more than maxYielding tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {
@@ -167,6 +167,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 			}
 		}
 	}
+
 	for up, ok := base, true; ok && at.Encloses(up) && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
 		if o == nil {
@@ -179,6 +180,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 		}
 		add(o.Claims)
 	}
+
 	if below {
 		k := law.OwnersBelowKey(c.Zone.UID, base)
 		if has := law.Get[law.OwnersBelow](c.Reading, k); has != nil {
@@ -192,6 +194,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 			add(lower.Claims)
 		}
 	}
+
 	if len(from) > maxYielding {
 		return nil
 	}

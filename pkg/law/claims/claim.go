@@ -36,8 +36,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// mayShare reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules
-// alone if Rule gives the name to x's namespace, too (S4.13).
+// mayShare reports whether the Claimant may have a name beside the claim x: its own, or of shared rules alone if Rule
+// gives the name to x's namespace, too (S4.13).
 func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -45,6 +45,7 @@ func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
 }
 
+// claimsAt returns the Claimant's claim at n, or nil, and whether others have claims it may not share.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {
@@ -69,12 +70,13 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	switch {
 	case mine == nil:
 	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.WidensClaim(base),
-		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
+		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral: // the present claim covers the record
 		return nil
 	case mine.Shared > 0 && c.Admission == rules.AdmittedShared,
 		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
 		return c.refuseBelow(base, c.describeOthersBelow)
 	}
+
 	if refusal := c.RefuseGlue(owner); refusal != nil {
 		return refusal
 	}
@@ -82,6 +84,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return c.forbid("%s is a name server of zone %s, so only the zone's own namespace may write there (S4.16; choose another name)", at,
 			c.Zone.FQDN())
 	}
+
 	if c.isOwnForRequest(base) {
 		needs := "a rule with pattern"
 		if base.IsApex() || c.OwnerAt(base).HasOwnClaim(c.Zone) {
@@ -90,16 +93,19 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for %s %q)", at,
 			c.Zone.FQDN(), needs, rules.PatternFor(base))
 	}
+
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
-	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() {
+	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() { // claims may nest (S4.12)
 		return nil
 	}
+
 	if up, ok := c.FindClaimAbove(base); ok {
 		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
 			"the zone's owner for a rule with pattern %q)", at, c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base))
 	}
+
 	if refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil {
 		return refusal
 	}
@@ -178,7 +184,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnForRequest is isOwn, but literal and shared rules (Admission) except some own names (S4.10, S4.12, S4.13,
+// isOwnForRequest is isOwn, but literal and shared rules (Admission) give tenants some own names (S4.10, S4.12, S4.13,
 // S4.16).
 func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	z := c.Zone
@@ -207,8 +213,8 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where
-// the Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It passes names whose
+// claims the Claimant shares by rules with "*"; above these, others' claims by literal rules do not count.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

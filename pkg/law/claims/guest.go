@@ -55,8 +55,8 @@ func (c *Claimant) FindHidden(n name.Rel) (a WildcardAnswer, ok bool) {
 	return a, below == nil || below.RecordNames+below.CutNames == 0
 }
 
-// FindHolder reports whether the nearest claimed, own or reserved name at or above n belongs to the namespace (mine) or
-// to another. The apex holds no name below.
+// FindHolder reports whether the nearest claimed, own or reserved name at or above n is the namespace's (mine) or
+// another's. The apex holds no name below.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findReserved(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
@@ -75,7 +75,7 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 }
 
 // RefuseExcluding refuses a guest's zone, or type that admits no other data, at another namespace's base (S4.24). needs
-// describes a rule that would allow it.
+// describes an allowing rule.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {

@@ -11,16 +11,16 @@ import (
 )
 
 // MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2): a transaction (128
-// operations by default) replaces all.
+// operations) replaces all.
 const MaxGlue = 48
 
 // Cut returns the RRsets that parent has for a delegated child (S6.3), in the order of RRset.Compare; nil if the child
 // has no NS:
 //   - the apex NS, except hosts at or below the cut without an address
-//   - the addresses of hosts at or below the cut, at most MaxGlue, in equal shares of hosts and types
+//   - the addresses of hosts at or below the cut, at most MaxGlue: each RRset gets an equal part
 //
-// childSets looks up the child's RRsets without nameServers. Owners are relative to parent, data absolute and TTLs
-// explicit.
+// childSets looks up the child's RRsets without those of nameServers. Results have owners relative to parent, absolute
+// data and explicit TTLs.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {
@@ -61,10 +61,12 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 				glue = appendAbsolute(glue, inParent, child, set)
 			}
 		}
-		if !below || len(glue) > before {
+
+		if !below || len(glue) > before { // else no resolver reaches the host
 			reached.Data = append(reached.Data, data)
 		}
 	}
+
 	cut := appendAbsolute(nil, cutOwner, child, reached)
 	for _, set := range glue {
 		if most := MaxGlue / len(glue); len(set.Data) > most {
@@ -72,6 +74,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		}
 		cut = append(cut, set)
 	}
+
 	slices.SortFunc(cut, RRset.Compare)
 	return cut
 }

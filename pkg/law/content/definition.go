@@ -54,8 +54,8 @@ type RRset struct {
 	Data []string
 }
 
-// The first part of an element (hash input). Types are hashed by number, so that a new mnemonic does not change the
-// hash of a stored TYPE123.
+// The first part of an element (hash input). Types are numbers: a new mnemonic must not change the hash of a stored
+// TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"

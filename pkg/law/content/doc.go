@@ -11,8 +11,7 @@
 //     the order of their addresses.
 //  3. Entries and Pack yield the SOA, then canonical order (RFC 4034 §6.1, §6.3), types by number, without repetition.
 //  4. Equal cuts are equal slices.
-//  5. No function fails on data that package law admits. Of other data Resolve and Check return errors, and Entries
-//     omits it.
+//  5. No function fails on data that package law admits.
 //
 // Out of scope: Records, namespaces and time.
 //

@@ -33,6 +33,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	if mname == "" {
 		mname = h.nameBelow("ns")
 	}
+
 	rname := ""
 	if h.Contact != "" {
 		rname, _ = ContactName(h.Contact, h.FQDN)
@@ -44,6 +45,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 		}
 		rname = at.nameBelow("hostmaster")
 	}
+
 	data := make([]byte, 0, len(mname)+len(rname)+56)
 	data = append(data, mname...)
 	data = append(append(data, ' '), rname...)
@@ -62,7 +64,7 @@ func (h Header) nameBelow(label string) string {
 }
 
 // Resolve returns the entries of an RRset, without those of nameServers: names absolute, rdata without repetition in
-// canonical order (RFC 4034 §6.3). The error lists the values without an entry.
+// canonical order (RFC 4034 §6.3). The error lists values without entry.
 func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	owner, err := set.Owner.In(h.FQDN)
 	if err != nil {
@@ -70,17 +72,19 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	}
 	ttl := set.TTL.Resolve(h.TTL)
 	if len(set.Data) == 1 {
-		// Packing, to order values, would double the cost of most zones.
+		// A single value needs no order. Packing would double the cost of most zones.
 		text, err := rdata.Value{Type: set.Type, Text: set.Data[0]}.Resolve(h.FQDN)
 		if err != nil {
 			return nil, valueError(owner, set.Type, err)
 		}
 		return []dns.Entry{{Name: owner, Type: set.Type, TTL: ttl, Data: text}}, nil
 	}
+
 	type resolved struct {
 		wire  []byte
 		entry dns.Entry
 	}
+
 	var errs []error
 	all := make([]resolved, 0, len(set.Data))
 	for _, data := range set.Data {
@@ -97,6 +101,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 		}
 		all = append(all, resolved{wire, dns.Entry{Name: owner, Type: set.Type, TTL: ttl, Data: text}})
 	}
+
 	slices.SortFunc(all, func(one, other resolved) int { return bytes.Compare(one.wire, other.wire) })
 	entries := make([]dns.Entry, 0, len(all))
 	for i, each := range all {
@@ -104,6 +109,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 			entries = append(entries, each.entry)
 		}
 	}
+
 	return entries, errors.Join(errs...)
 }
 
@@ -121,8 +127,8 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex: the SOA may need its
-// NS.
+// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex, whose NS the SOA may
+// need.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false
@@ -138,6 +144,7 @@ func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, nex
 		}
 		return true
 	}
+
 	for set := range mergeSets(h.NameServerRRsets(), sets) {
 		if !begun {
 			if set.Owner.IsApex() {
@@ -152,6 +159,7 @@ func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, nex
 			return
 		}
 	}
+
 	if !begun {
 		begin()
 	}
@@ -168,7 +176,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries from owner "from" on, without SOA. sets must not begin before.
+// EntriesFrom returns the entries from owner "from" on, without SOA. sets must have no earlier owner.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })
@@ -208,6 +216,7 @@ func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 				return
 			}
 		}
+
 		for _, set := range made {
 			if !yield(set) {
 				return

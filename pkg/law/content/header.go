@@ -27,6 +27,7 @@ func (h Header) Canonical() Header {
 		h.NameServers = nil
 		return h
 	}
+
 	servers := make([]NameServer, 0, len(h.NameServers))
 	for _, server := range h.NameServers {
 		canonical := NameServer{Name: canonicalOrAsIs(server.Name, canonicalHost)}
@@ -40,6 +41,7 @@ func (h Header) Canonical() Header {
 		canonical.Addresses = slices.Compact(canonical.Addresses)
 		servers = append(servers, canonical)
 	}
+
 	h.NameServers = servers
 	return h
 }
@@ -91,11 +93,13 @@ func (h Header) Check() error {
 			errs = append(errs, fmt.Errorf("primaryNameServer: %w", err))
 		}
 	}
+
 	if h.Contact != "" {
 		if _, err := ContactName(h.Contact, h.FQDN); err != nil {
 			errs = append(errs, fmt.Errorf("contact: %w", err))
 		}
 	}
+
 	for i, server := range h.NameServers {
 		if _, err := HostName(server.Name, h.FQDN); err != nil {
 			errs = append(errs, fmt.Errorf("nameServers[%d].name: %w", i, err))
@@ -106,6 +110,7 @@ func (h Header) Check() error {
 			}
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -121,6 +126,7 @@ func (h Header) NameServerRRsets() []RRset {
 		}
 		sets = append(sets, made)
 	}
+
 	for _, server := range h.NameServers {
 		text, err := canonicalHost(server.Name)
 		if err != nil {
@@ -130,6 +136,7 @@ func (h Header) NameServerRRsets() []RRset {
 		if _, err := ns.Resolve(h.FQDN); err != nil {
 			continue
 		}
+
 		add(name.Apex, ns)
 		host, ok := ns.Target(h.FQDN)
 		if !ok {
@@ -139,12 +146,14 @@ func (h Header) NameServerRRsets() []RRset {
 		if !ok {
 			continue
 		}
+
 		for _, address := range server.Addresses {
 			if value, err := addressValue(address); err == nil {
 				add(owner, value)
 			}
 		}
 	}
+
 	slices.SortFunc(sets, RRset.Compare)
 	return sets
 }
@@ -202,6 +211,7 @@ func canonicalContact(text string) (string, error) {
 	case strings.ContainsAny(local, "\"\\"):
 		return "", fmt.Errorf("mail address %.100q: quotes and backslashes cannot be in a contact: write the local part plain", text)
 	}
+
 	if !strings.HasSuffix(domain, ".") {
 		domain += "."
 	}
@@ -212,6 +222,7 @@ func canonicalContact(text string) (string, error) {
 	if host == name.Root {
 		return "", fmt.Errorf("mail address %.100q has no domain: write %.100s@example.org with a domain of yours", text, local)
 	}
+
 	value, err := rdata.Parse(rdata.NS, escapeLabel(local)+"."+host.String())
 	if err != nil {
 		return "", fmt.Errorf("mail address %.100q: %w", text, err)

@@ -11,6 +11,7 @@ func IsMailbox(text string) bool {
 	if text == "." {
 		return true
 	}
+
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '.':
@@ -18,15 +19,16 @@ func IsMailbox(text string) bool {
 		case c <= ' ' || c >= 0x7f:
 			return false
 		case c != '\\':
-		case i+3 < len(text) && '0' <= text[i+1] && text[i+1] <= '9':
+		case i+3 < len(text) && '0' <= text[i+1] && text[i+1] <= '9': // \DDD
 			octet := int(text[i+1]-'0')*100 + int(text[i+2]-'0')*10 + int(text[i+3]-'0')
 			if octet <= ' ' || octet >= 0x7f {
 				return false
 			}
 			i += 3
-		default:
+		default: // \X
 			i++
 		}
 	}
+
 	return false
 }

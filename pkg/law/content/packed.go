@@ -24,8 +24,8 @@ type Packed struct {
 	Rdata [][]byte
 }
 
-// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form ends the sequence with an error, so
-// that no incomplete transfer looks complete.
+// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form ends the sequence with an error: no
+// incomplete transfer looks complete.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
@@ -73,25 +73,30 @@ type packing struct {
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
+	// Resolve refuses such an owner.
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
 		return nil
 	}
+
 	for _, data := range set.Data {
 		var err error
 		if p.octets, err = p.packer.Append(p.octets, rdata.Value{Type: set.Type, Text: data}); err != nil {
-			return p.packResolved(*set)
+			return p.packResolved(*set) // without this value
 		}
 		p.ends = append(p.ends, len(p.octets))
 	}
+
 	start := 0
 	for _, end := range p.ends {
 		p.rdata = append(p.rdata, p.octets[start:end:end])
 		start = end
 	}
+
 	if len(p.rdata) > 1 {
 		slices.SortFunc(p.rdata, bytes.Compare)
 		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // two spellings are one entry (S6.7)
 	}
+
 	p.packed.Rdata = p.rdata
 	return nil
 }

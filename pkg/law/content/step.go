@@ -20,6 +20,7 @@ func Condense(steps []Step) Step {
 		owner name.Rel
 		t     rdata.Type
 	}
+
 	last := steps[len(steps)-1]
 	out := Step{N: last.N, From: steps[0].From, Serial: last.Serial, State: last.State, Time: last.Time}
 	rows, ttls := map[Row]int{}, map[rrset]TTLChange{}
@@ -37,6 +38,7 @@ func Condense(steps []Step) Step {
 			}
 			ttls[k] = change
 		}
+
 		if step.HeaderAfter != nil {
 			if out.HeaderAfter == nil {
 				out.HeaderBefore = step.HeaderBefore
@@ -44,9 +46,11 @@ func Condense(steps []Step) Step {
 			out.HeaderAfter = step.HeaderAfter
 		}
 	}
+
 	if out.HeaderBefore != nil && out.HeaderBefore.Equal(*out.HeaderAfter) {
 		out.HeaderBefore, out.HeaderAfter = nil, nil
 	}
+
 	for row, n := range rows {
 		switch {
 		case n < 0:
@@ -55,11 +59,13 @@ func Condense(steps []Step) Step {
 			out.Added = append(out.Added, row)
 		}
 	}
+
 	for _, change := range ttls {
 		if !EqualTTLs(change.Before, change.After) {
 			out.TTLs = append(out.TTLs, change)
 		}
 	}
+
 	slices.SortFunc(out.Removed, Row.Compare)
 	slices.SortFunc(out.Added, Row.Compare)
 	slices.SortFunc(out.TTLs, func(x, y TTLChange) int {
@@ -73,17 +79,17 @@ type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
-	// Was is true if the Record was in the zone before the step, Left if not after.
+	// Was means in the zone before the step, Left no longer after.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the source of a step.
+// Origin is the source of a step. (law.Origin is a removed zone.)
 type Origin struct {
 	// Manager is the field manager, Audit the ID of the request in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason of a step without a request, CausedBy the namespace behind.
+	// Cause is the reason of a step without a request, CausedBy the namespace that caused it.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }
@@ -96,7 +102,7 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step is the change between the definitions at two serials (I3), in both directions.
+// Step is the change between the definitions at two serials (I3). It can be applied and undone.
 type Step struct {
 	// N numbers a zone's steps from 1, without gaps. A condensed step has the last N.
 	N uint64 `json:"n"`
@@ -157,8 +163,8 @@ type Identity struct {
 
 // Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After is set without steps: the N of the zone's last step before the mark; 0 for the newest. So a mark repeated
-	// late settles no later state.
+	// After is set only without steps: the N of the last step before the mark, 0 for the newest. So a mark applied late
+	// settles no later content.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set in the transaction that creates the zone.

@@ -25,7 +25,7 @@ func InheritTTL() TTL { return TTL{Inherit: true} }
 
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge returns the TTL of an RRset with values of both (S5.2). It is commutative, associative and idempotent.
+// Merge returns the TTL of an RRset with values of both (S5.2).
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
 	switch {

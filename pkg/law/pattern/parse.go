@@ -58,6 +58,7 @@ func Parse(text string) (Pattern, error) {
 	if rest != "" || !absolute {
 		texts = strings.Split(rest, ".")
 	}
+
 	if last := len(texts) - 1; last >= 0 && texts[last] == "@" {
 		if absolute {
 			return fail(`"@" already is the zone's absolute name: leave out the trailing dot`)
@@ -82,22 +83,26 @@ func Parse(text string) (Pattern, error) {
 		case strings.HasPrefix(text, "xn--") && strings.Contains(text, "*"):
 			return fail(`label %.70q: "*" cannot stand inside an internationalised label, whose A-label is what is compared: write the whole label or "*"`, text)
 		}
+
 		if at := strings.IndexFunc(text, notInLabel); at >= 0 {
 			return fail(`label %.70q: %q is in no owner name; labels are letters, digits, "-", "_", "/" and, here, "*"`, text, text[at])
 		}
 		if strings.Contains(text, "*") {
 			p.hasStar = true
 		}
+
 		if i == 0 && text == "*" {
 			p.leadingStar = true
 			continue
 		}
+
 		label := label(strings.Split(text, "*"))
 		if label.minLen() > maxLabel {
 			return fail("label %.70q: %d octets without its stars, the limit is %d (RFC 1035 §2.3.4)", text, label.minLen(), maxLabel)
 		}
 		p.labels = append(p.labels, label)
 	}
+
 	p.labels = slices.Clip(p.labels)
 	return p, nil
 }

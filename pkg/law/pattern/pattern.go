@@ -20,13 +20,13 @@ const (
 // Pattern is immutable. The zero value matches nothing.
 type Pattern struct {
 	text string
-	// absolute is true if labels count from the root.
+	// absolute: labels count from the root.
 	absolute bool
-	// leadingStar is true if a leading "*" matches a label or more.
+	// leadingStar: a leading "*" matches a label or more.
 	leadingStar bool
-	// hasStar is true with "*": the pattern never matches the apex (S4.6).
+	// hasStar: a pattern with "*" never matches the apex (S4.6).
 	hasStar bool
-	// labels are from left to right, without the leading "*".
+	// labels go from left to right, without the leading "*".
 	labels []label
 }
 
@@ -99,8 +99,8 @@ func (p Pattern) LiteralName(zone name.Name) (name.Name, bool) {
 
 func (p Pattern) IsLiteral() bool { return !p.hasStar && !p.IsZero() }
 
-// Tail returns the number of labels after the last label with "*" (S4.20), 1 for "*.apps", or of all labels without
-// "*". The zone's labels do not count.
+// Tail returns the number of labels after the last with "*" (S4.20), 1 for "*.apps", or of all labels without "*". The
+// zone's labels do not count.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -111,8 +111,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether p matches a single name, at or above n, below the zone and without underscore labels. labels
-// counts its labels below the zone.
+// IsAbove reports whether p matches a single name, at or above n, below the zone and without underscore labels; labels
+// counts its labels there.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -133,6 +133,7 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
+// MayMatchBelow reports whether p may match n or a name below.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -153,6 +154,7 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	return true
 }
 
+// MatchBelow reports whether p matches all names below n.
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)
 	return p.leadingStar && err == nil && p.Match(child, zone)
@@ -199,10 +201,11 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if !ok || p.IsZero() || p.hasStar && below.IsApex() {
 		return noUnderscore, false
 	}
+
 	// The last label meets the label right below the zone or, if absolute, the root. "_" in the zone's own labels does
 	// not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
-	free := toCompare - zone.NumLabels()
+	free := toCompare - zone.NumLabels() // labels below the zone
 	if !p.absolute {
 		rest, toCompare = below.String(), free
 	}
@@ -221,12 +224,14 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 		}
 		toCompare--
 	}
+
 	if !p.leadingStar {
 		return found, toCompare == 0
 	}
 	if toCompare == 0 {
 		return noUnderscore, false
 	}
+
 	for ; toCompare > 0; toCompare-- {
 		var text string
 		rest, text = cutLast(rest)
@@ -234,6 +239,7 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 			found = found.and(text, false)
 		}
 	}
+
 	return found, true
 }
 
@@ -249,7 +255,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false
 	}
-	least := 1
+	least := 1 // octets on the wire
 	for _, label := range p.labels {
 		least += 1 + label.minLen()
 	}
@@ -269,6 +275,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		least += len(zoneLabels[len(zoneLabels)-1]) - last.minLen()
 		labels, zoneLabels = labels[:len(labels)-1], zoneLabels[:len(zoneLabels)-1]
 	}
+
 	switch {
 	case p.leadingStar:
 		for _, text := range zoneLabels {
@@ -280,6 +287,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	case len(labels) == 0 && p.hasStar:
 		return false // only the apex
 	}
+
 	return least <= maxWire
 }
 

@@ -22,7 +22,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 		return refusal
 	}
 	z, ns := x.zone, x.ask.Namespace
-	// Rules and claims, of which some give way (S2.13).
+
+	// Rules and claims. Try without the claims that no rule allows: at and above the name, then also below (S2.13).
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldedName = x.findYielding(false, x.added.Type == rdata.DNAME)
@@ -38,6 +39,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 			x.yielding = nil
 		}
 	}
+
 	if refusal == nil && ns != z.Namespace {
 		refusal = x.refuseCutOff()
 	}
@@ -50,11 +52,13 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal != nil {
 		return refusal
 	}
+
 	x.admission, x.rule = by.Admission, by.Pattern
 
 	if refusal := x.checkOwner(); refusal != nil {
 		return refusal
 	}
+
 	// Other data at the name, unless it gives way.
 	evicts := len(x.yielding) > 0
 	if !evicts || ns == z.Namespace {
@@ -63,19 +67,21 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 			return refusal
 		}
 	}
+
 	if refusal := x.refuseOverLimit(); refusal != nil {
 		return refusal
 	}
 	if x.awaitsEviction = evicts && (x.conflicts || ns != z.Namespace); x.awaitsEviction { // the decision follows when the name is free
 		return nil
 	}
+
 	x.warnOfHiding(plan)
 	x.warnOfMixing(by.Admission, plan)
 	return nil
 }
 
-// findAdmission returns the admitting rule's kind and pattern. A record in the zone keeps its kind (S4.17), and its
-// name unless reserved for others (S4.20).
+// findAdmission returns the admitting rule. A record in the zone keeps its kind (S4.17), and its name unless reserved
+// for others (S4.20).
 func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -84,6 +90,7 @@ func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	} else if ns == z.Namespace {
 		return rules.AdmitOwn(added.Owner, &grants[0]), nil
 	}
+
 	base := rules.Base(added.Owner)
 	bar := x.findBar(base)
 	by, refusal := x.findKind(set.WithMinTail(bar.MinTail), base)
@@ -98,11 +105,12 @@ func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 		return by, bar.Refuse(x.claimant(rules.AdmittedPlain, nil), base, law.ReasonDelegationWithdrawn,
 			fmt.Sprintf("a rule with pattern %q", rules.PatternFor(base)))
 	}
+
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-// findKind returns the first admitting kind, else the refusal by an underscore rule or by the last applicable kind;
-// neither if no kind applies.
+// findKind returns the first admitting kind, else the refusal by an underscore rule or the last applicable kind;
+// neither if none applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
@@ -125,15 +133,18 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule,
 			case kind == rules.AdmittedShared: // the rule's namespaces may be others now
 				why = c.RefuseOthers(base)
 			}
+
 			if why == nil && kind != rules.AdmittedUnderscore && !x.hasPlace() {
 				why = c.RefuseOwnData(added.Owner)
 			}
 			if why == nil {
 				return rules.AdmittingRule{Admission: kind, Pattern: g.Text}, nil
 			}
+
 			refusal = why // the widest kind has the most helpful refusal
 		}
 	}
+
 	return by, cmp.Or(asGuest, refusal)
 }
 
@@ -195,6 +206,7 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 		plan.Warn("S4.18", "the zone's own namespace has records at %s of zone %s, too", base, z.FQDN())
 		return
 	}
+
 	if x.otherData.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().HasSharedLiteral(added.Owner)) {
 		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true): a resolver gets all of them", added.Type, x.place.fqdn)
 	}
@@ -233,8 +245,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). There is no grace period:
-// validating resolvers would reject the child zone.
+// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). No grace period: validating
+// resolvers would reject the child zone.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false
@@ -282,6 +294,7 @@ func (x *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 	if refusal != nil {
 		return refusal
 	}
+
 	switch {
 	case t == rdata.DNAME:
 		if refusal := x.checkBelow(); refusal != nil {
@@ -290,6 +303,7 @@ func (x *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 	case t == rdata.NS && !owner.IsApex():
 		x.warnOfCut(present, plan)
 	}
+
 	x.warnOfOcclusion(below, plan)
 	x.warnOfValues(plan)
 	x.warnOfTargets(plan)

@@ -58,6 +58,7 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 			return x.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn)
 		}
 	}
+
 	if t.Single() {
 		if n, _ := x.mergeOwner().CountDistinct(t); n > 1 {
 			refusal := refuseSeveral(t, fqdn, n)
@@ -65,6 +66,7 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 			return refusal
 		}
 	}
+
 	return nil
 }
 
@@ -92,7 +94,7 @@ func (x *delta) checkBelow() *law.Refusal {
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
 	blocked := below != nil && below.RecordNames > 0 ||
 		slices.ContainsFunc(z.NSHosts, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
-	// A rule may list the zone later and so add NS below the DNAME, which no server loads (S5.11).
+	// A rule may later list the zone, adding NS below the DNAME, which no server loads (S5.11).
 	if blocked || x.hasZonesBelow() {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}
@@ -238,6 +240,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 		was, wasOctets = before.CountDistinct(t)
 		wasTypes, wasAll = z.TypesAt(added.Owner, before.Types()), len(before.Values)
 	}
+
 	types := z.TypesAt(added.Owner, after.Types())
 	for _, s := range z.NSSetsAt(added.Owner) {
 		if s.Type == t {
@@ -245,8 +248,9 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 			octets, wasOctets = octets+16*len(s.Data), wasOctets+16*len(s.Data)
 		}
 	}
+
 	owner, _ := added.Owner.In(z.FQDN())
-	octets += values * (owner.WireLen() + 10)
+	octets += values * (owner.WireLen() + 10) // each value with owner, type, class, TTL and length
 	wasOctets += was * (owner.WireLen() + 10)
 	if types > law.MaxTypesAtName && (types > wasTypes || x.keepsPlace() && !after.SharesType(added)) {
 		return refuseManyTypes(owner)
@@ -254,6 +258,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	if refusal := x.refuseFull(after, before); refusal != nil {
 		return refusal
 	}
+
 	most, beside := rdata.MaxValues, ""
 	if t == rdata.DS {
 		most, beside = most-law.MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.16)", law.MaxDS)
@@ -271,5 +276,6 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	default:
 		return nil
 	}
+
 	return law.NewInvalid("spec.values", nil, law.ReasonLimitExceeded, "%s", why)
 }

@@ -23,7 +23,7 @@ type CutInput struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// MarkID is the cascade, caused by namespace CausedBy, that moves records to the child and so unsettles the parent
+	// MarkID is the cascade, caused by namespace CausedBy, moving records to the child and so unsettling the parent
 	// (S7.2).
 	MarkID, CausedBy string
 	Own              bool
@@ -43,6 +43,7 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	if ask.Holding != nil {
 		counts = ask.Holding.CutWithDS(ask.Cut, ask.DS)
 	}
+
 	plan := &law.Plan{}
 	df, writes, owners := cutDiff(d, p, before, counts)
 	if df.empty() && len(writes) == 0 {
@@ -54,11 +55,13 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	if before == nil && ask.Pending.Child.Namespace != p.Namespace {
 		change.Notices = findTakenHosts(d, p, ask.Pending.FQDN)
 	}
+
 	if !df.empty() {
 		if r := AdvanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
 	}
+
 	change.CountDeletions(plan, p, p, law.CountedStep{Own: ask.Own}, ask.Now.Unix())
 	c := JudgeServable(d, change.Zone, change.Holding, owners)
 	change.Servable = c
@@ -66,6 +69,7 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	if change.Holding != holding {
 		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(p.View, p.FQDN()), Value: change.Holding})
 	}
+
 	return plan, nil
 }
 
@@ -104,6 +108,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 		if c == nil {
 			return
 		}
+
 		for _, s := range c.Sets {
 			k := rrset{s.Owner, s.Type}
 			if _, ok := data[k]; !ok {
@@ -119,6 +124,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 			o.CountCut(s, n)
 		}
 	}
+
 	var ks []law.Key
 	for _, c := range []*law.CountedCut{before, after} {
 		if c != nil {
@@ -127,6 +133,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 			}
 		}
 	}
+
 	d.RequireAll(ks)
 	count(before, -1)
 	count(after, 1)
@@ -136,6 +143,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 		slices.Sort(data[k])
 		df.compareSet(o, k.t, slices.Compact(data[k]))
 	}
+
 	slices.SortFunc(df.removed, content.Row.Compare)
 	slices.SortFunc(df.added, content.Row.Compare)
 	df.sortTTLs()
@@ -145,6 +153,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 			writes = append(writes, law.Write{Key: law.OwnerKey(p.UID, o.owner), Value: o.after.Fact()})
 		}
 	}
+
 	return df, writes, owners
 }
 

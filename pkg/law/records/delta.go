@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by a write of a Record. removed or added may be nil.
+// delta is the change of a zone by a Record's write. removed or added may be nil.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
@@ -20,17 +20,17 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed owners, each once: first the dataOwners, of removed and added, then base names and hosts.
+	// owners are the changed owners, each once: first the dataOwners (of removed and added), then base names and hosts.
 	owners     ownerChanges
 	dataOwners int
-	// Of the namespace's records.
+	// The count of the namespace's records before and after.
 	storedCount *law.Count
 	newCount    int64
 	admission   rules.Admission
 	rule        string
 	// otherData is the data at added's name, until admitAdded adds the record's.
 	otherData *law.Owner
-	// yielding are tenants that give way at and below yieldedName (S2.13). If awaitsEviction, added waits for this.
+	// yielding are tenants that give way at and below yieldedName (S2.13): with awaitsEviction, before added comes.
 	yielding       []string
 	yieldedName    name.Rel
 	awaitsEviction bool
@@ -97,8 +97,8 @@ func (x *delta) uncountRemoved() {
 	x.newCount--
 }
 
-// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own. It returns false if
-// a count would be negative.
+// countClaim adds n to the claim at the base name and, for own underscore records, to Own, or returns false if a count
+// would be negative.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -164,7 +164,7 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses data at, above or below a locked name (S2.10), except:
-//   - data above without effect below (affectsBelow), such as own data other than a DNAME
+//   - data above the lock that changes nothing below (affectsBelow), such as own data other than a DNAME
 //   - data that no rule allows, which is to get 403
 //   - in a cascade: Records of its lock, Records that left their zone for this zone, and waiting Records for which the
 //     lock is (S2.14)
@@ -235,9 +235,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 	return t
 }
 
-// isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
-// cascade of this namespace, neither Records on their way between zones count, nor Records of others on their way to a
-// free name.
+// isOwnStep reports whether the step counts for mass deletion, as the own namespace's act (S7.7). In its cascades,
+// Records on their way between zones do not count, nor others' Records on their way to a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {
@@ -252,6 +251,8 @@ func (x *delta) isOwnStep() bool {
 	case ask.After == nil || x.added != nil:
 		return true
 	}
+
+	// A record that leaves counts unless another zone has its name now.
 	at, err := x.removed.Owner.In(z.FQDN())
 	if err != nil {
 		return true

@@ -54,7 +54,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// Facts of the zone alone, so a change set needs no compares for them.
+// targetKeys returns keys of the zone alone, so a change set needs no compares for them.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -76,12 +76,14 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(added.Owner, z.FQDN()) {
 		plan.Warn("S1.1", "%s", UndottedWarning("spec.domainName:", text, p.fqdn))
 	}
+
 	for _, t := range x.listTargets() {
 		answers, repeats := x.answersFor(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
 		var mine, another bool
 		if x.warnsOfHolder(t) {
 			mine, another = x.findHolder(t)
 		}
+
 		switch {
 		case another:
 			plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: that namespace decides where it "+
@@ -139,8 +141,7 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a relative host of two labels or more looks absolute: its last label is not the
-// owner's.
+// SeemsUndotted reports whether a relative host of several labels looks absolute: its last label is not the owner's.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
@@ -177,6 +178,7 @@ func (x *delta) answersFor(t target) bool {
 	if glue && (o.HasType(rdata.A) || o.HasType(rdata.AAAA)) || !glue && len(o.Types()) > 0 {
 		return true
 	}
+
 	for at, ok := t.host, len(o.Types()) == 0; ok && !at.IsApex(); at, ok = at.Parent() {
 		up, _ := at.Parent()
 		above := x.ownerAt(up)
@@ -187,5 +189,6 @@ func (x *delta) answersFor(t target) bool {
 			return true
 		}
 	}
+
 	return false
 }

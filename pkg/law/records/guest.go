@@ -24,8 +24,8 @@ func (x *delta) countGuest(a rules.Admission) int {
 
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
-// refuseGuest refuses a guest's record that hides a name from another's wildcard (S4.23), or excludes the holder's data
-// (S4.24), unless the record keeps name and type.
+// refuseGuest refuses a guest's record (a tenant's by an underscore rule) that hides another's wildcard (S4.23), or
+// excludes the holder's data (S4.24), unless name and type stay.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {
@@ -56,6 +56,7 @@ func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 		(len(is.Values) <= law.MaxValuesAtName/2 || len(is.Values) <= len(was.Values)) {
 		return nil
 	}
+
 	if mine, _ := x.claimant(rules.AdmittedPlain, nil).FindHolder(rules.Base(owner)); mine {
 		return nil
 	}
@@ -101,6 +102,7 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	x.announceHidden(plan, names, below.Children-len(below.FirstChildren), wildcard)
 }
 
+// noteLeftName announces that, since this write, guests' records alone hide a name from a wildcard.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {
@@ -110,6 +112,7 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	if below == nil {
 		return
 	}
+
 	names := below.RecordNames
 	if n != a.Top {
 		names--
@@ -117,6 +120,7 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	if below.GuestNames == 0 || below.GuestNames < names || below.CutNames > 0 {
 		return
 	}
+
 	hidden := []name.Name{x.nameOf(a.Top)}
 	if n != a.Top {
 		hidden = append(hidden, x.nameOf(n))

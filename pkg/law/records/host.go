@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in some
-// rdata (check-names, RFC 952, RFC 1123 §2.1): one record would stop the zone for all (S5.11).
+// By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in rdata
+// (check-names, RFC 952, RFC 1123 §2.1): one record would stop the zone (S5.11).
 
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
@@ -60,6 +60,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 		return law.NewInvalid("spec.domainName", nil, law.ReasonValidationFailed, "%s is allowed at host names only, and %s is none: "+
 			"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1; use another name)", c.Type, fqdn)
 	}
+
 	for _, v := range c.Values {
 		text, err := v.Resolve(zone)
 		if err != nil {
@@ -70,6 +71,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 		if at < 0 || at >= len(fields) {
 			continue
 		}
+
 		switch field := fields[at]; {
 		case mailbox && !content.IsMailbox(field):
 			return law.NewInvalid("spec.values", v.Text, law.ReasonValidationFailed, "%s names a mailbox, and %s is none: the "+
@@ -82,6 +84,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 				"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", c.Type, field)
 		}
 	}
+
 	return nil
 }
 

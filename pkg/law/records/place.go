@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordInput is the input of DecideRecord. By is the user.
+// RecordInput is the input of DecideRecord. By is the user (in a law.Work, a namespace).
 type RecordInput struct {
 	Namespace, Name, UID string
 	// Before is nil if the record is in no zone.
@@ -22,14 +22,14 @@ type RecordInput struct {
 	Cascade bool
 	// HadZone is true for a record between zones (S2.9), and in a cascade for any record in a zone.
 	HadZone bool
-	// HasFormerName is true, in a cascade, for a record that waits under its name in a removed zone.
+	// HasFormerName is true, in a cascade, for a record waiting under its name in a removed zone.
 	HasFormerName bool
 	Now           time.Time
 	By            string
 	WorkID        string
 	// MarkID is the cascade's ID; "" for a client or a cascade without marks (Work.Unmarked).
 	MarkID string
-	// CausedBy is the namespace that caused the cascade, Cause is Work.Cause, Yields and RulesChanged are of the Work.
+	// CausedBy is Work.By, the causing namespace. Cause, Yields and RulesChanged are the Work's, too.
 	CausedBy, Cause string
 	Yields          name.Rel
 	// Uncounted is true if the step never counts as mass deletion (S7.7): after a period, in a deleted namespace, or in
@@ -45,7 +45,7 @@ type RecordInput struct {
 type recordDecision struct {
 	*law.Reading
 	ask         RecordInput
-	currentZone *law.Zone
+	currentZone *law.Zone // of the record before the write, or nil
 	// absent is the message if zoneRef names a zone without rule for the namespace.
 	absent string
 }
@@ -77,6 +77,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 		p.fqdn = n
 		return nil, nil
 	}
+
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
 	knows := z != nil && !z.Pending && d.ZoneVisibleTo(z, r.Namespace)
 	switch {
@@ -90,6 +91,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 		p.message = law.AbsentMessage(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
 		return nil, nil
 	}
+
 	if r.View != "" && r.View != z.View {
 		return nil, law.NewInvalid("spec.view", r.View, law.ReasonInvalid, "%s", law.ViewOf(z))
 	}
@@ -98,10 +100,12 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	if err != nil {
 		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonNameTooLong, "%v", err)
 	}
+
 	if !z.FQDN().Encloses(n) {
 		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonInvalid, "is not at or below %s, "+
 			"the zone that zoneRef names (S1.1)", z.FQDN())
 	}
+
 	p.fqdn = n
 	return z, nil
 }

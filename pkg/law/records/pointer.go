@@ -30,8 +30,8 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noticeTakenHosts adds a Notice for each host of own records with a tenant's claim (S4.26): by this write, or before
-// if a cascade adds the own record.
+// noticeTakenHosts adds a Notice for each host of own records that a tenant claims by this write (S4.26). In a cascade,
+// the claim may be older.
 func (x *delta) noticeTakenHosts() {
 	z, added := x.zone, x.added
 	if added == nil {
@@ -44,6 +44,7 @@ func (x *delta) noticeTakenHosts() {
 		}
 		return
 	}
+
 	i := slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.owner == rules.Base(added.Owner) })
 	if i >= 0 && x.owners[i].after.Pointers > 0 && !x.owners[i].before.HasTenantClaim(z) && x.owners[i].after.HasTenantClaim(z) {
 		x.notices = append(x.notices, takenHostNotices(z, []name.Rel{x.owners[i].owner})...)

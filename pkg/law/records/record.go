@@ -36,10 +36,12 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	if ask.After == nil {
 		return d.leaveZone(plan, current, currentHolding)
 	}
+
 	if !ask.Cascade && !ask.SamePlace && current == nil && (ask.HadZone || ask.Before != nil) {
 		return nil, law.NewLater(law.ReasonMoving, "the record is moving to another zone, and keeps its name (S1.7; try again after the "+
 			"move, or delete and recreate it)")
 	}
+
 	p, refusal := d.locateRecord(ask.After)
 	if refusal == nil && p.zone != nil && p.zone.Terminating && (current == nil || current.UID != p.zone.UID) {
 		refusal = law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and adopts nothing new", p.zone.FQDN())
@@ -50,11 +52,13 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		}
 		return d.waitForAdoption(plan, current, currentHolding, p, refusal, "")
 	}
+
 	if p.zone != nil && ask.After.Terminating && (current == nil || current.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
 		p.reason, p.rule = law.ReasonTerminating, "S2.6"
 		p.message = "the record or its namespace is being deleted, so no zone adopts it"
 	}
+
 	if current != nil && !ask.Cascade && (p.zone == nil || current.UID != p.zone.UID) {
 		return nil, d.refuseMove(current, p)
 	}
@@ -66,7 +70,9 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		}
 		return d.leaveZone(plan, current, currentHolding)
 	}
+
 	if current != nil && current.UID != p.zone.UID {
+		// The cascade of the lock brings the record.
 		if p.holding.HasLock(p.fqdn) && !p.holding.HasLockOf(ask.MarkID) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
@@ -77,6 +83,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 			p.zone.FQDN())}
 		return d.leaveZone(plan, current, currentHolding)
 	}
+
 	return d.changeZone(plan, p.zone, p.holding, p, current)
 }
 
@@ -127,7 +134,7 @@ func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, curr
 	return d.leaveZone(plan, current, currentHolding)
 }
 
-// changeZone replaces the record's contribution to z by the contribution at p; p is nil if the record leaves z.
+// changeZone replaces the record's contribution to z by its contribution at p, nil if the record leaves z.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
@@ -135,6 +142,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		x.removed = &b.Contribution
 		x.owners = append(x.owners, ownerChange{owner: x.removed.Owner})
 	}
+
 	if p != nil {
 		added := d.ask.After.ContributionAt(p.owner)
 		x.added = &added
@@ -142,9 +150,11 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			x.owners = append(x.owners, ownerChange{owner: x.added.Owner})
 		}
 	}
+
 	x.dataOwners = len(x.owners)
 	x.readFacts()
 	x.uncountRemoved()
+
 	// Admit added, or let the record wait or stay.
 	if x.added != nil {
 		if locked := x.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
@@ -157,6 +167,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 				refusal, waits = x.explainWait(refusal, awaited)
 			}
 		}
+
 		switch {
 		case refusal != nil && !d.ask.Cascade && awaited == "":
 			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
@@ -172,10 +183,12 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			}
 			return d.waitForAdoption(plan, current, holding, p, refusal, awaited)
 		}
+
 		if x.awaitsEviction {
 			return x.awaitEviction(plan), nil
 		}
 	}
+
 	// Count claims and hosts, and write the keys.
 	if x.added != nil {
 		x.countClaim(x.added, x.admission, 1)
@@ -193,6 +206,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		plan.Record.Stays = true
 		return plan, nil
 	}
+
 	return x.planStep(plan, after)
 }
 
@@ -207,6 +221,7 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	if refusal != nil || x.awaitsEviction {
 		return refusal
 	}
+
 	sizes, refusal := packValues(x.zone.FQDN(), added)
 	if refusal != nil {
 		return refusal
@@ -218,6 +233,7 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 		}
 		return refusal
 	}
+
 	x.newCount++
 	return nil
 }
@@ -232,6 +248,7 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 		return nil, law.NewLater("", "other Records wait at %d names of zone %s that namespace %q has left, and are adopted first "+
 			"(S2.14; try again in a moment)", law.MaxRemovals, z.FQDN(), ask.Namespace)
 	}
+
 	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.MarkID, z.Namespace, ask.CausedBy, ask.Now.Unix()), Notices: x.notices}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID,
@@ -240,6 +257,7 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 			return nil, r
 		}
 	}
+
 	t := x.ownStep(change.Holding)
 	last := z
 	if ask.BeforeSet != nil {
@@ -250,11 +268,13 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	if change.Holding != x.holding {
 		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: change.Holding})
 	}
+
 	plan.Zone = change
 	if x.place != nil {
 		plan.Record = x.adoptedPlacement(change.Zone, z.Served && change.Settled() &&
 			(change.Servable == nil || change.Servable.Status == "True"))
 	}
+
 	return plan, nil
 }
 
@@ -264,8 +284,8 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord begins the grace period of a record that the rules no longer allow (S2.5), or releases the record if
-// the period is over, or the name is to go to another namespace (S2.13).
+// withdrawRecord begins the grace period of a record that no rule allows any more (S2.5), or releases the record after
+// the period, or for another namespace (S2.13).
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil
@@ -282,6 +302,7 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 	} else {
 		ask.Uncounted = true // another namespace's record takes its place
 	}
+
 	if d.absent != "" {
 		refusal = law.NewForbidden(law.ReasonZoneNotFound, "%s; the record is adopted when that changes", d.absent)
 		p = &place{view: ask.After.View} // as if the zone did not exist (S1.8)
@@ -289,6 +310,7 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 			p.fqdn, _ = name.Parse(ask.After.DomainName)
 		}
 	}
+
 	return d.waitForAdoption(plan, z, holding, p, refusal, "")
 }
 
@@ -319,10 +341,12 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	if p.reason != "" {
 		return p, nil
 	}
+
 	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
 		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonCNAMEConflict, "DS belongs to the delegation in the "+
 			"parent of %s, not to the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
 	}
+
 	start, ok := p.fqdn, true
 	if r.Type == rdata.DS {
 		if start, ok = start.Parent(); !ok {
@@ -330,6 +354,7 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 			return p, nil
 		}
 	}
+
 	at, holding := d.FindEnclosing(p.view, start)
 	if holding == nil {
 		p.reason = law.ReasonNoEnclosingZone
@@ -337,11 +362,13 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 			law.InView(p.view), p.fqdn)
 		return p, nil
 	}
+
 	z := d.ZoneOf(holding)
 	if target != nil && z.UID != target.UID {
 		return nil, law.NewForbidden(law.ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, "+
 			"or refer to the longer zone)", p.fqdn, at, target.FQDN())
 	}
+
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
 	given := d.WithRulesFor(z, r.Namespace)
 	p.zone, p.holding = given, holding

@@ -36,6 +36,7 @@ func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Req
 		if !r.ZoneVisibleTo(z, namespace) {
 			return nil, law.NewForbidden(law.ReasonZoneNotFound, "%s", law.AbsentMessage(&in, namespace))
 		}
+
 		ruled := r.WithRulesFor(z, namespace)
 		var keys, above []law.Key
 		for i := range all {
@@ -45,6 +46,7 @@ func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Req
 				above = append(above, law.OwnerKey(z.UID, up))
 			}
 		}
+
 		r.RequireAll(above)
 		for i := range all {
 			if _, inside := all[i].Name.Rel(z.FQDN()); !inside || !mayWrite(r, ruled, keys[i].Owner, all[i].Name, namespace) {
@@ -53,12 +55,14 @@ func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Req
 					fieldOfRequirement(i), all[i].Name, z.FQDN(), namespace)
 			}
 		}
+
 		for i := range all {
 			if !all[i].isMet(z, keys[i].Owner, law.Get[law.Owner](r, keys[i])) {
 				return nil, &law.Refusal{Kind: law.Unmet, Field: fieldOfRequirement(i), Reason: law.ReasonPrerequisite, Rule: "S10.5",
 					Message: fmt.Sprintf("%s is not as required (S10.5); read the zone and decide again", all[i].Name)}
 			}
 		}
+
 		return &law.Plan{}, nil
 	})
 }
@@ -72,6 +76,7 @@ func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, names
 	if len(set.FindGrants(fqdn, 0, namespace)) == 0 {
 		return false
 	}
+
 	c := claims.Claimant{Reading: r, Zone: z, Holding: r.HoldingOf(z), Namespace: namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(z.UID, n)) }}
 	bar := c.FindBar(base)
@@ -90,6 +95,7 @@ func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, names
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -101,22 +107,26 @@ func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {
 			exists, there[d] = true, true
 		}
 	}
+
 	if o != nil {
 		for _, v := range slices.Concat(o.Values, o.Cut) {
 			note(v.Type, v.Digest)
 		}
 	}
+
 	for _, set := range z.NSSetsAt(owner) {
 		for _, data := range set.Data {
 			note(set.Type, law.DigestOf(data))
 		}
 	}
+
 	if owner.IsApex() {
 		note(rdata.SOA, law.Digest{})
 	}
 	if exists != q.Exists || q.Values == nil {
 		return exists == q.Exists
 	}
+
 	for _, v := range q.Values {
 		spellings, err := v.Spellings(z.FQDN())
 		met := false
@@ -129,5 +139,6 @@ func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {
 			return false
 		}
 	}
+
 	return len(there) == 0
 }

@@ -23,7 +23,7 @@ type Review struct {
 	Warnings     []law.Warning
 }
 
-// ClaimState is the claim on a name: the namespace's, another's, or none; "" if the namespace must not know.
+// ClaimState is the claim on a name: the namespace's, another's, or none; "" if secret.
 type ClaimState string
 
 const (
@@ -51,6 +51,7 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcom
 				law.InView(p.view), p.fqdn, ns, hint)}
 			return &law.Plan{}, nil
 		}
+
 		review = Review{Zone: z, Claimed: d.findClaim(z, p, ns)}
 		plan, refusal := d.decideRecord()
 		if refusal != nil {
@@ -60,14 +61,16 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcom
 			}
 			return &law.Plan{}, nil
 		}
+
 		review.Allowed, review.Rule, review.Warnings = true, plan.Rule, plan.Warnings
 		return &law.Plan{}, nil
 	})
+
 	return review, out
 }
 
-// findClaim returns "" without a rule for the base name, since an underscore rule must not reveal its claim (S4.14).
-// The namespace's claim above is Mine (S4.8).
+// findClaim returns "" without a rule for the base name: an underscore rule must not reveal its claim (S4.14). An own
+// claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) ClaimState {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())
@@ -80,6 +83,7 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 	if c.FindReservedBar(base).MinTail > 0 {
 		claimed = ClaimedAnother
 	}
+
 	for up, ok := base, true; ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))
 		if mine := o.ClaimOf(namespace); mine != nil && mine.Holds() && (up == base || namespace != z.Namespace) {
@@ -89,5 +93,6 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 			claimed = ClaimedAnother
 		}
 	}
+
 	return claimed
 }

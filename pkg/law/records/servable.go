@@ -24,8 +24,8 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names from the apex to the name servers in the zone (S6.15): each is a fact in a
-// transaction of bounded size.
+// MaxNameServerNames bounds the names from the apex to name servers in the zone (S6.15), each a fact in a bounded
+// transaction.
 const MaxNameServerNames = 24
 
 // apexNames returns h with the ApexNames after a step, or h if unchanged. after is the apex's owner.
@@ -39,8 +39,9 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 			continue
 		}
 		if own {
-			out.CountHosts(c, 2*i-1)
+			out.CountHosts(c, 2*i-1) // -1 for removed, 1 for added
 		}
+
 		for _, v := range c.Values {
 			at, had := slices.BinarySearch(out.ApexNS, v.Text)
 			switch has := after.HasValue(v.Type, law.DigestOf(v.Text)); {
@@ -52,6 +53,7 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 			}
 		}
 	}
+
 	if slices.Equal(out.ApexNS, h.ApexNS) && maps.Equal(out.ApexHosts, h.ApexHosts) {
 		return h
 	}
@@ -83,17 +85,20 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
+// JudgeServable returns the condition Servable (S6.15). owners are the changes of the write.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +
 			"spec.nameServers or add NS records at @"}
 	}
+
 	hosts := apexHosts(z, h)
 	if n := namesOf(hosts); n > MaxNameServerNames {
 		return &law.Condition{Status: "False", Reason: ReasonTooManyNameServers, Message: fmt.Sprintf("there are %d names at the name "+
 			"servers in the zone and between them and its apex, and at most %d are checked: name fewer name servers, or hosts in "+
 			"another zone", n, MaxNameServerNames)}
 	}
+
 	var ks []law.Key
 	for _, host := range hosts {
 		for at, ok := host, true; ok && (at == host || !at.IsApex()); at, ok = at.Parent() {
@@ -102,6 +107,7 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 			}
 		}
 	}
+
 	r.RequireAll(ks)
 	ownerAt := func(at name.Rel) *law.Owner {
 		o := owners.findAfter(at)
@@ -110,10 +116,11 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 		}
 		return o
 	}
+
 	var missing []string
 	for _, host := range hosts {
-		// An address behind a delegated child's cut is the child's. An undelegated zone below has no cut: no resolver
-		// reaches the server (S5.11).
+		// An address behind a delegated child's cut is the child's. An undelegated zone below has no cut: its servers
+		// are unreachable (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })
@@ -121,20 +128,24 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 		if inChild {
 			continue
 		}
+
 		o := ownerAt(host)
 		if o.HasType(rdata.CNAME) {
 			return &law.Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a "+
 				"CNAME (RFC 2181 §10.3): give it addresses instead", host)}
 		}
+
 		made := slices.ContainsFunc(z.NSSetsAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
 		if !made && !o.HasType(rdata.A) && !o.HasType(rdata.AAAA) {
 			missing = append(missing, host.String())
 		}
 	}
+
 	if len(missing) > 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA " +
 			"in the zone, or in a delegated child zone: " + listSome(missing)}
 	}
+
 	return &law.Condition{Status: "True", Reason: ReasonServable, Message: "every name server has the addresses that it needs"}
 }
 

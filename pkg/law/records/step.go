@@ -11,6 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
+// stepOf returns the step's number, which all writes of a change set share.
 func stepOf(z, set *law.Zone) uint64 {
 	if set != nil && z.N > set.N {
 		return z.N
@@ -19,7 +20,7 @@ func stepOf(z, set *law.Zone) uint64 {
 }
 
 // AdvanceZone fills change with z's next serial, content state and journal step (I3). set is the zone before the change
-// set, or nil: all writes of a set share a serial, but Step has the rows of this write alone.
+// set, or nil: a set's writes share a serial, but Step has this write's rows alone.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {
@@ -31,12 +32,14 @@ func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Ti
 	} else {
 		next, used = law.NextSerial(z.Serial, now, z.MinimumSerial, change.Holding.MinimumConsumed)
 	}
+
 	if used {
 		h := *change.Holding
 		m := *z.MinimumSerial
 		h.MinimumConsumed = &m
 		change.Holding = &h
 	}
+
 	after := *z
 	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+len(df.added)-len(df.removed),
 		z.RRsets+df.rrsetGrowth(), n

@@ -26,15 +26,15 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockForReplacement locks the name of a removed Record until a cascade has decided the Records of its namespace and
-// own that wait there (S2.14): otherwise a tenant's next write could take the name. It returns nil for too many such
-// locks.
+// lockForReplacement locks a removed Record's name until a cascade has decided the Records waiting there, of its
+// namespace or own (S2.14): a tenant's next write must not take the name. It returns nil for too many locks.
 func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||
 		x.added != nil && x.added.Owner == x.removed.Owner {
 		return h // a set may write at this name
 	}
+
 	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Holds() {
 		return h
 	}
@@ -50,6 +50,7 @@ func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding 
 	if h.CountReplacements(ns) >= law.MaxRemovals {
 		return nil
 	}
+
 	w := &law.Work{ID: x.ask.WorkID, Reason: fmt.Sprintf("records that wait at %s are adopted "+
 		"first", at), View: z.View, By: ns, Since: x.ask.Now.Unix(),
 		Zones: []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}},
@@ -68,7 +69,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	return &out, waits
 }
 
-// True without the holder, so no replacement rewrites waiting records.
+// refuseHeld's message stays true without the holder, so no replacement rewrites waiting records.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
 }

@@ -20,8 +20,7 @@ const DefaultGrace = 24 * 60 * 60
 type Withdrawn struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is true for a zone, Begins if allowed until now, ByOwner after a write by the zone's own namespace. Grace
-	// is in seconds.
+	// Child means a zone, Begins allowed until now, ByOwner written by the zone's own namespace. Grace is in seconds.
 	Child, Begins, ByOwner bool
 	Grace                  int64
 	Cause                  string
@@ -29,8 +28,8 @@ type Withdrawn struct {
 }
 
 // UpdateWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is
-// true if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came
-// back for everything.
+// true if the period is over. A new period begins when the own namespace withdraws more, or after rules came back for
+// everything.
 func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withdrawal, release bool) {
 	if x.Begins && x.Grace == 0 {
 		return nil, true
@@ -43,9 +42,10 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 	case was.Now:
 		return was, true
 	}
+
 	next := *was
 	if was.Since == 0 || x.ByOwner && was.Cause != x.Cause || x.Begins && was.IsCancelled(z, x.Namespace) {
-		// At least the rest of the earlier period (S3.6).
+		// Not shorter than the rest of the earlier period (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {
@@ -53,6 +53,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 	} else {
 		next.Records = met
 	}
+
 	if next != *was {
 		plan.Writes = append(plan.Writes, law.Write{Key: key, Value: &next})
 	}
@@ -104,6 +105,7 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	if o := x.ownerAt(base); !refused && !below && !o.HasTenantClaim(z) {
 		return nil, at
 	}
+
 	c := x.claimant(rules.AdmittedPlain, nil)
 	at, named := c.FindReservedName(base)
 	if !named {
@@ -111,12 +113,14 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 		grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, x.ask.Namespace)
 		named = slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
 	}
+
 	if !named {
 		return nil, at
 	}
 	if !refused {
 		return c.FindYielding(base, base, below), at
 	}
+
 	return c.FindYielding(base, at, below), at
 }
 

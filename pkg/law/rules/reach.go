@@ -12,9 +12,10 @@ import (
 )
 
 // A rule whose pattern has no "*" reserves its name (S4.20). There and below, another tenant's pattern with "*" needs a
-// tail (the labels behind the last "*") of as many labels: "*.pay" reaches below a reserved name pay, "*" does not.
+// tail (the labels behind the last "*") with at least as many labels as that name: "*.pay" reaches below a reserved
+// name pay, "*" does not.
 
-// A rule for provesOnly, types that prove or pin something, reserves nothing (S4.21).
+// provesOnly are types that prove or pin something. A rule for such types alone reserves no name (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 // hasMinTail reports whether a tenant's pattern reaches a name of this many labels, reserved for others.
@@ -77,7 +78,7 @@ type Named struct {
 	Namespaces []string
 }
 
-// ReservedAbove is a reserved name, given by its number of labels. Mine is true for a name of the namespace.
+// ReservedAbove is a reserved name by its number of labels, Mine if reserved for the namespace.
 type ReservedAbove struct {
 	Labels int
 	Mine   bool

@@ -163,6 +163,7 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 		}
 		r.Records = append(r.Records, rr)
 	}
+
 	for _, text := range s.Zones {
 		p, err := pattern.Parse(text)
 		if err != nil {
@@ -170,5 +171,6 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 		}
 		r.Zones = append(r.Zones, p)
 	}
+
 	return nil
 }

@@ -29,7 +29,7 @@ type Set struct {
 	OwnNamespace string
 	// Lists are the rules of the Zone, and of the namespace's Delegations.
 	Lists   [2][]Rule
-	minTail int
+	minTail int // of tenants' patterns with "*", in labels; 0 for any
 }
 
 // Grant is a pattern, as Text, that allows a record.
@@ -51,6 +51,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 			if !r.CoversNamespace(namespace) {
 				continue
 			}
+
 			for j := range r.Records {
 				rr := &r.Records[j]
 				if t != 0 && !rr.allowsType(t, own) || !rr.Pattern.Match(n, s.Zone) {
@@ -65,6 +66,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -173,7 +175,7 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule names n literally for the namespace, for any type. Records by a former rule
+// NamesFor reports whether a present rule names n literally for the namespace, for any type: records by a former rule
 // justify no new ones (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {

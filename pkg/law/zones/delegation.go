@@ -37,14 +37,14 @@ type DelegationSpec struct {
 
 type DelegationInput struct {
 	law.Ref
-	// Before is nil for a new Delegation. InZone is the uid of the zone where its rules are in force.
+	// Before is nil for a new Delegation. InZone is the uid of the zone with its rules.
 	Before        *DelegationSpec
 	InZone        string
 	WaitingBefore *law.Waiting
 	After         *DelegationSpec
 	// Terminating is true if the namespace is being deleted: records stay until the zone is removed (S8.2).
 	Terminating bool
-	// Cascade is true without a client. Covered is true if the cascade decides all affected records again.
+	// Cascade means without a client, Covered a cascade that decides all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
 	WorkID           string
@@ -69,6 +69,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	if spec == nil {
 		spec = ask.Before
 	}
+
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(ask.Namespace, spec.Zone))
 	if z == nil || z.Pending { // the rules go with the zone's keys
 		if ask.After != nil {
@@ -80,6 +81,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		}
 		return plan, nil
 	}
+
 	holding := d.HoldingOf(z)
 	var before, after *rules.Rule
 	if ask.Before != nil && ask.InZone == z.UID {
@@ -88,6 +90,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	if ask.After != nil {
 		after = &ask.After.Rule
 	}
+
 	// Write the rules by namespace, and the reserved names.
 	changed, refusal := d.writeRules(plan, z, before, after)
 	var names []name.Rel
@@ -102,12 +105,14 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		d.waitForZone(plan, refusal.Reason, refusal.Message)
 		return plan, nil
 	}
+
 	h := *holding
 	if (before == nil) != (after == nil) { // count Delegations
 		if h.Delegations++; after == nil {
 			h.Delegations -= 2
 		}
 	}
+
 	if after != nil {
 		plan.Delegation = &law.DelegationPlacement{Zone: &z.Ref, Reason: law.ReasonAccepted,
 			Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
@@ -120,15 +125,18 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 			warnOfIneffectiveRules(d.Reading, plan, z, ask.Name, had, []rules.Rule{*after})
 		}
 	}
+
 	if len(changed) == 0 {
 		d.releaseNow(plan, z)
 		return plan, nil
 	}
+
 	if !ask.Covered && !z.Terminating {
 		if refusal := d.enqueueScans(plan, z, changed, names, before, after); refusal != nil {
 			return nil, refusal
 		}
 	}
+
 	d.releaseNow(plan, z)
 	plan.Zone = &law.ZoneChange{Zone: z, Holding: &h}
 	if (before == nil) != (after == nil) {
@@ -159,6 +167,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 			namespaces = append(namespaces, r.Namespaces...)
 		}
 	}
+
 	slices.Sort(namespaces)
 	namespaces = slices.Compact(namespaces)
 	ks := make([]law.Key, 0, len(namespaces))
@@ -179,11 +188,13 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 				next.List, octets = append(next.List, r), octets+r.CountOctets()
 			}
 		}
+
 		if after != nil && slices.Contains(after.Namespaces, ns) {
 			rule := law.DelegatedRule{Name: d.ask.Name, UID: d.ask.UID, Rule: *after}
 			next.List, octets = append(next.List, rule), octets+rule.CountOctets()
 			slices.SortFunc(next.List, func(x, y law.DelegatedRule) int { return strings.Compare(x.Name, y.Name) })
 		}
+
 		if sameRules(had, next.List) {
 			continue
 		}
@@ -192,6 +203,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 				"%q rules of %d octets, and one namespace may have %d (S4.4; replace several patterns by one with *, or delegate a child "+
 				"zone)", z.FQDN(), ns, octets, MaxDelegatedOctets)
 		}
+
 		changed = append(changed, ns)
 		var value any
 		if len(next.List) > 0 {
@@ -199,6 +211,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 		}
 		plan.Writes = append(plan.Writes, law.Write{Key: ks[i], Value: value})
 	}
+
 	return changed, nil
 }
 
@@ -212,16 +225,19 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 	if after != nil {
 		has, hasFor = after.ListNamed(z.FQDN()), after.Namespaces
 	}
+
 	if len(has) > MaxNames && len(has) >= len(had) {
 		return nil, law.NewInvalid("spec", nil, law.ReasonLimitExceeded, "the rule gives %d names without *, and a Delegation at most "+
 			"%d (S4.22; use a pattern such as *.%s, or several Delegations)", len(has), MaxNames, has[0])
 	}
+
 	same := slices.Equal(slices.Sorted(slices.Values(hadFor)), slices.Sorted(slices.Values(hasFor)))
 	for _, n := range slices.Compact(slices.SortedFunc(slices.Values(slices.Concat(had, has)), name.Rel.Compare)) {
 		if !same || slices.Contains(had, n) != slices.Contains(has, n) {
 			names = append(names, n)
 		}
 	}
+
 	ks := make([]law.Key, 0, len(names))
 	for _, n := range names {
 		ks = append(ks, law.OwnerKey(z.UID, n))
@@ -237,17 +253,21 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 				}
 			}
 		}
+
 		if slices.Contains(has, n) {
 			for _, ns := range hasFor {
 				o.CountNaming(ns, 1)
 			}
 		}
+
 		if len(o.Named) > law.MaxNamed && len(o.Named) > was {
 			return nil, law.NewInvalid("spec", nil, law.ReasonLimitExceeded, "Delegations of zone %s would give %s without * to %d "+
 				"namespaces, and the limit is %d (S4.22; use a pattern with *)", z.FQDN(), n, len(o.Named), law.MaxNamed)
 		}
+
 		plan.Writes = append(plan.Writes, law.Write{Key: ks[i], Value: o.Fact()})
 	}
+
 	return names, nil
 }
 
@@ -263,8 +283,8 @@ const (
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans the cascade over the concerned records and zones (S2.5). The zone stays settled (S7.2): no
-// delivery waits for a tenant's records.
+// enqueueScans plans the cascade over the concerned records and zones (S2.5). No delivery waits for a tenant's records:
+// the zone stays settled (S7.2).
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

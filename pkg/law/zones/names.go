@@ -65,10 +65,12 @@ func checkHostNames(z *law.Zone) *law.Refusal {
 		return law.NewInvalid("spec.primaryNameServer", z.Header.PrimaryNameServer, law.ReasonInvalid,
 			"%s is no host name: labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", text)
 	}
+
 	if text, err := content.ContactName(z.Header.Contact, z.FQDN()); z.Header.Contact != "" && err == nil && !content.IsMailbox(text) {
 		return law.NewInvalid("spec.contact", z.Header.Contact, law.ReasonInvalid, "%s names no mailbox: the labels after the "+
 			"first are letters, digits and inner hyphens (S5.11, RFC 1035 §8; write a mail address)", text)
 	}
+
 	for i, ns := range z.Header.NameServers {
 		n, err := content.HostName(ns.Name, z.FQDN())
 		if err != nil {
@@ -83,6 +85,7 @@ func checkHostNames(z *law.Zone) *law.Refusal {
 				"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1)", i, n)
 		}
 	}
+
 	return nil
 }
 
@@ -103,16 +106,19 @@ func (d *zoneDecision) checkNameServers(z, before *law.Zone, h *law.Holding) *la
 			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonNameHeld, "another namespace claims %s, so it cannot be "+
 				"a name server of the zone (S6.2; have its records removed, or use another host name)", host)
 		}
+
 		if o.HasType(rdata.CNAME) && !host.IsApex() {
 			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonCNAMEConflict, "there is a CNAME at %s, and a name "+
 				"server needs addresses (S5.6)", host)
 		}
+
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
 			if o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up)); o.HasType(rdata.DNAME) {
 				return law.NewInvalid("spec.nameServers", host.String(), law.ReasonCNAMEConflict, "%s lies below a DNAME (S5.7)", host)
 			}
 		}
 	}
+
 	return d.checkNameServerLimits(z, before, h)
 }
 
@@ -123,6 +129,7 @@ func (d *zoneDecision) checkNameServerLimits(z, before *law.Zone, h *law.Holding
 			return r
 		}
 	}
+
 	for _, s := range z.NSSets {
 		was := 0
 		var o *law.Owner
@@ -139,16 +146,19 @@ func (d *zoneDecision) checkNameServerLimits(z, before *law.Zone, h *law.Holding
 					"those of records (S5.8)", s.Owner, law.MaxTypesAtName)
 			}
 		}
+
 		values := len(s.Data)
 		if o != nil {
 			n, _ := o.CountDistinct(s.Type)
 			values += n
 		}
+
 		if values > rdata.MaxValues {
 			return law.NewInvalid("spec.nameServers", nil, law.ReasonLimitExceeded, "%s at %s would have %d values with those of "+
 				"records; an RRset has at most %d, or BIND refuses the whole zone (S5.8)", s.Type, s.Owner, values, rdata.MaxValues)
 		}
 	}
+
 	return nil
 }
 
@@ -185,11 +195,13 @@ func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGran
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
 			continue
 		}
+
 		for _, rr := range rule.Records {
 			had := func(r rules.Rule) bool {
 				return slices.Equal(r.Namespaces, rule.Namespaces) && slices.ContainsFunc(r.Records,
 					func(other rules.RecordRule) bool { return other.Text == rr.Text })
 			}
+
 			fqdn, literal := rr.Pattern.LiteralName(z.FQDN())
 			if !literal || rr.Shared || slices.ContainsFunc(before, had) {
 				continue
@@ -202,6 +214,7 @@ func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGran
 			}
 		}
 	}
+
 	return names
 }
 
@@ -215,6 +228,7 @@ func warnOfIneffectiveRules(r *law.Reading, plan *law.Plan, z *law.Zone, delegat
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
+
 	r.RequireAll(ks)
 	for _, n := range names {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, n.owner))

@@ -41,6 +41,7 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 		return plan, nil // the removal has a cascade of its own
 	}
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
+
 	// Begin or continue the withdrawal, or end the zone.
 	var endsAt int64
 	if x.withdrawn {
@@ -53,8 +54,8 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 				return plan, nil // the cascade of the former parent's removal decides (S3.5)
 			}
 		}
-		// If this parent delegated the zone until now, the parent's namespace withdrew the zone, whichever cascade is
-		// first.
+
+		// If this parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.UpdateWithdrawal(d.Reading, plan, records.Withdrawn{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Begins: newly,
@@ -62,11 +63,14 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 		if release || work.Ends {
 			return d.endZone(&law.Plan{}, holding, x.parent, !work.Ends && !slices.Contains(work.Releases, z.Namespace) && !w.Uncounted())
 		}
+
 		endsAt = w.EndsAt()
 	}
+
 	appendRenamed(d.Reading, x.cond, ask.Spec, z)
 	h := *holding
 	x.noteIn(&h)
+
 	// Parents that change count the cut.
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
@@ -75,19 +79,21 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 		}
 		return plan, nil
 	}
+
 	if moved && holding.Parent != nil {
 		plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID || !moved && h.DS != holding.DS) {
 		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
+
 	plan.Zone = &law.ZoneChange{Zone: z, Holding: &h, Delegated: x.cond, EndsAt: endsAt}
 	plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: &h})
 	return plan, nil
 }
 
 type parentage struct {
-	parent    *law.Zone
+	parent    *law.Zone // nil for a standalone zone
 	delegates bool
 	ds        bool
 	withdrawn bool
@@ -116,6 +122,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	if above == nil {
 		return standalone
 	}
+
 	p := r.ZoneOf(above)
 	given := r.WithRulesFor(p, ns)
 	owner, _ := fqdn.Rel(p.FQDN())
@@ -128,6 +135,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 			"delegate it (%s)", p.FQDN(), hint)}
 		return x
 	}
+
 	if !x.delegates {
 		x.withdrawn = true
 		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // DS stay until the zone ends
@@ -135,6 +143,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 			"delegates it: it is served until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
 		return x
 	}
+
 	x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
 	return x
 }
@@ -148,6 +157,7 @@ func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Z
 	if target == nil || target.Pending || !r.ZoneVisibleTo(target, z.Namespace) {
 		return
 	}
+
 	would, err := name.ParseIn(spec.DomainName, target.FQDN())
 	if err != nil || would == z.FQDN() && target.View == z.View {
 		return
@@ -157,10 +167,12 @@ func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Z
 	if rel, ok := would.Rel(target.FQDN()); ok && !given.RuleSet().DelegatesZone(would, z.Namespace) {
 		first = fmt.Sprintf("the owner of zone %s adds a delegation with zones: [%q]; then ", target.FQDN(), rel)
 	}
+
 	switch cond.Reason {
 	case law.ReasonStandalone, law.ReasonDelegated, law.ReasonNotDelegated:
 		cond.Reason = law.ReasonParentRenamed
 	}
+
 	cond.Message += fmt.Sprintf("; zone %s/%s, to which its zoneRef refers, is %s%s now, and this zone keeps its name (S1.6; to "+
 		"recreate it as %s: %skubectl get zone %s -n %s -o yaml > %s.yaml && kubectl replace --force -f %s.yaml)",
 		spec.ZoneRef.Namespace, spec.ZoneRef.Name, target.FQDN(), law.InView(target.View), would, first, z.Name, z.Namespace,

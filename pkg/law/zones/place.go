@@ -26,6 +26,7 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	if !ok {
 		return s, nil // the root
 	}
+
 	at, holding := d.FindEnclosing(s.view, up)
 	if holding == nil {
 		return s, nil
@@ -36,6 +37,7 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 			"longer zone)", s.fqdn,
 			at, target.FQDN())
 	}
+
 	s.parent, s.parentHolding = p, holding
 	s.owner, _ = s.fqdn.Rel(p.FQDN())
 	return s, nil
@@ -51,11 +53,13 @@ func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 		s.fqdn = n
 		return nil, nil
 	}
+
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
 	if z == nil || z.Pending || !d.ZoneVisibleTo(z, spec.Namespace) {
 		s.pending = true
 		return nil, nil
 	}
+
 	if spec.View != "" && spec.View != z.View {
 		return nil, law.NewInvalid("spec.view", spec.View, law.ReasonInvalid, "%s", law.ViewOf(z))
 	}
@@ -64,11 +68,13 @@ func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	if err != nil {
 		return nil, law.NewInvalid("spec.domainName", spec.DomainName, law.ReasonNameTooLong, "%v", err)
 	}
+
 	if !z.FQDN().Encloses(n) || n == z.FQDN() {
 		return nil, law.NewInvalid("spec.domainName", spec.DomainName, law.ReasonInvalid, "is not below %s, the zone that zoneRef "+
 			"names (S1.1)",
 			z.FQDN())
 	}
+
 	s.fqdn = n
 	return z, nil
 }
@@ -93,6 +99,7 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 		return &law.Refusal{Kind: law.Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: law.ReasonNameHeld, Rule: "S1.5",
 			Message: fmt.Sprintf("a zone%s with this name exists already (S1.5)", law.InView(s.view))}
 	}
+
 	if s.parent == nil {
 		return d.checkEstablish(s)
 	}
@@ -108,6 +115,7 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	if refusal = d.checkForeignNames(s, p); refusal != nil {
 		return refusal
 	}
+
 	o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, s.owner))
 	if refusal = d.checkOwner(s, p, o); refusal != nil {
 		return refusal
@@ -121,20 +129,21 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	if o != nil && len(o.Values) > 0 {
 		s.takenNames++
 	}
+
 	below := law.Get[law.ZonesBelow](d.Reading, law.ZonesBelowKey(s.view, s.fqdn))
 	s.hasZonesBelow = below != nil && len(below.Zones) > 0
 	if s.takenNames > 0 && !d.ask.Cascade {
 		plan.WarnOf("S3.10", law.WarningTakesAway, "the zone takes over the records of %d names at or below %s as far as its "+
 			"delegations allow them; the others are released", s.takenNames, s.fqdn)
 	}
+
 	if !d.ask.Cascade {
 		s.warnOfElsewhere(plan, p, d.ask.After.Namespace)
 	}
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1), a tenant of its own rules alone
-// (S1.8).
+// warnOfElsewhere warns of p's patterns with all names in the new zone (S2.1), a tenant of its own rules alone (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -198,16 +207,19 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	if at, mine := c.FindReservedName(s.owner); mine {
 		c.Yielding = c.FindYielding(s.owner, at, true)
 	}
+
 	others := c.CutsOff(s.owner, p.RuleSet().NamesZone(s.fqdn, ns))
 	if others {
 		return law.NewForbidden(law.ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone "+
 			"would take over (S4.15; choose a name of your own)", s.fqdn, p.FQDN())
 	}
+
 	if up, ok := c.FindClaimAbove(s.owner); ok && !p.RuleSet().NamesZone(s.fqdn, ns) {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone "+
 			"%s (S4.19; choose a "+
 			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.NameOf(up), p.FQDN(), s.owner)
 	}
+
 	if refusal := s.refuseGuest(c, p.RuleSet().NamesZone(s.fqdn, ns)); refusal != nil {
 		return refusal
 	}
@@ -215,8 +227,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest refuses a zone at an underscore name that hides a name from another's wildcard (S4.23), or excludes the
-// holder's data (S4.24).
+// refuseGuest refuses a zone at an underscore name that hides another's wildcard (S4.23), or excludes the holder's data
+// (S4.24).
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -277,8 +289,7 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 }
 
 // refuseLocked refuses a new zone at, above or below a locked name. At exactly that name, a zone of the parent's
-// namespace, or of the last zone's, joins the move (joinMove): rules of another namespace would apply to Records of
-// others (S4.15).
+// namespace or the last zone's joins the move (joinMove): another's rules would apply to Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
 		return nil

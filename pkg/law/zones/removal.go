@@ -27,12 +27,14 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		names := law.Get[law.Foreign](d.Reading, law.ForeignNamesKey(z))
 		has = append(has, records.DescribeFirst("record", names))
 	}
+
 	switch {
 	case zones != nil && zones.Count > 0:
 		has = append(has, zones.DescribeFirst("child zone", zones))
 	case zones != nil && zones.More:
 		has = append(has, fmt.Sprintf("more than %d zones below it, not all of them checked", law.FirstKeys))
 	}
+
 	if len(has) == 0 {
 		return nil
 	}
@@ -40,6 +42,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		plan.WarnOf("S2.16", law.WarningTakesAway, "zone %s is deleted with %s", z.FQDN(), strings.Join(has, ", and "))
 		return nil
 	}
+
 	return law.NewForbidden(law.ReasonInUse, "zone %s has %s (S8.1; wait until they are gone, or delete it with them: kubectl annotate "+
 		"zone %s -n %s kubi.zone/delete=%s, and delete it again)", z.FQDN(), strings.Join(has, ", and "), z.Name,
 		z.Namespace, z.UID)
@@ -63,6 +66,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	if z.Rows > 0 || holding.HasLock(z.FQDN()) { // records may still be coming from another zone
 		last.From, locks = from, z.FQDN()
 	}
+
 	plan.Writes = append(plan.Writes,
 		law.Write{Key: law.HoldingKey(z.View, z.FQDN())},
 		law.Write{Key: law.LastSerialKey(z.View, z.FQDN()), Value: last})
@@ -70,12 +74,14 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 		Ends: holding.Withdrawn != "", Scans: []law.Scan{
 			{Kind: law.ScanReferring, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: z.View, Name: z.FQDN()},
 		}}
+
 	for _, o := range from {
 		plan.Work.Scans = append(plan.Work.Scans, o.Scan())
 	}
 	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
-	at, gaining := d.findAbove(z.View, z.FQDN())
-	// Zones below (S3.4), and objects kept out by this zone or referring to a shorter name (S2.5, S2.7).
+	at, gaining := d.findAbove(z.View, z.FQDN()) // the zone above gets the records
+
+	// Zones below (S3.4), and objects kept out by this zone, or with a shorter name in zoneRef (S2.5, S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
@@ -83,17 +89,19 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 		return nil, law.NewLater("", "the records of %d zones, deleted before in namespace %q, are still moving to zone %s; delete this "+
 			"zone after the move", most, by, at)
 	}
+
 	if gaining != nil {
 		h := gaining.WithMove(ask.WorkID, gaining.Namespace, by, z.UID, locks, ask.Now.Unix())
 		h = h.WithOrigins(ask.WorkID, from[1:])
 		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, at), Value: h})
 		plan.Work.Zones = []law.Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
 	}
+
 	return plan, nil
 }
 
-// recountParent lets the parent count the cut of h's zone again: addresses of its name servers may now be another
-// zone's (S6.3).
+// recountParent has the parent count the cut of h's zone again: its name servers' addresses may now be another zone's
+// (S6.3).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)

@@ -26,9 +26,9 @@ type Ahead struct {
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns the serial by which a zone overtakes a secondary (S6.11): the serial after the secondary's or, for
-// other data, after last. It returns false if the secondary is not ahead of last, if it is beyond serial.MaxRepair
-// without annotation, or within repairInterval of the last repair (repaired, unix seconds; 0 for never).
+// Repair returns the serial by which a zone overtakes a secondary (S6.11): after the secondary's or, for other data,
+// after last. It returns false if the secondary is not ahead of last, beyond serial.MaxRepair without annotation, or
+// within repairInterval of the last repair (repaired, unix seconds; 0 for never).
 func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {

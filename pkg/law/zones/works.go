@@ -50,8 +50,8 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideElapsed adds the seconds passed to a withdrawal, and plans the release at the end. The plan is empty if another
-// server or a new period has changed the withdrawal since "counted".
+// DecideElapsed adds passed seconds to a withdrawal, and plans the release at the end. The plan is empty if the
+// withdrawal has changed since "counted".
 func DecideElapsed(seen *law.Facts, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -100,6 +100,7 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 		if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
 			return plan, nil // deleted meanwhile
 		}
+
 		after := *z
 		after.Ending = false
 		plan.Zone = &law.ZoneChange{Zone: &after}
@@ -108,6 +109,7 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 			kept.From = nil
 			plan.Writes = []law.Write{{Key: law.LastSerialKey(place.View, place.FQDN), Value: &kept}}
 		}
+
 		scan := law.Scan{Kind: law.ScanPending, Target: z.ZoneRef}
 		if z.ZoneRef == nil {
 			scan = law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.WantedName, Exact: true}

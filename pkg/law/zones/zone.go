@@ -34,6 +34,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 		}
 		return d.removeZone(plan)
 	}
+
 	switch before := ask.Before; {
 	case before == nil:
 	case before.Pending && ask.After.Terminating:
@@ -44,6 +45,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	case !before.Pending:
 		return d.decideExisting(plan)
 	}
+
 	s, refusal := d.locateZone()
 	if refusal != nil {
 		return d.refuseOrWait(plan, refusal)
@@ -55,6 +57,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 		}
 		return d.keepPending(plan, law.ReasonZoneNotFound, message), nil
 	}
+
 	return d.makeZone(plan, s)
 }
 
@@ -86,6 +89,7 @@ func (d *zoneDecision) decideExisting(plan *law.Plan) (*law.Plan, *law.Refusal) 
 
 func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	spec := d.ask.After
+
 	// Check name, rules, locks and name servers.
 	if refusal := d.checkPlace(plan, s); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
@@ -96,6 +100,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	if refusal := s.refuseLocked(spec.Namespace, last); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
 	}
+
 	z := d.wantedZone(s)
 	if refusal := d.checkNameServerLimits(z, nil, nil); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
@@ -103,11 +108,13 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	if len(s.yielding) > 0 {
 		return d.awaitYielding(plan, s), nil
 	}
+
 	d.warnOfUndottedName(plan, s.fqdn)
 	d.warnOfUndottedServers(plan, z, nil)
 	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone has the Warning
 		warnOfPatterns(plan, z, z.Rules...)
 	}
+
 	// Make the zone, and the cascade that fills the zone.
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
@@ -123,6 +130,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		plan.AddPendingCut(&s.parent.Ref, spec.Ref, s.view, s.fqdn)
 		recountParent(plan, s.view, s.parent.FQDN(), s.parentHolding)
 	}
+
 	scans = append(scans, law.Scan{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn}, law.Scan{Kind: law.ScanZones, View: s.view,
 		Name: s.fqdn})
 	if d.touchesAny(s, last, touched) {
@@ -135,12 +143,14 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		}
 		joinMove(plan, change, last)
 	}
+
 	if r := d.advanceHeader(change, z, nil); r != nil {
 		return nil, r
 	}
 	if last != nil {
 		plan.Writes = append(plan.Writes, law.Write{Key: law.LastSerialKey(s.view, s.fqdn)})
 	}
+
 	return d.finishPlan(plan, change)
 }
 
@@ -218,7 +228,7 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned after a change of rules; beyond, the whole zone.
+// maxScanned bounds the names scanned after a change of rules. If more change, the whole zone is scanned.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -230,6 +240,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		before.RRsets
 	z.Deletions = before.Deletions
 	h := *holding
+
 	// Check, and decide affected records again if the rules changed.
 	change := &law.ZoneChange{Zone: z, Holding: &h}
 	change.PublishDeletions(plan, before, ask.Now.Unix())
@@ -237,6 +248,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	if refusal := d.checkNameServers(z, before, &h); refusal != nil {
 		return nil, refusal
 	}
+
 	d.warnOfUndottedServers(plan, z, before)
 	if namespaces, changed := law.ChangedRules(before, z); changed {
 		if !ask.Cascade {
@@ -249,6 +261,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 				Namespaces: namespaces},
 			{Kind: law.ScanZones, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 		}
+
 		if names := law.ChangedNames(before, z); namespaces != nil && len(names) <= maxScanned {
 			scans = append(scans, z.ScansAt(names)...)
 		} else if namespaces != nil {
@@ -256,10 +269,13 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 				scans[i].Namespaces = nil
 			}
 		}
+
 		d.enqueueCascade(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, scans)
 	}
+
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
-	// A new serial for a header, a minimum or a secondary.
+
+	// A new serial, for another header, a higher minimum, or a secondary that is ahead.
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
 		*h.MinimumConsumed != *z.MinimumSerial)
 	switch {
@@ -281,14 +297,15 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 			d.repairSerial(change, z, next)
 		}
 	}
+
 	if h.DS && !slices.Equal(z.DS, before.DS) {
 		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	return d.finishPlan(plan, change)
 }
 
-// endZone frees the name, and keeps the object as pending (S3.7). It refuses with Later if too many zones of the
-// namespace end at once. counted is true if the loss counts for mass deletion (S7.7).
+// endZone frees the name, and keeps the object as pending (S3.7), or refuses with Later if too many zones of the
+// namespace end at once. counted: the loss counts for mass deletion (S7.7).
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
@@ -300,8 +317,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark is the child's: another namespace's data must not
-	// keep that zone unsettled (S7.2).
+	// The item is charged to the parent's namespace, but the mark is the child's, whose data must not keep another's
+	// zone unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.keepPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+

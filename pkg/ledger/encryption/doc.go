@@ -13,8 +13,7 @@
 //     encryption.
 //  3. Everything else behaves as without encryption.
 //
-// Keys of etcd remain visible: names of zones, records, views and namespaces, lengths of values, and keys that change
-// together.
+// Keys of etcd (names of zones, records, views and namespaces) and lengths of values remain visible.
 //
 // Out of scope: the meaning of keys in etcd, and the place of the encryption key.
 //

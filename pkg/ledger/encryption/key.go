@@ -54,7 +54,7 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 }
 
 // Unwrap is the inverse of Wrap. stale is true if the transformer would now write another form. An error means a
-// missing transformer key, or a result that is no Key.
+// missing transformer key, or no Key.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {

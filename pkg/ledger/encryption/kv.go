@@ -51,6 +51,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	if err != nil {
 		return r, err
 	}
+
 	switch {
 	case r.Get() != nil:
 		err = k.values.decryptAll(r.Get().Kvs)
@@ -64,6 +65,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	if err != nil {
 		return clientv3.OpResponse{}, err
 	}
+
 	return r, nil
 }
 

@@ -37,6 +37,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 			}
 		}
 	}()
+
 	return out
 }
 

@@ -24,8 +24,8 @@ func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// MeterKV returns kv with charges for transactions: payers pay, by weight, for written keys and values, also after an
-// error, but not if a compare fails; and for octets of a response beyond freeOctets.
+// MeterKV returns kv with charges for transactions. Payers pay, by weight, the octets of written keys and values
+// (unless a compare fails, but also after an error) and of a response beyond freeOctets.
 func MeterKV(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -93,8 +93,8 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// Most decisions read less than freeOctets. A read of all names below a name (S4.8) may be megabytes, at the CPU cost
-// of writing as much.
+// Most decisions read less than freeOctets. A read of all names below a name (S4.8) may be megabytes, and costs as much
+// CPU as a write.
 const freeOctets = 64 << 10
 
 func answeredOctets(r *clientv3.TxnResponse) (octets int) {

@@ -86,8 +86,8 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
-// ReadKey returns a key, nil if absent, and the read's revision. It fails while etcd is unavailable: a transaction,
-// unlike a get, does not wait.
+// ReadKey returns a key, nil if absent, and the read's revision. It fails while etcd is unavailable: transactions,
+// unlike gets, do not wait.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {

@@ -61,18 +61,20 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 		if err := take(r.Events); err != nil {
 			return rev, err
 		}
+
 		switch n := len(r.Events); {
-		case n > 0: // the header may be ahead of later events
+		case n > 0: // the header's revision may be ahead of events yet to come
 			rev = max(rev, r.Events[n-1].Kv.ModRevision)
 		case r.IsProgressNotify():
 			rev = max(rev, r.Header.Revision)
 		}
 	}
+
 	return rev, nil
 }
 
-// Each calls f for all keys under prefix at revision *rev, set to the current one if 0. It reads a stream, or pages if
-// etcd or encryption has none: for each page etcd counts all later keys.
+// Each calls f for all keys under prefix at revision *rev; 0 becomes the current revision. It reads a stream or, if
+// etcd or encryption has none, pages: for each page etcd counts all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -80,11 +82,13 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 		cancel()
 		return EachPage(ctx, client, prefix, rev, f)
 	}
+
 	defer func() { // the client blocks until its responses are drained
 		cancel()
 		for range stream {
 		}
 	}()
+
 	began := false
 	for r := range stream {
 		if err := r.Err(); grpcstatus.Code(err) == codes.Unimplemented && !began { // before etcd 3.7
@@ -92,16 +96,19 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 		} else if err != nil {
 			return fmt.Errorf("reading %s: %w", prefix, err)
 		}
+
 		began = true
 		for _, kv := range r.Kvs {
 			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
 				return fmt.Errorf("%s: %w", kv.Key, err)
 			}
 		}
+
 		if r.Header != nil && *rev == 0 { // in the last response
 			*rev = r.Header.Revision
 		}
 	}
+
 	return ctx.Err()
 }
 
@@ -142,12 +149,14 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 		if err != nil {
 			return key, fmt.Errorf("reading %s: %w", prefix, err)
 		}
+
 		for _, kv := range r.Kvs {
 			if err := f(kv); err != nil {
 				return key, fmt.Errorf("%s: %w", kv.Key, err)
 			}
 			key = string(kv.Key) + "\x00"
 		}
+
 		if !r.More {
 			return "", nil
 		}
@@ -157,13 +166,12 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage bounds a transaction's deletions: etcd executes transactions serially, and a large zone would stop every
-// tenant's writes for seconds.
+// PurgePage bounds a transaction's deletions: etcd executes transactions serially, and a large zone would stop all
+// writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes the first PurgePage keys from "from" to end. It returns the next page's start, so that etcd need
-// not walk over deleted keys, and whether more keys may exist. If a compare fails, nothing is deleted and more is
-// false.
+// DeletePage deletes the first PurgePage keys from "from" to end. It returns the next page's start, as etcd is slow
+// over deleted keys, and whether more may exist. If a compare fails, nothing is deleted and more is false.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -2,21 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fsck recomputes every internal key and journal step of a store from the objects, and reports the differences.
-// Every test of the ledger ends with it.
 //
 // Guarantees:
 //
 //  1. A check only reads.
 //  2. All reads are at a single revision: writers need not stop.
-//  3. Values determined by the objects are recomputed from the text of the semantics, without the ledger. Other values
-//     (a record's admission, a cascade's begin) are compared with related values. The law decides only whether a zone
-//     would adopt a waiting object.
+//  3. Values determined by the objects are recomputed from the text of the semantics, without the ledger. The law
+//     decides only whether a zone would adopt a waiting object.
 //  4. A difference that pending work will remove is Pending, never Damage. A difference explained by former rules is a
 //     note.
-//  5. A check needs a few hundred octets of memory for each record.
 //
 // Out of scope: repair, and the caches and views of servers.
 //
-// Read first: fsck.go (input and report), then journal.go (replay), zones.go and names.go (the semantics against the
-// model), then read.go and model.go (the store according to its objects).
+// Read first: fsck.go, then journal.go (replay), zones.go and names.go (the semantics), then read.go and model.go.
 package fsck

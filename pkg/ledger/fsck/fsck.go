@@ -79,6 +79,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		_, err := terminal.Fprintf(w, format+"\n", args...)
 		errs = append(errs, err)
 	}
+
 	line("checked %d zones, %d records, %d internal keys and %d journal steps at revision %d", r.Zones, r.Records, r.Keys, r.Steps,
 		r.Revision)
 	for _, kind := range []struct {
@@ -92,6 +93,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			line("%s: %d more", kind.name, more)
 		}
 	}
+
 	switch {
 	case !r.Clean():
 		line("DAMAGED: %d differences that no work in progress explains", r.Damage.Total)
@@ -102,6 +104,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	default:
 		line("clean; no work is pending")
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -114,8 +117,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. The error means that the store cannot be read: etcd does not answer or has compacted the
-// revision (run again), or the encryption configuration does not fit.
+// Run checks the whole store. It fails if the store cannot be read: etcd does not answer or has compacted the revision
+// (run again), or the encryption configuration does not fit.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
@@ -123,6 +126,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Delegations.Codec == nil {
 		config.Delegations = config.Records
 	}
+
 	client, err := ledger.ReadStore(ctx, config.Client, config.Prefix, config.Records.Transformer)
 	if err != nil {
 		return Report{}, fmt.Errorf("checking the store: %w", err)
@@ -139,11 +143,13 @@ func Run(ctx context.Context, config Config) (Report, error) {
 			return c.report, fmt.Errorf("checking the store: %w", err)
 		}
 	}
+
 	for i, f := range c.report.Damage.List {
 		if n := c.unread.uncheckedCount[f.Key]; n > 0 {
 			c.report.Damage.List[i].Have += fmt.Sprintf("; %d keys and records belong to it and were not checked", n)
 		}
 	}
+
 	for _, f := range []*Findings{&c.report.Damage, &c.report.Pending, &c.report.Notes} {
 		slices.SortStableFunc(f.List, func(x, y Finding) int { return cmp.Compare(x.Key, y.Key) })
 	}
@@ -181,7 +187,7 @@ func (f *Findings) add(x Finding) {
 const page = 1000
 
 // eachObject reports an undecodable object, or an object under another's key, as damage by rule. damaged, unless nil,
-// is called for the former.
+// gets the former.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// checkJournals undoes each zone's content, from the newest step. Serials must form a chain, states fit the content,
-// steps add and remove rows as found, and none be missing.
+// checkJournals undoes the steps of each zone, the newest first. Serials must form a chain without gaps, and states and
+// changed rows fit the content.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {
@@ -33,7 +33,8 @@ func (c *check) checkJournals() error {
 	if err := c.readCondensed(); err != nil {
 		return err
 	}
-	room, done, of := c.layout.Room("journal"), map[string]bool{}, ""
+
+	room, done, current := c.layout.Room("journal"), map[string]bool{}, ""
 	backwards := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
 	var b *back
 	for end := clientv3.GetPrefixRangeEnd(room); ; {
@@ -41,26 +42,30 @@ func (c *check) checkJournals() error {
 		if err != nil {
 			return err
 		}
+
 		for _, kv := range r.Kvs {
 			key := string(kv.Key)
-			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != of {
+			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != current {
 				b.finish()
-				b, of, done[uid] = nil, uid, true
+				b, current, done[uid] = nil, uid, true
 				if z := c.existingZone(key, uid); z != nil {
 					b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
 						state: sethash.State(z.State)}
 					c.checkContent(z, b.sets)
 				}
 			}
+
 			if b != nil {
-				b.readStep(room+of+"/", kv)
+				b.readStep(room+current+"/", kv)
 			}
 			end = key
 		}
+
 		if !r.More {
 			break
 		}
 	}
+
 	b.finish()
 	for _, z := range c.zonesByName {
 		c.require(done[z.UID], room+z.UID+"/", "S6.8", "no journal", "%d steps", z.N)
@@ -98,6 +103,7 @@ func (c *check) readCondensed() error {
 			}
 			return
 		}
+
 		count, _, _ := strings.Cut(rest, "/")
 		n, err := strconv.ParseUint(count, 16, 64)
 		var part content.Step
@@ -105,16 +111,19 @@ func (c *check) readCondensed() error {
 			c.reportDamage(key, "S7.8", rest, "condensed/<uid>/<16 hex digits>/<number>")
 			return
 		}
+
 		if c.parseValue(key, kv, &part) && x != nil && n == x.Step.N {
 			x.parts[n]++
 			x.Step.Removed, x.Step.Added, x.Step.TTLs = append(x.Step.Removed, part.Removed...), append(x.Step.Added, part.Added...),
 				append(x.Step.TTLs, part.TTLs...)
 		}
 	})
+
 	for _, x := range c.condensed {
 		n := x.parts[x.Step.N]
 		c.require(n == x.Parts, x.key, "S7.8", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)
 	}
+
 	return err
 }
 
@@ -153,21 +162,25 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 		b.reportDamage(key, "I2", "a key of journal/", "journal/<uid>/<16 hex digits>, perhaps .settled or .gone")
 		return
 	}
+
 	var tx content.Transaction
 	if !b.parseValue(key, kv, &tx) {
 		b.broken = true
 		return
 	}
+
 	if suffix != "" {
 		b.require(len(tx.Steps) == 0 && tx.After == n && n <= b.zone.N && suffix == "settled", key, "I2", encodeText(tx), "a mark without "+
 			"steps, after step %d of a zone at step %d", n, b.zone.N)
 		return
 	}
+
 	if len(tx.Steps) == 0 || tx.Steps[len(tx.Steps)-1].N != n {
 		b.reportDamage(key, "I2", encodeText(tx), "steps of which the last is %d", n)
 		b.broken = true
 		return
 	}
+
 	for _, step := range slices.Backward(tx.Steps) {
 		b.report.Steps++
 		b.steps++
@@ -205,6 +218,7 @@ func (b *back) undoStep(step content.Step) string {
 	case !step.Creates() && !step.Serial.Ahead(step.From):
 		return fmt.Sprintf("a serial ahead of %d, where it starts", step.From)
 	}
+
 	if why := b.undoRows(step); why != "" {
 		return why
 	}
@@ -213,6 +227,7 @@ func (b *back) undoStep(step content.Step) string {
 	if err != nil {
 		return err.Error()
 	}
+
 	if step.Creates() {
 		b.begun = true
 		if len(b.sets) > 0 || state != (sethash.State{}) {
@@ -220,6 +235,7 @@ func (b *back) undoStep(step content.Step) string {
 		}
 		return ""
 	}
+
 	b.n, b.serial, b.state = step.N-1, step.From, state
 	if step.HeaderBefore != nil {
 		b.header = *step.HeaderBefore
@@ -238,6 +254,7 @@ func (b *back) undoRows(step content.Step) string {
 		touched[k] = s
 		return s
 	}
+
 	for _, row := range step.Added {
 		s := at(setKey{row.Owner, row.Type})
 		i, found := slices.BinarySearch(s.data, row.Data)
@@ -246,6 +263,7 @@ func (b *back) undoRows(step content.Step) string {
 		}
 		s.data = slices.Delete(s.data, i, i+1)
 	}
+
 	for _, row := range step.Removed {
 		s := at(setKey{row.Owner, row.Type})
 		i, found := slices.BinarySearch(s.data, row.Data)
@@ -254,6 +272,7 @@ func (b *back) undoRows(step content.Step) string {
 		}
 		s.data = slices.Insert(s.data, i, row.Data)
 	}
+
 	for _, change := range step.TTLs {
 		s := at(setKey{change.Owner, change.Type})
 		ttl := func(t *content.TTL) content.TTL { return *cmp.Or(t, &content.TTL{}) }
@@ -262,6 +281,7 @@ func (b *back) undoRows(step content.Step) string {
 		}
 		s.ttl = ttl(change.Before)
 	}
+
 	for k, s := range touched {
 		if (len(s.data) == 0) != (s.ttl == content.TTL{}) {
 			return fmt.Sprintf("%s %s before it with rows and ttl or with neither, not %d rows and ttl %s", k.owner, k.t, len(s.data),
@@ -271,6 +291,7 @@ func (b *back) undoRows(step content.Step) string {
 			delete(b.sets, k)
 		}
 	}
+
 	return ""
 }
 
@@ -323,6 +344,7 @@ func (h *historyCheck) readArchived() error {
 			h.parseValue(key, kv, &history.OldDelegation{})
 			return
 		}
+
 		if account == "" {
 			var x history.Archived
 			if !h.parseValue(key, kv, &x) {
@@ -338,8 +360,10 @@ func (h *historyCheck) readArchived() error {
 				h.require(x.Last >= x.Offset && x.Last-x.Offset <= z.N, key, "S7.13", fmt.Sprintf("steps up to %d", x.Last-x.Offset),
 					"steps up to %d, the zone's last", z.N)
 			}
+
 			return
 		}
+
 		if h.require(at != nil, key, "S7.13", "segments of account "+account, "the archive of zone %s", uid); at != nil {
 			at.accounts[account] = true
 		}
@@ -355,11 +379,13 @@ func (h *historyCheck) checkSegments() error {
 			h.reportDamage(key, "S7.13", "a key of history/", "history/<account>/<10 hex digits>/<uid>/<16 hex digits>")
 			return
 		}
+
 		s, err := history.DecodeSegment(kv.Value)
 		if err != nil {
 			h.reportDamage(key, "S7.13", err.Error(), "a segment")
 			return
 		}
+
 		share, octets := h.shares[at.Account], int64(len(kv.Key)+len(kv.Value))
 		if share.Octets += octets; s.Header.Bare {
 			share.BareOctets += octets
@@ -385,11 +411,13 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		h.require(of == namespace && (payer == namespace || payer == step.CausedBy), key, "S7.13",
 			fmt.Sprintf("step %d of namespace %s, caused by %q", step.N, of, step.CausedBy), "steps of the key's account")
 	}
+
 	zone := h.archives[at.Zone]
 	if zone == nil {
 		h.reportDamage(key, "S7.13", "a segment", "the archive of zone %s", at.Zone)
 		return
 	}
+
 	h.require(zone.accounts[at.Account] && here.last <= zone.Last, key, "S7.13", fmt.Sprintf("steps up to %d of account %s",
 		here.last, at.Account), "an archive up to %d of accounts with this one", zone.Last)
 	by := [2]string{at.Zone, at.Account}
@@ -397,6 +425,7 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		h.require(here.first > other.last || here.last < other.first, key, "S7.13", fmt.Sprintf("steps %d to %d", here.first, here.last),
 			"steps once, not also in %s", other.key)
 	}
+
 	h.ranges[by] = append(h.ranges[by], here)
 }
 
@@ -420,6 +449,7 @@ func (h *historyCheck) checkStates() error {
 			h.reportDamage(key, "S7.13", "a key of before/", "before/<namespace>/<uid>/<16 hex digits>")
 			return
 		}
+
 		z := h.existingZone(key, uid)
 		if z == nil {
 			return
@@ -428,6 +458,7 @@ func (h *historyCheck) checkStates() error {
 		if x := h.archives[uid]; x != nil && x.Gone == 0 {
 			archived = x.Last - x.Offset
 		}
+
 		h.require(n > archived && n <= z.N, key, "S7.13", fmt.Sprintf("states before the steps up to %d", n),
 			"steps from %d, after the archive, to %d, the zone's last", archived+1, z.N)
 		for _, x := range b.Of {

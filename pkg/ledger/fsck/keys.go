@@ -54,7 +54,6 @@ func (z *zone) addClaim(r *record) {
 	}
 }
 
-// base returns an owner's base name (S4.7).
 func base(owner name.Rel) name.Rel {
 	labels, out := owner.Labels(), owner
 	for i, at := 0, owner; i < len(labels); i++ {
@@ -113,6 +112,7 @@ func (c *check) checkOrphans() error {
 		}
 		return keys
 	}
+
 	for _, r := range c.records {
 		if r.adoptedBy == nil {
 			of := law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}
@@ -121,11 +121,13 @@ func (c *check) checkOrphans() error {
 			}
 		}
 	}
+
 	for _, z := range c.zones {
 		if z.Pending {
 			wants(waiter{z.Ref, z.created, z.spec.Waiting()}, "zones", false)
 		}
 	}
+
 	for _, d := range c.waitingDelegations {
 		wants(d, "delegations", false)
 	}
@@ -141,14 +143,14 @@ func (c *check) checkOrphans() error {
 		c.require(have == want[key], key, "S2.3", string(kv.Value), "%s", cmp.Or(want[key], "nothing: no object waits there"))
 		delete(want, key)
 	})
+
 	for key, w := range want {
 		c.reportDamage(key, "S2.3", "nothing", "%s: without it no zone would find the waiting object", w)
 	}
 	return err
 }
 
-// checkWaiting asks the law which waiting objects a zone would adopt in the next round (S2.7). They are no damage, as
-// nothing wrong is served.
+// checkWaiting asks the law which waiting objects a zone would adopt in the next round (S2.7). They are no damage.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adoptedBy == nil && c.ctx.Err() == nil {

@@ -129,6 +129,7 @@ func (z *zone) addRecord(r *record) {
 		}
 		z.ownerAt(at).Own++
 	}
+
 	z.addPointers(r)
 	o, guests := z.ownerAt(r.owner), 0
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
@@ -256,6 +257,7 @@ func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 			}
 		}
 	}
+
 	for _, r := range records {
 		ttl := content.InheritTTL()
 		if r.TTL != nil {
@@ -265,11 +267,13 @@ func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 			add(r.owner, r.Type, ttl, v.Text)
 		}
 	}
+
 	for _, c := range cuts {
 		for _, set := range c.Sets {
 			add(set.Owner, set.Type, set.TTL, set.Data...)
 		}
 	}
+
 	return sets
 }
 
@@ -328,9 +332,11 @@ func (c *check) lookUpFact(k law.Key) any {
 	case law.KindZone:
 		z = c.zonesByRef[law.Ref{Namespace: k.Namespace, Name: k.Object}]
 	}
+
 	if z == nil {
 		return nil
 	}
+
 	switch k.Kind {
 	case law.KindHolding:
 		return z.holding
@@ -349,6 +355,7 @@ func (c *check) lookUpFact(k law.Key) any {
 		}
 		return out
 	}
+
 	return nil
 }
 

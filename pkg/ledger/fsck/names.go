@@ -54,17 +54,20 @@ func (c *check) checkRecord(r *record) {
 	if r.Type == rdata.DS {
 		n, rooted = n.Parent()
 	}
+
 	if up := c.enclosing(z.View, n); !rooted || up == nil {
 		differ(r.key, "S2.1", have, "none: no zone encloses it")
 	} else if up != z {
 		differ(r.key, "S2.1", have, "zone %s, whose name is the longest above it", up.key)
 	}
+
 	if ref := r.ZoneRef; ref != nil && (ref.Namespace != z.Namespace || ref.Name != z.Name) {
 		differ(r.key, "S2.1", have, "%s/%s alone, which its zoneRef names", ref.Namespace, ref.Name)
 	}
 	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
 		differ(r.key, "S1.4", have, "one of view %q", r.View)
 	}
+
 	kinds, by, w := z.findKinds(r), r.admission, c.withdrawals[law.WithdrawalKey(z.UID, r.Namespace)]
 	switch allowed := slices.Contains(kinds, by); {
 	// Lost rules withdraw nothing while the zone is being deleted (S8.4).
@@ -99,7 +102,6 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 // A rule for proofs, with these types only, reserves no name (S4.21).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// literalNames returns a rule's literal names (S4.20).
 func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -109,17 +111,20 @@ func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
 			out[at] = true
 		}
 	}
+
 	for _, rr := range r.Records {
 		if len(rr.Types) == 0 || slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(proves, t) }) {
 			add(rr.Pattern.String())
 		}
 	}
+
 	for _, p := range r.Zones {
 		add(p.String())
 	}
 	if len(r.Namespaces) == 0 {
 		clear(out)
 	}
+
 	return out
 }
 
@@ -154,11 +159,13 @@ func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 			}
 		}
 	}
+
 	for up, ok := of, namespace != z.Namespace; ok; up, ok = up.Parent() {
 		if to := z.reservedNames[up]; len(to) > 0 && !to[namespace] {
 			return up
 		}
 	}
+
 	return name.Apex
 }
 
@@ -193,14 +200,15 @@ var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata
 
 // findKinds returns the kinds of rules that allow a record (S4.5 to S4.7, S4.12 to S4.14).
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
-	own, zone, of := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
-	is, given := of == r.owner, z.rulesFor(r.Namespace)
-	at, err := of.In(zone)
+	own, zone, baseName := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
+	atBase, given := baseName == r.owner, z.rulesFor(r.Namespace)
+	at, err := baseName.In(zone)
 	if err != nil {
 		return nil
 	}
+
 	underscore := slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") })
-	reserved := z.findReserved(of, r.Namespace)
+	reserved := z.findReserved(baseName, r.Namespace)
 	gives := func(p rules.RecordRule, n name.Name) bool {
 		return p.Pattern.Match(n, zone) && z.reachesBelow(p.Pattern.String(), reserved)
 	}
@@ -212,6 +220,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 			if len(p.Types) == 0 {
 				typed = !r.Type.ByNumber() && (own || !slices.Contains(namedTypes, r.Type))
 			}
+
 			switch {
 			case !typed || !p.Pattern.Match(r.fqdn, zone):
 			case own && underscore, !own && p.Pattern.NamesUnderscore(r.fqdn, zone):
@@ -221,13 +230,14 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 			case !gives(p, r.fqdn):
 			case p.Shared && sharesBase:
 				kinds = append(kinds, rules.AdmittedShared)
-			case is && p.Pattern.IsLiteralFor(r.fqdn, zone):
+			case atBase && p.Pattern.IsLiteralFor(r.fqdn, zone):
 				kinds = append(kinds, rules.AdmittedLiteral)
 			case based:
 				kinds = append(kinds, rules.AdmittedPlain)
 			}
 		}
 	}
+
 	return kinds
 }
 
@@ -251,6 +261,7 @@ func (c *check) checkParent(z *zone) {
 				delegates, ds = delegates || match, ds || match && r.DS
 			}
 		}
+
 		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // lost rules withdraw nothing (S8.4)
 			delegates, ds = true, h.DS
 		}
@@ -266,10 +277,12 @@ func (c *check) checkParent(z *zone) {
 				c.reportDifference(excused, z.key, "S3.5", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
 			}
 		}
+
 		if at, ok := up.Rel(p.FQDN()); ok && p.liesBelowDNAME(at, true) {
 			c.reportDamage(z.key, "S5.7", "a zone below a DNAME", "none: it replaces every name below it")
 		}
 	}
+
 	var rule Rule
 	switch {
 	case refText(h.Parent) != refText(want.Parent):
@@ -283,6 +296,7 @@ func (c *check) checkParent(z *zone) {
 	default:
 		return
 	}
+
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
@@ -294,6 +308,7 @@ func (c *check) checkCoexistence(z *zone) {
 			owners = append(owners, owner)
 		}
 	}
+
 	for _, owner := range owners {
 		data := map[rdata.Type]int{}
 		for _, v := range slices.CompactFunc(slices.Clone(cmp.Or(z.owners[owner], &law.Owner{}).Values), func(x, y law.OwnerValue) bool {
@@ -301,11 +316,13 @@ func (c *check) checkCoexistence(z *zone) {
 		}) {
 			data[v.Type]++
 		}
+
 		for _, s := range z.NSSets {
 			if s.Owner == owner {
 				data[s.Type] += len(s.Data)
 			}
 		}
+
 		has := func(types ...rdata.Type) bool {
 			return slices.ContainsFunc(types, func(t rdata.Type) bool { return data[t] > 0 })
 		}
@@ -326,6 +343,7 @@ func (c *check) checkCoexistence(z *zone) {
 		default:
 			continue
 		}
+
 		c.reportDifference(len(z.holding.Works) > 0, c.layout.Key(law.OwnerKey(z.UID, owner)), "S5.6", have, "none: no server loads that")
 	}
 }
@@ -348,19 +366,21 @@ func (c *check) noteNestedClaims(z *zone) {
 			if mine.Namespace == z.Namespace || mine.Plain == 0 {
 				continue
 			}
+
 			for at, ok := low, true; ok && !at.IsApex(); at, ok = at.Parent() {
-				of := cmp.Or(z.owners[at], &law.Owner{})
-				i := slices.IndexFunc(of.Claims, func(x law.Claim) bool {
+				owner := cmp.Or(z.owners[at], &law.Owner{})
+				i := slices.IndexFunc(owner.Claims, func(x law.Claim) bool {
 					return x.Plain > 0 && x.Namespace != mine.Namespace && x.Namespace != z.Namespace
 				})
-				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(of.Claims, func(x law.Claim) bool {
+				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(owner.Claims, func(x law.Claim) bool {
 					return x.Namespace == mine.Namespace
 				}) {
 					break // may have allowed the names below
 				}
+
 				if i >= 0 {
 					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "S4.8", Have: fmt.Sprintf("claimed by "+
-						"namespace %s, and %s by namespace %s", mine.Namespace, at, of.Claims[i].Namespace),
+						"namespace %s, and %s by namespace %s", mine.Namespace, at, owner.Claims[i].Namespace),
 						Want: "claims of one of them, unless former rules or records let them come"})
 					break
 				}

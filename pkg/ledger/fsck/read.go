@@ -38,6 +38,7 @@ func (c *check) checkFormat() error {
 	if len(r.Kvs) > 0 {
 		text = string(r.Kvs[0].Value)
 	}
+
 	err = json.Unmarshal([]byte(text), &have)
 	if err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm {
 		c.reportDamage(key, "format", text, "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
@@ -45,6 +46,7 @@ func (c *check) checkFormat() error {
 		c.reportPending(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the "+
 			"store, and other differences may follow from that", ledger.Format)
 	}
+
 	from, ends := c.layout.Internal(), make([]string, 0, len(layout.Rooms)+1)
 	for _, room := range layout.Rooms {
 		ends = append(ends, c.layout.Room(room))
@@ -61,6 +63,7 @@ func (c *check) checkFormat() error {
 		}
 		from = clientv3.GetPrefixRangeEnd(end)
 	}
+
 	return nil
 }
 
@@ -69,6 +72,7 @@ func (c *check) readZones() error {
 		namespace, object, _ := strings.Cut(name, "/")
 		c.unread.keysByRef[law.Ref{Namespace: namespace, Name: object}] = key
 	}
+
 	return eachObject(c, "zones", "I2", c.config.Zones, unread, func(key string, o *v1alpha1.Zone) {
 		c.report.Zones++
 		z, err := lawform.Zone(o)
@@ -78,12 +82,14 @@ func (c *check) readZones() error {
 			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
 			return
 		}
+
 		x := &zone{Zone: z, key: key, created: o.CreationTimestamp.Unix(), spec: spec, status: o.Status, owners: map[name.Rel]*law.Owner{},
 			counts: map[string]int64{}, delegatedRules: map[string][]law.DelegatedRule{}, rulesByNamespace: map[string][]rules.Rule{}}
 		if other := c.zones[z.UID]; other != nil {
 			c.reportDamage(key, "I2", "uid "+z.UID, "a uid of its own, not that of %s", other.key)
 			return
 		}
+
 		c.zones[z.UID] = x
 		c.zonesByRef[law.Ref{Namespace: z.Namespace, Name: z.Name}] = x
 		if z.Pending {
@@ -94,6 +100,7 @@ func (c *check) readZones() error {
 			c.reportDamage(key, "S1.5", z.FQDN().String(), "a name of its own, not that of %s", other.key)
 			return
 		}
+
 		c.zonesByName[p] = x
 	})
 }
@@ -118,12 +125,14 @@ func (c *check) readNames() error {
 	if err != nil {
 		return err
 	}
+
 	for _, z := range c.zones {
 		if z.holding == nil && !z.Pending {
 			c.reportDamage(c.nameKey(z), "S1.5", "nothing", "held by %s", z.key)
 			z.holding = &law.Holding{Ref: z.Ref} // for the other checks
 		}
 	}
+
 	c.sortedNames = slices.SortedFunc(maps.Keys(c.zonesByName), comparePlaces)
 	return nil
 }
@@ -145,17 +154,19 @@ func (c *check) readOutbox() error {
 			c.require(z == nil || w.Ended != nil && z.Pending && z.Ending, key, "I4", "purges the keys of zone "+w.Purge,
 				"nothing purged: that zone exists")
 		}
+
 		c.reportPending(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// A removed zone has no mark. A work of trials lists its first zone before a step marks it (S7.2), for the
-			// order of candidates.
+			// A removed zone has no mark. A work of trials lists its first zone, for the order of candidates, before a
+			// step marks it (S7.2).
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
 			}
 		}
 	})
+
 	for _, z := range c.zonesByName {
 		for _, s := range z.holding.Works {
 			w, mark := c.works[s.ID], "marked by work "+s.ID
@@ -169,6 +180,7 @@ func (c *check) readOutbox() error {
 			}
 		}
 	}
+
 	return err
 }
 
@@ -220,6 +232,7 @@ func (c *check) readRecords() error {
 			c.reportDamage(key, "I2", err.Error(), "a Record the law can read")
 			return
 		}
+
 		r := &record{Record: l, key: key, view: o.Status.View, serial: o.Status.Serial, admission: rules.Admission(o.Status.Admission),
 			adoptedBy: o.Status.ZoneRef, isAdopted: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
@@ -228,12 +241,14 @@ func (c *check) readRecords() error {
 		if end := o.Status.EndsAt; end != nil {
 			r.endsAt = end.Unix()
 		}
+
 		if o.Status.FQDN != "" {
 			if r.fqdn, err = name.Parse(o.Status.FQDN); err != nil {
 				c.reportDamage(key, "S1.2", o.Status.FQDN, "a canonical name in status.fqdn")
 				return
 			}
 		}
+
 		c.records = append(c.records, r)
 		c.placeRecord(r)
 	})
@@ -252,6 +267,7 @@ func (c *check) placeRecord(r *record) {
 		c.reportDifference(c.purging[of.UID], r.key, "S2.5", "adopted by zone "+encodeText(of), "released: there is no such zone")
 		return
 	}
+
 	c.require(of == z.Ref, r.key, "S6.12", "adopted by zone "+encodeText(of), "%s", encodeText(z.Ref))
 	fqdn, err := name.ParseIn(r.DomainName, z.FQDN())
 	if owner, ok := fqdn.Rel(z.FQDN()); ok {
@@ -259,16 +275,19 @@ func (c *check) placeRecord(r *record) {
 	} else if err == nil {
 		err = errors.New("it is not at or below that")
 	}
+
 	if err != nil {
 		c.reportDamage(r.key, "S2.1", fmt.Sprintf("%q in zone %s: %v", r.DomainName, z.FQDN(), err), "a name of its zone")
 		return
 	}
+
 	r.zone = z
 	z.addRecord(r)
 	stated := r.fqdn
 	if r.fqdn = fqdn; stated != fqdn { // a cascade has yet to write it
 		c.reportDifference(c.isWorkPending(r), r.key, "S6.12", "status.fqdn is another", "%s", fqdn)
 	}
+
 	c.require(r.view == z.View, r.key, "S1.4", "status.view "+r.view, "%q, the zone's", z.View)
 	c.require(!isAhead(r.serial, z.status.Serial), r.key, "S6.12", "status.serial", "%d or less, the zone's", z.status.Serial)
 }
@@ -280,6 +299,7 @@ func (c *check) readDelegations() error {
 			c.reportDamage(key, "S4.3", err.Error(), "a Delegation the law can read")
 			return
 		}
+
 		accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
 		c.require(accepted != nil && (o.Status.ZoneRef != nil) == (accepted.Status == "True"), key, "S4.3", encodeText(accepted), "the "+
 			"condition Accepted says the same as status.zoneRef")
@@ -294,6 +314,7 @@ func (c *check) readDelegations() error {
 			}
 			return
 		}
+
 		uid := string(o.Status.ZoneRef.UID)
 		z := c.zones[uid]
 		if z == nil || z.Pending {
@@ -302,6 +323,7 @@ func (c *check) readDelegations() error {
 			}
 			return
 		}
+
 		c.require(named.Namespace == z.Namespace && named.Name == z.Name, key, "S4.3", "in force in zone "+z.key, "in force in the zone "+
 			"that it names, %s/%s", named.Namespace, named.Name)
 		z.delegationCount++

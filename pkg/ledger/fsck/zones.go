@@ -56,8 +56,8 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// checkSettled compares Settled, settledSerial and the marks of cascades (S7.2). A zone's removal marks the zone that
-// gains the records, without a write of the object (I1), so Settled may be True until the next step.
+// checkSettled compares Settled, settledSerial and the marks of cascades (S7.2). Settled may stay True until the next
+// step, as a zone's removal marks the gaining zone without a write of the object (I1).
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
@@ -84,6 +84,7 @@ func (c *check) checkHolding(z *zone) {
 		x, y := encodeText(have), encodeText(want)
 		c.require(x == y, key, rule, what+" "+x, "%s", y)
 	}
+
 	if d := z.status.DNSSEC; d != nil {
 		c.require(d.FQDN == z.status.FQDN, z.key, "S12.2", "status.dnssec of "+d.FQDN, "one of %s, or none", z.status.FQDN)
 	}
@@ -91,6 +92,7 @@ func (c *check) checkHolding(z *zone) {
 	if p := z.status.ParentRef; p != nil {
 		parent = p.Namespace + "/" + p.Name
 	}
+
 	expect("S3.1", "parent", refText(h.Parent), parent)
 	expect("S1.6", "refers to", refText(h.Target), refText(z.spec.ZoneRef))
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
@@ -110,6 +112,7 @@ func (c *check) checkHolding(z *zone) {
 			}
 		}
 	}
+
 	c.require(maps.Equal(hosts, h.ApexHosts), key, "S4.10", "hosts of the apex "+encodeText(h.ApexHosts), "%s", encodeText(hosts))
 }
 
@@ -130,6 +133,7 @@ func (c *check) checkCuts() error {
 		if p == nil || p.Pending || !z.holding.CountedBy(p.Zone) {
 			continue
 		}
+
 		e := edge{p.UID, z.UID}
 		var cut *law.CountedCut
 		if sets := content.Cut(p.FQDN(), z.Header, z.rrsetAt); len(sets) > 0 {
@@ -141,26 +145,31 @@ func (c *check) checkCuts() error {
 			want[e] = cut
 		}
 	}
+
 	for e, d := range c.pendingCuts {
 		if !kept[e] { // a kept cut waits for the end of the hold
 			c.reportPending(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
 				d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
 		}
 	}
+
 	differ := func(e edge, have, want *law.CountedCut) {
 		c.reportDifference(c.pendingCuts[e] != law.PendingCut{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.3", encodeText(have), "%s",
 			encodeText(want))
 	}
+
 	for e, w := range want {
 		if have := c.cuts[e]; have == nil || !slices.EqualFunc(have.Sets, w.Sets, content.RRset.Equal) {
 			differ(e, have, w)
 		}
 	}
+
 	for e, have := range c.cuts {
 		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
 			differ(e, have, nil) // the parent delegates no such zone
 		}
 	}
+
 	return nil
 }
 

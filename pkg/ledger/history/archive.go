@@ -23,7 +23,7 @@ import (
 )
 
 // Archive moves steps from the journal into segments. Each transaction compares the zone's Archived and the namespaces'
-// shares: the second of two servers fails, and reads again.
+// shares: the second of two servers fails and retries.
 type Archive struct {
 	Client *clientv3.Client
 	Layout layout.Keys
@@ -35,7 +35,7 @@ type Archive struct {
 	Now   func() time.Time
 	Fault func(point string)
 
-	level   atomic.Int64
+	level   atomic.Int64 // octets; share.go
 	charges atomic.Pointer[map[string]charge]
 	// addedOctets were archived since the level was set, at levelledAt in Unix seconds.
 	addedOctets, levelledAt atomic.Int64
@@ -44,12 +44,12 @@ type Archive struct {
 }
 
 const (
-	// A transaction (a page) has about pageSteps steps of up to pageNamespaces namespaces, each with up to four of
+	// A transaction archives a page: about pageSteps steps of up to pageNamespaces namespaces, each with up to four of
 	// etcd's 128 operations.
 	pageSteps      = 64
 	pageNamespaces = 24
-	// maxPage bounds the text of steps and states, except of a single step. A namespace's part is also at most a
-	// pageDivisor-th of its share, or minPage, as room is made by whole segments.
+	// maxPage bounds the octets of a page, except of a single step. A namespace's part is also at most a pageDivisor-th
+	// of its share, or minPage, as makeRoom condenses whole segments.
 	maxPage     = 4 << 20
 	minPage     = 16 << 10
 	pageDivisor = 8
@@ -60,11 +60,11 @@ const DefaultRetention = 168 * time.Hour
 
 // Archived, under archived/<uid>/, is the end of the zone's archive.
 type Archived struct {
-	// Last is Offset plus N of the last archived step. Offset is the last number before the zone got its name: a
-	// returned zone counts from 1 (S3.7).
+	// Last is the number of the last archived step: Offset plus N. A recreated zone counts N from 1 again (S3.7);
+	// Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
-	// Whole is the Unix time after the zone's last missing step.
+	// Whole: since this Unix time, no step of the zone is missing.
 	Whole int64 `json:"t"`
 	// Retention is the last archived step's, in seconds. Gone is the Unix time of the removal, 0 for a present zone.
 	Retention int64 `json:"k"`
@@ -102,8 +102,8 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// ArchiveSteps archives a zone's steps up to N upTo. cmps must hold in each transaction. kept is false if one failed,
-// or other servers were always faster.
+// ArchiveSteps archives a zone's steps up to number N upTo. Each transaction has the compares cmps. kept is false if a
+// compare failed, or other servers were always faster.
 func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLostRaces; {
@@ -134,31 +134,36 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 	if err != nil {
 		return false, err
 	}
-	var x *content.Removal
+
+	var removal *content.Removal
 	for _, kv := range last.Kvs {
 		if tx, err := a.Read(string(kv.Key), kv.Value); err == nil && tx.Removal != nil {
-			x = tx.Removal
+			removal = tx.Removal
 			break
 		}
 	}
-	if x == nil {
+
+	if removal == nil {
 		return true, nil // archived, or removed by an older kubizone
 	}
-	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == x.Serial {
+	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == removal.Serial {
 		return err == nil, err
 	}
-	of := Header{Zone: zone, View: x.View, FQDN: x.FQDN.String(), Namespace: x.Namespace, Name: x.Name, Retention: x.Retention}
+
+	header := Header{Zone: zone, View: removal.View, FQDN: removal.FQDN.String(), Namespace: removal.Namespace, Name: removal.Name,
+		Retention: removal.Retention}
 	for lost := 0; lost < maxLostRaces; {
-		p, err := a.readPage(ctx, of, end)
+		p, err := a.readPage(ctx, header, end)
 		if err != nil {
 			return false, err
 		}
 		ends := len(p.lines) == 0
 		if ends {
-			if err := a.addRemoval(ctx, p, x); err != nil {
+			if err := a.addRemoval(ctx, p, removal); err != nil {
 				return false, err
 			}
 		}
+
 		done, err := a.writePage(ctx, p, cmps...)
 		if err != nil || done && ends {
 			return err == nil, err
@@ -167,6 +172,7 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 			lost++
 		}
 	}
+
 	return false, nil
 }
 
@@ -177,7 +183,7 @@ type page struct {
 	lines       map[string][]line // by account
 	hasStates   map[string]bool   // by namespace, in before/
 	lastN       uint64
-	endN        uint64 // of the journal value with step lastN
+	endN        uint64 // last step of the journal value with step lastN
 	removes     bool   // the zone's removal is the last step
 }
 
@@ -193,8 +199,7 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal, before the key end. It raises the archive's Whole for an unreadable
-// value.
+// readPage reads the next steps of the journal, before the key end. An unreadable value raises the archive's Whole.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
 	p := &page{hdr: of, lines: map[string][]line{}, hasStates: map[string]bool{}}
 	var err error
@@ -205,6 +210,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			return nil, err
 		}
 	}
+
 	if p.archived.Gone != 0 { // the zone came back
 		p.archived.Offset, p.archived.Gone, p.archived.Serial = p.archived.Last, 0, 0
 	}
@@ -214,6 +220,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 	if err != nil {
 		return nil, err
 	}
+
 	octets, taken := 0, 0
 	for _, kv := range r.Kvs {
 		if octets += len(kv.Value); taken > 0 && (octets > fullSegment || taken >= pageSteps) {
@@ -225,6 +232,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			p.archived.Whole = a.Now().Unix()
 			continue
 		}
+
 		for _, l := range lines {
 			// All states of a value have one key, which the page with the last step deletes.
 			ns := cmp.Or(l.namespace, p.hdr.Namespace)
@@ -237,6 +245,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			}
 		}
 	}
+
 	return p, a.addStates(ctx, p)
 }
 
@@ -254,8 +263,8 @@ func (p *page) addLine(l line) bool {
 	return true
 }
 
-// addStates adds the states before each step, and ends the page before a step that would exceed maxPage, or an
-// account's part of its share.
+// addStates adds the states before each step. It ends the page before a step beyond maxPage, or an account's part
+// (pageDivisor).
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.lines {
@@ -263,6 +272,7 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 			steps = append(steps, &lines[i])
 		}
 	}
+
 	for ns, has := range p.hasStates {
 		if !has {
 			continue
@@ -273,18 +283,20 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 		}
 		states[ns] = readStates(ctx, r.Kvs)
 	}
+
 	slices.SortFunc(steps, func(x, y *line) int { return cmp.Compare(x.n, y.n) })
-	all, of := 0, map[string]int{}
+	total, byAccount := 0, map[string]int{}
 	for i, l := range steps {
 		account := l.account(p.hdr.Namespace)
 		l.states = unpackStates(states[cmp.Or(l.namespace, p.hdr.Namespace)][l.n])
 		octets := len(l.text) + countStates(l.states)
 		most := max(octets, minPage, int(a.shareOf(account)/pageDivisor))
-		if all, of[account] = all+octets, of[account]+octets; i > 0 && all > maxPage || of[account] > most {
+		if total, byAccount[account] = total+octets, byAccount[account]+octets; i > 0 && total > maxPage || byAccount[account] > most {
 			p.endBefore(l.n)
 			break
 		}
 	}
+
 	return nil
 }
 
@@ -344,7 +356,7 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	return err
 }
 
-// writePage commits p, or returns false if a compare failed. Accounts without room lose their oldest segments.
+// writePage commits p, or returns false if a compare failed. Full accounts lose their oldest segments.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.lastN, p.hdr.Retention
@@ -353,6 +365,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			next.Whole = max(next.Whole, lines[len(lines)-1].unixTime+1)
 		}
 	}
+
 	key := a.Layout.Archived(p.hdr.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.archivedMod))
 	ops, values, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}, 0
@@ -362,6 +375,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 				clientv3.WithRange(a.Layout.Before(ns, p.hdr.Zone, p.lastN)+"\x00")))
 		}
 	}
+
 	for account, lines := range p.lines {
 		if p.hdr.Retention == 0 {
 			break
@@ -370,6 +384,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		if err != nil {
 			return false, err
 		}
+
 		last := &lines[len(lines)-1]
 		at := a.Layout.Segment(layout.SegmentKey{Account: account, Zone: p.hdr.Zone, Time: last.unixTime, Last: next.Offset + last.n})
 		share, mod, known := findRecent[Share](&a.recent, a.Layout.Share(account))
@@ -379,6 +394,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 				return false, err
 			}
 		}
+
 		if !whole || !fits {
 			share.Whole = max(share.Whole, last.unixTime+1)
 		}
@@ -387,9 +403,11 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			share.addSegment(at, int64(len(at)+len(value)), !whole && isBare(value))
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.hdr.Zone, account), []byte("{}")))
 		}
+
 		values[len(ops)] = share
 		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share)))
 	}
+
 	if p.removes {
 		ops = append(append(ops, a.nameOps(&p.hdr)...), clientv3.OpDelete(a.Layout.LeftDelegations(p.hdr.Zone), clientv3.WithPrefix()))
 	}
@@ -399,11 +417,13 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		a.recent.forget(ops)
 		return false, err
 	}
+
 	for i, op := range ops {
 		if v := values[i]; v != nil {
 			a.recent.note(string(op.KeyBytes()), v, etcd.VersionAt(r, i))
 		}
 	}
+
 	a.refreshLevel(ctx, int64(octets))
 	return true, nil
 }
@@ -417,7 +437,7 @@ func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of
 	return a.readRemoved(ctx, r.Kvs[0])
 }
 
-// FindRemovedFQDN is FindRemoved for a DNS name, in all namespaces if namespace is "".
+// FindRemovedFQDN is FindRemoved for a DNS name; namespace "" means all.
 func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (of *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
 	if err != nil || len(r.Kvs) == 0 {

@@ -14,21 +14,22 @@ import (
 )
 
 const (
-	// A descent lists about pageKeys keys at once, at first of firstWidth seconds.
+	// The first period has firstWidth seconds, later ones growth times more or less, for about pageKeys keys.
 	pageKeys   = 64
 	firstWidth = 3600
 	growth     = 8
 )
 
-// descent lists an account's segment keys, newest first. For a descending range etcd reads all values below, so a
-// descent reads ascending ranges of time, each about pageKeys keys wide.
+// descent lists an account's segment keys, newest first. In descending order, etcd would read all older keys for each
+// page. So a descent reads one period of time after another in ascending order, each of about pageKeys keys.
 type descent struct {
-	a      *Archive
-	below  layout.SegmentKey // only smaller keys are left, not older than oldest
-	rev    int64
+	a     *Archive
+	rev   int64             // of all reads
+	below layout.SegmentKey // all keys from here on were listed
+	// The length of the next period, and the account's oldest segment's time, in Unix seconds.
 	width  int64
 	oldest int64
-	keys   []layout.SegmentKey // ascending; the last is the next
+	keys   []layout.SegmentKey // of the last period, ascending; nextKey takes the last
 }
 
 func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
@@ -46,6 +47,7 @@ func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev 
 	return d, nil
 }
 
+// nextKey returns nil at the end.
 func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.below.Time < d.oldest || d.below.Time == d.oldest && d.below.Zone == "" {
@@ -102,7 +104,7 @@ func compareTimes(x, y *layout.SegmentKey) int {
 
 func (d *descent) readKeys(ctx context.Context) error {
 	newest := d.below.Time
-	if d.below.Zone == "" { // no key of this second is left
+	if d.below.Zone == "" { // begins the second: all its keys were listed
 		newest--
 	}
 	first := layout.SegmentKey{Account: d.below.Account, Time: max(d.oldest, min(newest, d.a.Now().Unix())-d.width)}
@@ -113,11 +115,12 @@ func (d *descent) readKeys(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if more = r.More; more && d.width > 0 { // width 0 is a second
+		if more = r.More; more && d.width > 0 { // too many: try a shorter period; 0 is a single second
 			d.width /= growth
 			d.keys = nil
 			return nil
 		}
+
 		for _, kv := range r.Kvs {
 			from = string(kv.Key) + "\x00"
 			if k, ok := d.a.Layout.ParseSegment(string(kv.Key)); ok {
@@ -125,6 +128,7 @@ func (d *descent) readKeys(ctx context.Context) error {
 			}
 		}
 	}
+
 	if d.below = first; len(d.keys) < pageKeys/growth {
 		d.width = max(1, d.width*growth)
 	}

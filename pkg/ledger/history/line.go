@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// line is a step on the way from journal to segment. A value's only step, the usual case, is cut out without decoding:
-// quotes in JSON strings are escaped, so no string looks like a key.
+// line is a step on the way from journal to segment. If a journal value has a single step, as usual, cutLine cuts the
+// step out without decoding: quotes in JSON strings are escaped, so no string looks like a key.
 type line struct {
 	n         uint64
 	unixTime  int64
@@ -85,6 +85,7 @@ func cutLine(value []byte) (l line, ok bool) {
 			return l, false
 		}
 	}
+
 	n, ok := digitsAfter(text, beginsStep)
 	if !ok {
 		return l, false
@@ -97,6 +98,7 @@ func cutLine(value []byte) (l line, ok bool) {
 		}
 		l.unixTime = int64(at)
 	}
+
 	if _, ref, ok := bytes.Cut(text, recordKey); ok {
 		end := bytes.IndexByte(ref, '}')
 		name := bytes.IndexByte(ref, '"')
@@ -105,6 +107,7 @@ func cutLine(value []byte) (l line, ok bool) {
 		}
 		l.namespace, l.hasState = string(ref[:name]), bytes.Contains(ref[:end], wasKey)
 	}
+
 	if _, cause, ok := bytes.Cut(text, causeKey); ok {
 		end := bytes.IndexByte(cause, '"')
 		if end < 0 {
@@ -112,6 +115,7 @@ func cutLine(value []byte) (l line, ok bool) {
 		}
 		l.causedBy = string(cause[:end])
 	}
+
 	l.creates = bytes.Contains(text, headerAfter) && !bytes.Contains(text, headerBefore)
 	l.text = text
 	if i := bytes.Index(text, stateKey); i >= 0 {
@@ -121,6 +125,7 @@ func cutLine(value []byte) (l line, ok bool) {
 		}
 		l.text = append(text[:i:i], text[i+len(stateKey)+end+1:]...)
 	}
+
 	return l, true
 }
 

@@ -39,22 +39,24 @@ type namespaceAnswer struct {
 	zones    map[string]bool
 }
 
-// OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers the namespace's
-// account and the answer's zones.
-func (a *Archive) OfNamespace(ctx context.Context, of StepSelector, ask Ask) (*Answer, error) {
-	r, err := a.Client.Get(ctx, a.Layout.Share(of.Namespace))
+// OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers its account and
+// the answer's zones.
+func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
+	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {
 		return nil, err
 	}
-	out := &namespaceAnswer{Answer: &Answer{}, selector: of, ask: ask, rev: r.Header.Revision, zones: map[string]bool{}}
+	out := &namespaceAnswer{Answer: &Answer{}, selector: wanted, ask: ask, rev: r.Header.Revision, zones: map[string]bool{}}
 	var share Share
 	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
 		out.Whole = share.Whole
 	}
-	out.selector.Zones = slices.DeleteFunc(slices.Clone(of.Zones), func(uid string) bool {
-		header, ok := of.HeaderOf(uid)
-		return ok && !of.SelectsZone(&header)
+
+	out.selector.Zones = slices.DeleteFunc(slices.Clone(wanted.Zones), func(uid string) bool {
+		header, ok := wanted.HeaderOf(uid)
+		return ok && !wanted.SelectsZone(&header)
 	})
+
 	for _, uid := range out.selector.Zones {
 		out.zones[uid] = true
 	}
@@ -69,6 +71,7 @@ func (a *Archive) OfNamespace(ctx context.Context, of StepSelector, ask Ask) (*A
 	if err := a.readOlder(ctx, out, before); err != nil {
 		return nil, err
 	}
+
 	slices.SortStableFunc(out.Items, func(x, y Item) int { return cmp.Compare(y.Step.Time, x.Step.Time) })
 	return out.Answer, a.wholeOfZones(ctx, out)
 }
@@ -94,6 +97,7 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 	if err != nil {
 		return err
 	}
+
 	now := a.Now().Unix()
 	for read := 0; ; {
 		k, err := older.nextKey(ctx)
@@ -103,10 +107,12 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 		if header, ok := out.selector.HeaderOf(k.Zone); ok && (k.Time < now-header.Retention || !out.selector.SelectsZone(&header)) {
 			continue
 		}
+
 		if read++; len(out.Items) >= out.ask.Limit || out.octets > maxAnswer || read > segmentsAtOnce {
 			out.Next = formatPlace(before)
 			return nil
 		}
+
 		before = *k
 		items, err := a.readSegment(ctx, *k, out.Answer, out.rev)
 		if err != nil {
@@ -120,7 +126,8 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 				out.Items = append(out.Items, x)
 			}
 		}
-		if !fresh { // nor are older segments
+
+		if !fresh { // older segments have no step for Since, either
 			return nil
 		}
 	}
@@ -169,7 +176,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 	return nil
 }
 
-// segmentsAtOnce bounds an answer's segments, which may have few steps of the wanted Record.
+// segmentsAtOnce bounds an answer's segments; few steps may be the wanted Record's.
 const segmentsAtOnce = 500
 
 const maxZones = 256
@@ -181,32 +188,36 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 	if err != nil {
 		return err
 	}
+
 	zones := slices.Clone(out.selector.Zones)
 	for _, kv := range r.Kvs {
 		if _, zone, _, ok := a.Layout.ParseBefore(string(kv.Key)); ok {
 			zones = append(zones, zone)
 		}
 	}
+
 	slices.Sort(zones)
 	if zones = slices.Compact(zones); len(zones) > maxZones {
 		return apierrors.NewBadRequest(fmt.Sprintf("the last steps of namespace %s are in the journals of %d zones, and an answer reads "+
 			"at most %d: ask for a Record, by the query parameter fqdn, or for the changes of a Zone", out.selector.Namespace, len(zones),
 			maxZones))
 	}
+
 	room, now := maxAnswer, a.Now().Unix()
 	for _, zone := range zones {
 		archived, _, err := a.readArchived(ctx, zone, out.rev)
 		if err != nil {
 			return err
 		}
-		of, ok := out.selector.HeaderOf(zone)
+		header, ok := out.selector.HeaderOf(zone)
 		if !ok {
-			if of = (Header{Zone: zone}); archived.Gone != 0 {
+			if header = (Header{Zone: zone}); archived.Gone != 0 {
 				continue
 			}
 		}
+
 		takes := func(x *Item) bool { return out.selectItem(x, now) }
-		recent, err := a.readRecent(ctx, of, archived, out.selector.Namespace, takes, &room, out.Answer, out.rev)
+		recent, err := a.readRecent(ctx, header, archived, out.selector.Namespace, takes, &room, out.Answer, out.rev)
 		if err != nil {
 			return err
 		}
@@ -215,9 +226,11 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 				out.Whole = max(out.Whole, recent[i].Step.Time+1)
 			}
 		}
+
 		slices.Reverse(recent)
 		out.Items = append(out.Items, recent...)
 	}
+
 	out.octets = maxAnswer - room
 	return nil
 }

@@ -31,7 +31,7 @@ type Item struct {
 // Answer has the newest items first.
 type Answer struct {
 	Items []Item
-	// Whole is the Unix time after the last missing or condensed step.
+	// Whole: since this Unix time, no step is missing or condensed.
 	Whole int64
 	// Next is the place of the next page, "" at the end.
 	Next string
@@ -49,9 +49,9 @@ type Ask struct {
 	NotBefore int64
 }
 
-// OfZone returns the steps of a zone. exists is false for a zone without a name now.
-func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (*Answer, error) {
-	r, err := a.Client.Get(ctx, a.Layout.Archived(of.Zone), clientv3.WithPrefix())
+// OfZone returns a zone's steps. exists is false for a zone without a name now.
+func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask Ask) (*Answer, error) {
+	r, err := a.Client.Get(ctx, a.Layout.Archived(header.Zone), clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +62,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 			return nil, err
 		}
 	}
+
 	var archived Archived
 	var namespaces []string
 	for _, kv := range r.Kvs {
@@ -75,6 +76,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 			return nil, layout.Unreadable(string(kv.Key), err)
 		}
 	}
+
 	out.Whole = archived.Whole
 	octets := 0
 	take := func(x *Item) bool {
@@ -89,23 +91,27 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 		out.Items = append(out.Items, *x)
 		return true
 	}
+
 	var recent []Item
 	if exists || archived.Gone == 0 { // else the journal is archived, and not yet purged
 		room := maxAnswer
 		isNext := func(x *Item) bool { return x.Number < before }
-		if recent, err = a.readRecent(ctx, of, archived, "", isNext, &room, out, rev); err != nil {
+		if recent, err = a.readRecent(ctx, header, archived, "", isNext, &room, out, rev); err != nil {
 			return nil, err
 		}
 	}
+
 	for _, x := range slices.Backward(recent) {
 		if !take(&x) {
 			return out, a.wholeOf(ctx, out, namespaces, rev)
 		}
 	}
-	older, err := a.openSegments(ctx, of.Zone, namespaces, before, rev, out)
+
+	older, err := a.openSegments(ctx, header.Zone, namespaces, before, rev, out)
 	if err != nil {
 		return nil, err
 	}
+
 	for {
 		x, err := older.readNext(ctx)
 		if err != nil {
@@ -132,50 +138,54 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the steps that are only in the journal and that takes selects, oldest first; unless namespace is
-// "", only its Records' steps. Beyond room octets (lowered by the result), the oldest steps are bare. Damage raises
-// out.Whole.
-func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
+// readRecent returns the steps in the journal that are not archived yet, oldest first: those that takes selects and,
+// unless namespace is "", of its Records. It subtracts their octets from room. The oldest steps, beyond room, are bare:
+// without rows and states. Damage raises out.Whole.
+func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
 	if archived.Gone != 0 {
 		offset = archived.Last
 	}
-	from := a.Layout.Step(of.Zone, archived.Last-min(offset, archived.Last)+1)
-	end := clientv3.GetPrefixRangeEnd(a.Layout.Journal(of.Zone))
+	from := a.Layout.Step(header.Zone, archived.Last-min(offset, archived.Last)+1)
+	end := clientv3.GetPrefixRangeEnd(a.Layout.Journal(header.Zone))
 	steps, gap := []Item{}, false
-	of.Offset = offset
+	header.Offset = offset
 	for more := true; more; {
 		r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSteps), clientv3.WithRev(rev))
 		if err != nil {
 			return nil, err
 		}
+
 		for _, kv := range r.Kvs {
 			from = string(kv.Key) + "\x00"
 			tx, err := a.Read(string(kv.Key), kv.Value)
 			if err != nil {
-				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", of.FQDN)
+				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", header.FQDN)
 				gap = true
 				continue
 			}
+
 			for _, step := range tx.Steps {
 				if gap {
 					out.Whole, gap = max(out.Whole, step.Time+1), false
 				}
-				ns := of.Namespace
+				ns := header.Namespace
 				if step.Record != nil {
 					ns = step.Record.Namespace
 				}
 				if step.N > archived.Last-min(offset, archived.Last) && (namespace == "" || ns == namespace && step.Record != nil) {
-					x := Item{Header: of, Entry: Entry{Step: step}, Number: offset + step.N}
+					x := Item{Header: header, Entry: Entry{Step: step}, Number: offset + step.N}
 					if takes(&x) {
 						steps = append(steps, x)
 					}
 				}
 			}
 		}
+
 		more = r.More
 	}
+
 	if gap {
 		out.Whole = max(out.Whole, a.Now().Unix())
 	}
@@ -186,24 +196,27 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 			x.Step, x.Bare = bareStep(&x.Step), true
 			continue
 		}
-		ns := of.Namespace
+
+		ns := header.Namespace
 		if x.Step.Record != nil {
 			ns = x.Step.Record.Namespace
 		}
 		if states[ns] == nil {
-			r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, of.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
+			r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, header.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
 			if err != nil {
 				return nil, err
 			}
 			states[ns] = readStates(ctx, r.Kvs)
 		}
+
 		x.Was = unpackStates(states[ns][x.Step.N])
 		*room -= x.octets()
 	}
+
 	return steps, nil
 }
 
-// maxAnswer bounds an answer's octets of rows and states, except of the last step or segment.
+// maxAnswer bounds an answer's rows and states, in octets, except of the last step or segment.
 const maxAnswer = 8 << 20
 
 func (x *Item) octets() int {
@@ -229,8 +242,8 @@ type segments struct {
 }
 
 type namespaceSegments struct {
-	keys  []layout.SegmentKey // by Last; the newest is the next
-	items []Item              // of the newest segment read, the newest last
+	keys  []layout.SegmentKey // not yet read, by Last; the newest is read next
+	items []Item              // of the last segment read, the newest last
 }
 
 func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []string, before uint64, rev int64,
@@ -279,6 +292,7 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 				newest, at = x, x.keys[len(x.keys)-1].Last
 			}
 		}
+
 		if newest == nil {
 			return nil, nil
 		}
@@ -289,12 +303,14 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 			}
 			continue
 		}
+
 		k := newest.keys[len(newest.keys)-1]
 		newest.keys = newest.keys[:len(newest.keys)-1]
 		items, err := s.a.readSegment(ctx, k, s.out, s.rev)
 		if err != nil {
 			return nil, err
 		}
+
 		newest.items = items
 	}
 }

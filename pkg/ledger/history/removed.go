@@ -20,7 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A Delegation that leaves a zone is put beside the archive. The zone's removal moves such Delegations into a segment.
+// A Delegation that leaves a zone is stored beside the archive. The zone's removal moves such Delegations into a
+// segment.
 
 // A Delegation deleted within oldDelegationTTL before the zone counts as deleted with the zone.
 const oldDelegationTTL = 10 * time.Minute
@@ -39,8 +40,8 @@ type OldDelegation struct {
 	State []byte `json:"s"`
 }
 
-// DelegationLeftOp puts a Delegation that leaves a zone. at is the zone's number of Delegations then, -1 for a removed
-// zone: a zone keeps no more than were there at once.
+// DelegationLeftOp stores a Delegation that leaves a zone, under the number "at" of Delegations left: a zone stores no
+// more than it once had. For a removed zone, at is -1.
 func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
@@ -50,7 +51,7 @@ func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec an
 	return etcd.OpPut(a.oldDelegationKey(zone, at, of.Name), layout.Encode(&of)), nil
 }
 
-// DelegationJoinedOp deletes the old Delegation at the number of a zone's new Delegation.
+// DelegationJoinedOp deletes the old Delegation stored under number "at", as a new Delegation takes the number.
 func (a *Archive) DelegationJoinedOp(zone string, at int) clientv3.Op {
 	return clientv3.OpDelete(a.oldDelegationKey(zone, at, ""))
 }
@@ -74,28 +75,32 @@ func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed i
 	octets, seen := 0, map[string]int64{}
 	whole = true
 	_, err = etcd.Scan(ctx, a.Client, a.Layout.LeftDelegations(zone), "", 0, func(kv *mvccpb.KeyValue) error {
-		var x OldDelegation
+		var old OldDelegation
 		text := json.RawMessage(nil)
-		err := layout.Decode(kv.Value, &x)
+		err := layout.Decode(kv.Value, &old)
 		if err == nil {
-			text, err = Unpack(x.State)
+			text, err = Unpack(old.State)
 		}
+
 		if err != nil {
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone lacks a Delegation")
 			return nil
 		}
-		last, again := seen[x.Name]
-		if x.Time < removed-int64(oldDelegationTTL.Seconds()) || again && last >= x.Time {
+
+		last, again := seen[old.Name]
+		if old.Time < removed-int64(oldDelegationTTL.Seconds()) || again && last >= old.Time {
 			return nil
 		}
 		if octets += len(text); octets > maxOldOctets {
 			whole = false
 			return nil
 		}
-		seen[x.Name] = x.Time
-		out = append(slices.DeleteFunc(out, func(w Was) bool { return w.Name == x.Name }), Was{Name: x.Name, State: text})
+
+		seen[old.Name] = old.Time
+		out = append(slices.DeleteFunc(out, func(w Was) bool { return w.Name == old.Name }), Was{Name: old.Name, State: text})
 		return nil
 	})
+
 	slices.SortFunc(out, func(x, y Was) int { return strings.Compare(x.Name, y.Name) })
 	return out, whole, err
 }

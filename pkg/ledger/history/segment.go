@@ -71,17 +71,18 @@ type Segment struct {
 
 // encodeSegment returns a segment without states, or rows too, to stay within maxSegment, and nil if the steps alone
 // exceed maxSegment. whole is true for a segment with all.
-func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err error) {
-	text, err := textOf(of, lines)
+func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
+	text, err := textOf(header, lines)
 	if whole = len(text) <= maxSegment; !whole && err == nil {
 		lines = slices.Clone(lines)
 		for i := range lines {
 			lines[i].states = nil
 		}
-		text, err = textOf(of, lines)
+		text, err = textOf(header, lines)
 	}
+
 	if len(text) > maxSegment && err == nil {
-		bare := *of
+		bare := *header
 		bare.Bare = true
 		for i := range lines {
 			var step content.Step
@@ -95,6 +96,7 @@ func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err erro
 	if err != nil || len(text) > maxSegment {
 		return nil, false, err
 	}
+
 	return deflate([]byte{segmentVersion}, text), whole, nil
 }
 
@@ -119,10 +121,12 @@ func DecodeSegment(data []byte) (*Segment, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s, lines := &Segment{}, json.NewDecoder(bytes.NewReader(text))
 	if err := lines.Decode(&s.Header); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
+
 	for lines.More() {
 		var e Entry
 		if err := lines.Decode(&e); err != nil {
@@ -130,6 +134,7 @@ func DecodeSegment(data []byte) (*Segment, error) {
 		}
 		s.Entries = append(s.Entries, e)
 	}
+
 	if len(s.Entries) == 0 {
 		return nil, errors.New("no step")
 	}

@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all together exceed the
-	// tenth, the largest shares shrink to an equal level. Steps of others caused by a namespace have up to half of its
-	// share, in equal parts.
+	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all shares exceed the
+	// tenth, the largest shrink to an equal size, the level. Up to half of a share is for others' steps that this
+	// namespace caused, in equal parts.
 	quotaDivisor  = 10
 	shareDivisor  = 4
 	causedDivisor = 2
 	// States before journal steps have, besides, an eighth of the history, or of a namespace's share.
 	statesDivisor = 8
 	unknownQuota  = 2 << 30 // etcd's default
-	// Condensing goes a sixteenth below the share, so that few archives condense.
+	// Condensing goes a sixteenth below the share, so that few later archives must condense.
 	slack           = 16
 	condensedAtOnce = 8
 )
@@ -37,9 +37,9 @@ const (
 // Share is an account's part of the history, in shares/.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is the Unix time after the account's last condensed step.
+	// Whole: since this Unix time, no step of the account is condensed.
 	Whole int64 `json:"t,omitempty"`
-	// Segments up to the key Bare have no rows or states. BareOctets counts all condensed segments.
+	// Bare is the key up to which segments are condensed: without rows and states. BareOctets counts all of them.
 	Bare       string `json:"b,omitempty"`
 	BareOctets int64  `json:"bo,omitempty"`
 }
@@ -80,7 +80,7 @@ func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 // StatesRoomOf is a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
-// levelOf returns the level at which shares sum to most, 0 if they are less.
+// levelOf returns the level at which shares sum to most, 0 if the sum is less.
 func levelOf(octets []int64, most int64) int64 {
 	slices.Sort(octets)
 	sum := int64(0)
@@ -102,7 +102,7 @@ func levelOf(octets []int64, most int64) int64 {
 }
 
 const (
-	// This process sets the level after archiving a levelDivisor-th part of the history, or after levelEvery seconds.
+	// This process sets the level after archiving a levelDivisor-th of the history, or after levelEvery seconds.
 	levelDivisor = 8
 	levelEvery   = 30
 )
@@ -117,7 +117,7 @@ func (a *Archive) refreshLevel(ctx context.Context, octets int64) {
 	}
 }
 
-// setLevel sets the level, and condenses accounts above it.
+// setLevel also condenses accounts above the level.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.addedOctets.Store(0)
 	a.levelledAt.Store(a.Now().Unix())
@@ -125,6 +125,7 @@ func (a *Archive) setLevel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	payers, charges := map[string]int64{}, map[string]charge{}
 	for account, octets := range shares {
 		namespace, payer := layout.SplitAccount(account)
@@ -132,6 +133,7 @@ func (a *Archive) setLevel(ctx context.Context) error {
 			charges[payer] = charge{charges[payer].accounts + 1, charges[payer].octets + octets}
 		}
 	}
+
 	a.level.Store(levelOf(slices.Collect(maps.Values(payers)), a.limit()))
 	a.charges.Store(&charges)
 	for account, octets := range shares {
@@ -142,6 +144,7 @@ func (a *Archive) setLevel(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -178,8 +181,8 @@ func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod i
 	return s, r.Kvs[0].ModRevision, nil
 }
 
-// makeRoom condenses an account's oldest segments until so many more octets are within its share. fits is false if the
-// octets alone exceed the share.
+// makeRoom condenses an account's oldest segments until "octets" more are within its share. fits is false if the octets
+// alone exceed the share.
 func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
 	most := a.shareOf(account)
 	for {
@@ -198,8 +201,8 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest reduces an account to about most octets: it makes the oldest full segments bare, or deletes the oldest
-// if bare ones have half of that. If another server has changed the share, nothing is written.
+// condenseOldest reduces an account to about most octets. It strips the oldest full segments of rows and states or, if
+// bare segments have half of most, deletes the oldest; nothing if another server has changed the share.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2
@@ -210,6 +213,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 	if err != nil {
 		return err
 	}
+
 	if len(r.Kvs) == 0 && strips && s.Bare != "" { // all are bare
 		s.BareOctets = s.Octets
 		strips = false
@@ -218,6 +222,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 			return err
 		}
 	}
+
 	if len(r.Kvs) == 0 { // the share counts segments that are not there: fsck reports it
 		s = Share{Whole: s.Whole}
 	}
@@ -231,6 +236,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 		if strips && segment != nil && !segment.Header.Bare {
 			bare = stripSegment(segment)
 		}
+
 		switch {
 		case strips && segment != nil && segment.Header.Bare:
 			s.Bare = key
@@ -242,10 +248,12 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 			ops = append(ops, clientv3.OpDelete(key))
 			s.removeSegment(segment, octets)
 		}
+
 		if s.Octets <= most {
 			break
 		}
 	}
+
 	ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&s)))
 	a.Fault("condense-history")
 	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(account), mod)).Then(ops...).Commit()
@@ -260,7 +268,7 @@ func (s *Share) removeSegment(segment *Segment, octets int64) {
 	}
 }
 
-// addSegment counts a new segment, which may be older than condensed ones.
+// addSegment counts a new segment, maybe older than condensed segments.
 func (s *Share) addSegment(key string, octets int64, bare bool) {
 	s.Octets += octets
 	if bare {

@@ -22,7 +22,7 @@ const (
 	MaxStepStates = 48 << 10
 	// States up to plainState octets are not compressed, since segments are.
 	plainState = 1 << 10
-	// A state counts at least a rawParts-th of its JSON, so the bounds apply to JSON, too.
+	// A state counts as a rawParts-th of its JSON at least: this bounds the JSON.
 	rawParts = 4
 	// maxUnpacked bounds a decompressed state. Stored objects have up to 96 KiB (S5.10), older ones 512 KiB.
 	maxUnpacked = 1 << 20
@@ -57,7 +57,7 @@ type Packed struct {
 	Counts int
 }
 
-// Pack returns an object's state, of at most most octets.
+// Pack returns an object's state. Parts are left out until the state counts at most "most" octets.
 func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -69,6 +69,7 @@ func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 		if err != nil || packed.Counts <= most {
 			return packed, err
 		}
+
 		switch {
 		case len(s.Annotations) > 0:
 			s.Annotations, s.LeftOut = nil, append(s.LeftOut, PartAnnotations)

@@ -26,10 +26,12 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 			return err
 		}
 	}
+
 	shares, err := a.readShares(ctx)
 	if err != nil {
 		return err
 	}
+
 	for account := range shares {
 		if err := a.expireSegments(ctx, account, func(k layout.SegmentKey) bool {
 			retention, exists := retentions[k.Zone]
@@ -42,6 +44,7 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 			return err
 		}
 	}
+
 	// Last, as a segment without its zone's archive is damage.
 	if err := a.dropArchives(ctx, removed.expired); err != nil {
 		return err
@@ -83,6 +86,7 @@ func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) 
 			}
 			return nil
 		}
+
 		var x Archived
 		if !ok || ns != "" || exists || layout.Decode(kv.Value, &x) != nil {
 			return nil
@@ -95,6 +99,7 @@ func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) 
 	if err == nil {
 		err = a.sweepOldDelegations(ctx, left)
 	}
+
 	for _, zone := range over {
 		removed.expired[zone] = names[zone]
 	}
@@ -111,6 +116,7 @@ func (a *Archive) dropArchives(ctx context.Context, expired map[string][]string)
 		if x.Gone == 0 {
 			continue
 		}
+
 		ops := []clientv3.Op{clientv3.OpDelete(a.Layout.Archived(zone), clientv3.WithPrefix())}
 		for _, key := range names {
 			ops = append(ops, clientv3.OpDelete(key))
@@ -143,6 +149,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 	if err != nil {
 		return err
 	}
+
 	for len(old) > 0 {
 		s, mod, err := a.readShare(ctx, account)
 		if err != nil {
@@ -153,6 +160,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 		if err != nil {
 			return err
 		}
+
 		for _, k := range some {
 			key := a.Layout.Segment(k)
 			r, err := a.Client.Get(ctx, key)
@@ -165,6 +173,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 				ops = append(ops, clientv3.OpDelete(key))
 			}
 		}
+
 		a.Fault("expire")
 		key := a.Layout.Share(account)
 		cmps = append(cmps, etcd.RevisionIs(key, mod))
@@ -176,6 +185,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 			old = old[len(some):]
 		}
 	}
+
 	return nil
 }
 

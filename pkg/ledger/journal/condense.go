@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A starting
-// server undoes the steps since, but the journal is bounded: the oldest of them are condensed into one before the trim.
-// The last included step stays, as the link to the next. Writes compare the header's key, so the second of two servers
-// fails. All servers make the same parts up to the same step.
+// While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A server that
+// starts must undo the steps since, but the journal is bounded. So before a trim, the oldest steps are merged into the
+// condensed step. The last merged step also stays in the journal, as the link to the next. Writes compare the header's
+// key, so the second of two servers fails. All servers make the same parts up to the same step.
 
 const condensedPart = 256 << 10 // octets, estimated
 
@@ -38,7 +38,8 @@ type Condensed struct {
 	Octets int          `json:"o"` // of all parts
 }
 
-// readCondensed returns a zone's header at *rev, or nil, and its key's revision. *rev 0 is set to the present revision.
+// readCondensed returns a zone's header at revision *rev, or nil, and the revision of its key. *rev 0 is set to the
+// present revision.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -79,8 +80,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense merges z's journal steps up to n into the condensed step. The result is the step before which to trim, 0 if
-// another server was faster or z has lost its name since revision "at".
+// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, 0 if
+// another server was faster, or z has lost its name since revision "at".
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -93,6 +94,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	case c != nil && c.From != settled:
 		c = nil // c is of an earlier hold
 	}
+
 	since, steps := settled, []content.Step(nil)
 	if c != nil {
 		if c.Step.N >= n {
@@ -104,8 +106,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		}
 		since, steps = step.Serial, append(steps, step)
 	}
+
 	before, more, err := jr.journalFrom(ctx, zone, since, n, false, new(int64))
-	if errors.Is(err, ErrTrimmed) { // another server was ahead, or the steps are gone
+	if errors.Is(err, ErrTrimmed) { // another server has condensed them, or they are gone
 		if _, now, err := jr.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
 			return 0, err
 		}
@@ -117,11 +120,13 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	if c != nil {
 		before = c.State
 	}
+
 	step := content.Condense(append(steps, more...))
 	if state, err := before.Update(step.Elements()); err != nil || state != step.State {
 		return 0, fmt.Errorf("zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial,
 			err)
 	}
+
 	// Store the parts first: only their header makes them valid.
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
@@ -129,6 +134,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	if err != nil || named == nil {
 		return 0, err
 	}
+
 	jr.Fault("condense")
 	for _, part := range partsOf(&step) {
 		value := layout.Encode(part)
@@ -138,19 +144,21 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		}
 		next.Parts, next.Octets = next.Parts+1, next.Octets+len(value)
 	}
+
 	key := jr.Layout.Condensed(zone)
 	done, err := jr.Client.Txn(ctx).If(*named, etcd.RevisionIs(key, mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
 	if err != nil || !done.Succeeded {
 		return 0, err
 	}
+
 	// Delete the parts of the former header.
 	_, err = jr.Client.Delete(ctx, key+"0", clientv3.WithRange(jr.Layout.CondensedPart(zone, n, 0)))
 	return n, err
 }
 
-// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
-// This includes a zone that is back: the purge may have passed its keys, so nothing may be written (I4). After the
-// return, nothing read before may decide a deletion.
+// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at,
+// even if it is back: the purge may have passed the keys, so nothing may be written (I4). No deletion may rest on data
+// read before.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
@@ -176,17 +184,21 @@ func partsOf(step *content.Step) (parts []*content.Step) {
 		}
 		return parts[len(parts)-1]
 	}
+
 	for _, row := range step.Removed {
 		p := in(len(row.Data) + 100)
 		p.Removed = append(p.Removed, row)
 	}
+
 	for _, row := range step.Added {
 		p := in(len(row.Data) + 100)
 		p.Added = append(p.Added, row)
 	}
+
 	for _, change := range step.TTLs {
 		p := in(150)
 		p.TTLs = append(p.TTLs, change)
 	}
+
 	return parts
 }

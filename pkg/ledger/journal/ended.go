@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While an ended zone, without a name, has the finalizer of Delivery, its keys of owners/ and journal/ and the header
-// in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the zone is
-// not created again before the purge.
+// While an ended zone, which has no name, has the finalizer of Delivery, its keys of owners/ and journal/ and the
+// header in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the
+// zone is recreated only after the purge.
 
 // ErrAwaitsDelivery means that a purge waits for Delivery to withdraw the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
@@ -70,6 +70,7 @@ func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev
 	if err != nil {
 		return nil, err
 	}
+
 	key := jr.Layout.Zone(zone.Namespace, zone.Name)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
 	if err != nil {
@@ -78,6 +79,7 @@ func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev
 	if had == nil || len(r.Kvs) == 0 {
 		return nil, trimmedError(zone, "no work keeps what it had")
 	}
+
 	var o v1alpha1.Zone
 	if err := jr.Zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
 		return nil, layout.Unreadable(key, err)
@@ -85,6 +87,7 @@ func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev
 	if o.UID != zone.UID || !jr.HasDelivery(&o) {
 		return nil, trimmedError(zone, "it is withdrawn")
 	}
+
 	return had, nil
 }
 
@@ -117,6 +120,7 @@ func (jr *Journal) addSteps(ctx context.Context, left *EndedContent, zone *v1alp
 	if len(last.Kvs) == 0 {
 		return trimmedError(zone, "it has no journal")
 	}
+
 	_, n, ok := jr.Layout.ParseStep(string(last.Kvs[0].Key))
 	if !ok {
 		return fmt.Errorf("%s is no key of a journal", last.Kvs[0].Key)
@@ -125,6 +129,7 @@ func (jr *Journal) addSteps(ctx context.Context, left *EndedContent, zone *v1alp
 	if err != nil {
 		return err
 	}
+
 	for _, step := range steps {
 		left.Serial = step.Serial
 		if before := step.HeaderBefore; before != nil {
@@ -139,5 +144,6 @@ func (jr *Journal) addSteps(ctx context.Context, left *EndedContent, zone *v1alp
 			}
 		}
 	}
+
 	return nil
 }

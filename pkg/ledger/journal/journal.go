@@ -29,22 +29,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A provider that cannot list its RRsets finds in the journal which to remove (S8.6): steps not confirmed by a Delivery
-// stay, up to keptOctets. Of others each zone keeps JournalSteps, and at most JournalOctets if longer than longStep, as
-// a step may have 200 KiB.
+// A provider that cannot list its RRsets finds in the journal which to remove (S8.6). So steps not confirmed by a
+// Delivery stay, up to keptOctets. Of the other steps, each zone keeps the last JournalSteps, but no more than
+// JournalOctets if some are longer than longStep: a step may have 200 KiB.
 //
-// A server trims in the background, after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
-// a quarter of keptOctets: a journal may exceed its bounds by as much for each server that writes.
+// A server trims in the background after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
+// a quarter of keptOctets. Each server may exceed the bounds by as much.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
-	longStep      = 2 << 10
+	longStep      = 2 << 10 // octets
 	// trimPage steps are read at once, more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// keptOctets has entryOctets for each entry. S9.1 counts more, so a tenant's quotas bound its journals.
+	// keptOctets has entryOctets for each entry.
 	entryOctets = 64
-	// Beyond maxStates octets of Records before steps, a zone's steps are archived.
+	// A zone with more than maxStates octets in before/ (Records before steps) is archived.
 	maxStates = 64 << 10
 )
 
@@ -72,7 +72,7 @@ type Journal struct {
 	Spawn             func(func())
 	Fault             func(point string)
 	SentValues        valueCache
-	// Archive keeps the steps, nil for none.
+	// Archive gets the steps before a trim deletes them. Nil means no history.
 	Archive *history.Archive
 	// States estimates the octets of before/: by the last sweep, and this process's writes since.
 	States atomic.Int64
@@ -81,16 +81,16 @@ type Journal struct {
 // Trimming is the state of a zone's trims in this process.
 type Trimming struct {
 	mu sync.Mutex
-	// zone is the last written Zone, at revision rev, while a trim runs; else nil.
+	// zone is the last written Zone, at revision rev, during a trim, else nil.
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts since the last trim; octets, and long for long steps only, since the last weighSteps.
-	// stateOctets, of before/, counts since the last trim.
+	// writtenSteps, and stateOctets of before/, count since the last trim. octets, and long for long steps only, count
+	// since the last weighSteps.
 	writtenSteps, octets, long int
 	stateOctets                int
-	// done is set by the first trim. The journal keys before deletedBefore are deleted, while the zone's name has the
-	// create revision nameRev: a returned zone (S3.7) has the same uid, but counts steps from 1.
+	// done is set by the first trim. The journal keys before deletedBefore are deleted, as long as the zone's name has
+	// the create revision nameRev: a zone recreated after its end (S3.7) has the same uid, but counts steps from 1.
 	done          bool
 	deletedBefore string
 	nameRev       int64
@@ -118,7 +118,7 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 
 func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
-	// a process's first write trims the journal of a server with other bounds
+	// The process before may have had other bounds.
 	first := !t.done && newest > uint64(most)
 	weigh = first || t.long >= jr.Octets || (jr.HasDelivery(z) || IsUnsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
 	archives = t.stateOctets >= maxStates || t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
@@ -132,8 +132,8 @@ func (jr *Journal) statesRoom() int64 {
 	return jr.Archive.StatesRoom()
 }
 
-// trimWhileDue trims again if writes meanwhile make a trim due, as no later write may follow. After an error the next
-// write retries.
+// trimWhileDue trims again if writes meanwhile make a trim due: they may be the last. After an error the next write
+// retries.
 func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	ctx := jr.Client.Ctx()
 	for {
@@ -145,6 +145,7 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 			t.mu.Unlock()
 			return
 		}
+
 		if archives {
 			jr.States.Add(-int64(t.stateOctets))
 		}
@@ -153,12 +154,14 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 			t.long, t.octets = 0, 0
 		}
 		t.mu.Unlock()
+
 		within, cancel := context.WithTimeout(ctx, trimTimeout)
 		condensed, err := jr.trimJournal(within, t, z, rev, weigh, archives)
 		cancel()
 		if err != nil && ctx.Err() == nil && !errors.Is(err, errArchived) {
 			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", name)
 		}
+
 		t.mu.Lock()
 		if t.done, t.condensedOctets = true, condensed; err != nil {
 			t.long += jr.Octets
@@ -170,9 +173,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal deletes z's old steps, unless z has lost its name since rev, and archives them first. weigh bounds the
-// octets of the journal, archives has all steps archived. condensed is the size of the former condensed step, in
-// octets. Two servers may trim at once: the steps that Deliveries need only become fewer.
+// trimJournal archives z's old steps and deletes them, unless z has lost its name since revision rev. weigh bounds the
+// octets of the journal, archives has all steps archived. condensed counts the octets of the condensed step before the
+// trim. Two servers may trim at once: Deliveries only ever need fewer steps.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -181,7 +184,9 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	if err != nil || named == nil {
 		return 0, err
 	}
+
 	start := t.startKey(jr.Layout.Journal(zone), named.GetCompare().GetCreateRevision())
+
 	// Keep the last KeptSteps, and all from the first that a Delivery or the delivered content needs.
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	archived := oldest
@@ -194,18 +199,21 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 			return 0, err
 		}
 	}
+
 	if IsUnsettled(z) {
 		undelivered, settled := needs, serial.Serial(z.Status.SettledSerial)
 		needs = func(at serial.Serial) bool {
 			return !settled.Ahead(at) || undelivered != nil && undelivered(at)
 		}
 	}
+
 	if needs != nil {
 		if oldest, err = jr.firstNeeded(ctx, zone, start, oldest, needs); err != nil {
 			return 0, err
 		}
 		most = jr.keptOctets(z)
 	}
+
 	end := jr.Layout.Step(zone, oldest)
 	if IsUnsettled(z) {
 		c, _, err := jr.readCondensed(ctx, zone, new(int64))
@@ -216,19 +224,22 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 			condensed = c.Octets
 		}
 	}
-	// Beyond a bound of octets, needed steps go, too.
+
+	// Above the bound of octets, needed steps are deleted, too.
 	if weigh {
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
 		}
 	}
+
 	if _, last, ok := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00")); ok {
 		archived = max(archived, last)
 	}
 	if err := jr.archiveSteps(ctx, z, archived, *named); err != nil {
 		return condensed, err
 	}
-	// Needed steps of an unsettled zone are first condensed.
+
+	// But first, needed steps of an unsettled zone are condensed.
 	if IsUnsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
 		if last, err = jr.Condense(ctx, z, rev, last); err != nil {
@@ -236,6 +247,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 		end = jr.Layout.Step(zone, last)
 	}
+
 	for from, more := start, true; more && from < end; {
 		jr.Fault("trim-page")
 		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end, *named); err != nil {
@@ -245,6 +257,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		t.deletedBefore = from
 		t.mu.Unlock()
 	}
+
 	return condensed, nil
 }
 
@@ -287,14 +300,14 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// t.to is unset, another zone's, or from before this zone ended and came back
+	// deletedBefore is unset, another zone's, or from before this zone ended and came back.
 	if t.nameRev != named || !strings.HasPrefix(t.deletedBefore, journal) {
 		t.deletedBefore, t.nameRev = journal, named
 	}
 	return t.deletedBefore
 }
 
-// firstNeeded returns the number in the first journal key that needs selects, or oldest.
+// firstNeeded returns the step number of the first journal key, from the key "from" on, that needs selects, or oldest.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.SentValues.Read(string(kv.Key), kv.Value)
@@ -304,7 +317,9 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		n := len(tx.Steps)
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
+
 	end := jr.Layout.Step(zone, oldest)
+
 	// Usually no step is needed, as the last step shows.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
@@ -316,6 +331,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 			return oldest, err
 		}
 	}
+
 	for more := true; more; {
 		if r, err = jr.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(trimPage)); err != nil {
 			return 0, err
@@ -331,11 +347,12 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		}
 		more = r.More
 	}
+
 	return oldest, nil
 }
 
-// weighSteps returns the key before which to trim: step oldest's, or a later one if the steps up to newest have more
-// octets than most. Step newest stays.
+// weighSteps returns the key before which to trim: step oldest's, or a later key if the steps from oldest to newest
+// have more than "most" octets. Step newest stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
@@ -357,11 +374,12 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a function that reports whether a Delivery needs a serial's step, or nil if none is needed.
-// Needed are the steps since the earliest serial that a provider may have.
+// findUndelivered returns the test whether a Delivery needs a serial's step, or nil if none is needed. Needed are the
+// steps since the earliest serial that a provider may have.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
+
 	// A Delivery's name begins with the zone's name, cut if long.
 	prefix := jr.Layout.Object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
 	if len(z.Name) > 200 {
@@ -376,6 +394,7 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 			unread = true
 			return nil
 		}
+
 		if d.Spec.Zone.UID != z.UID {
 			return nil
 		}
@@ -383,13 +402,16 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 		if d.Status.Intent != nil {
 			since = append(since, d.Status.Intent.From)
 		}
+
 		for _, at := range since {
 			if at := serial.Serial(at); at != 0 && (earliest == 0 || earliest.Ahead(at)) {
 				earliest = at
 			}
 		}
+
 		return nil
 	})
+
 	switch {
 	case err != nil:
 		return nil, err
@@ -398,6 +420,7 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	case earliest == 0:
 		return nil, nil
 	}
+
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
@@ -421,6 +444,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	if failed != nil || c == nil || c.From != since {
 		return before, nil, cmp.Or(failed, err)
 	}
+
 	switch after := n - c.Step.N; {
 	case c.Step.N > n:
 		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, "+
@@ -430,6 +454,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	default:
 		steps = steps[uint64(len(steps))-after:]
 	}
+
 	first, err := jr.condensedStep(ctx, zone, c, rev)
 	if err != nil {
 		return before, nil, err
@@ -451,6 +476,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 		slices.Reverse(steps)
 		return before, steps, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
+
 	// A batch is stored under its last step, so step n may be in a later key.
 	for to, page := clientv3.GetPrefixRangeEnd(jr.Layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
 		next := n - uint64(len(steps))
@@ -462,11 +488,13 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 		if *rev == 0 {
 			*rev = r.Header.Revision
 		}
+
 		for _, kv := range slices.Backward(r.Kvs) {
 			tx, err := jr.SentValues.Read(string(kv.Key), kv.Value)
 			if err != nil {
 				return before, nil, layout.Unreadable(string(kv.Key), err)
 			}
+
 			for _, step := range slices.Backward(tx.Steps) {
 				switch {
 				case step.N > next:
@@ -481,6 +509,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 				next--
 			}
 		}
+
 		if next >= from { // no step here
 			return trimmed()
 		}

@@ -8,10 +8,10 @@
 // all below are one range (name.Name.Key). A uid is a zone's.
 //
 //	key                                   value                 content
-//	asked                                 text                  a server that asks for the next commit at a zone
+//	asked                                 text                  a request for the next commit at a zone
 //	archived/<uid>/                       history.Archived      the end of the zone's archive
 //	archived/<uid>/<account>              {}                    an account with segments of the zone
-//	archived/<uid>/@/<place>              history.OldDelegation a Delegation that the zone has no more
+//	archived/<uid>/@/<place>              history.OldDelegation a former Delegation
 //	archived/@/<ns>/<zone>                history.Header        the last removed zone of an object's name
 //	archived/@fqdn/<fqdn> <ns>/<view>     history.Header        the last removed zone of a DNS name in a namespace
 //	before/<ns>/<uid>/<step>              history.Before        Records before the steps of a journal value
@@ -20,7 +20,7 @@
 //	names/<view>/<fqdn>                   law.Holding           the zone of the name, with state for other zones
 //	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name without a zone (S6.8)
 //	owners/<uid>/<owner>                  law.Owner             digests of RRsets at an owner, and its claims (S4.7)
-//	members/<uid>/<owner>/<ns>/<record>   law.Member            a Record of the zone; no decision reads it
+//	members/<uid>/<owner>/<ns>/<record>   law.Member            a Record of the zone
 //	shares/<account>                      history.Share         the octets of an account's segments
 //	rules/<uid>/<ns>                      law.NamespaceRules    rules that Delegations give a namespace (S4.3)
 //	counts/<uid>/<ns>                     law.Count             the number of a namespace's Records in the zone
@@ -33,10 +33,16 @@
 //	outbox/<id>                           law.Work              pending work of a write on other objects (I4)
 //	withdrawn/<uid>/<ns>                  law.Withdrawal        the grace period of a namespace in the zone (S2.5)
 //
+// Stored names that differ from Go's:
+//
+//	asked     YieldRequest
+//	debts     PendingCut
+//	orphans   Waiting, Waiter
+//
 // Guarantees:
 //
 //  1. A key of a zone that decisions read (owners to cuts) changes only with the Zone object, whose compare proves all
-//     of them (I5). Keys of debts/, withdrawn/, names/ and outbox/ are compared by their own revisions.
+//     of them (I5).
 //  2. Each Parse function inverts the function of its key.
 //
 // Out of scope: transactions, clients and time.

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Account returns the name in history/, shares/ and archived/ for a namespace's steps: the namespace, or
-// NAMESPACE@PAYER for steps caused by another.
+// Account returns the account of a namespace's steps: NAMESPACE, or NAMESPACE@PAYER for steps caused by another.
 func Account(namespace, causedBy string) string {
 	if causedBy == "" || causedBy == namespace {
 		return namespace
@@ -27,18 +26,18 @@ func SplitAccount(account string) (namespace, payer string) {
 	return namespace, payer
 }
 
-// Archived is the key of a zone's archive, ArchivedFor of an account with segments of the zone.
+// Archived is the key archived/<uid>/, ArchivedFor archived/<uid>/<account>.
 func (k Keys) Archived(zone string) string { return k.Room("archived") + zone + "/" }
 
 func (k Keys) ArchivedFor(zone, account string) string { return k.Archived(zone) + account }
 
-// ArchivedName is the key of the last removed zone of an object's name.
+// ArchivedName is the key archived/@/<ns>/<zone>.
 func (k Keys) ArchivedName(namespace, object string) string {
 	return k.Archived(RemovedZones) + namespace + "/" + object
 }
 
-// ArchivedFQDN is the key of the zone of a DNS name and view last removed in a namespace, ArchivedFQDNs the prefix for
-// a namespace, or all. No DNS name has a space.
+// ArchivedFQDN is the key archived/@fqdn/<fqdn> <ns>/<view>, ArchivedFQDNs its prefix for a namespace, or for all. No
+// DNS name has a space.
 func (k Keys) ArchivedFQDN(fqdn, namespace, view string) string {
 	return k.ArchivedFQDNs(fqdn, namespace) + view
 }
@@ -57,7 +56,7 @@ const (
 	RemovedFQDNs = "@fqdn"
 )
 
-// LeftDelegation is the key of a Delegation that a zone has no more. No namespace's name begins so.
+// LeftDelegation is the key archived/<uid>/@/<place>. No namespace begins with "@".
 func (k Keys) LeftDelegation(zone, of string) string { return k.LeftDelegations(zone) + of }
 
 func (k Keys) LeftDelegations(zone string) string { return k.Archived(zone) + LeftDelegations }
@@ -74,7 +73,7 @@ func (k Keys) ParseArchived(key string) (zone, account string, ok bool) {
 	return strings.Cut(rest, "/")
 }
 
-// Before is the key of the Records before the steps up to n, BeforeOf the prefix of a namespace in a zone.
+// Before is the key before/<ns>/<uid>/<step> with n, BeforeOf its prefix.
 func (k Keys) Before(namespace, zone string, n uint64) string {
 	return k.BeforeOf(namespace, zone) + fmt.Sprintf("%016x", n)
 }
@@ -97,11 +96,11 @@ func (k Keys) ParseBefore(key string) (namespace, zone string, n uint64, ok bool
 // EveryNamespace replaces a namespace in shares/: its Share has the begin of the history.
 const EveryNamespace = "@"
 
-// Share is the key of an account's share of the history.
+// Share is the key shares/<account>.
 func (k Keys) Share(account string) string { return k.Room("shares") + account }
 
 // SegmentKey is a key of history/. Time is the last step's, in Unix seconds: an account's oldest segments come first.
-// Last is its number in the zone's archive, which continues when the zone returns.
+// Last is its number in the archive (Archived.Last).
 type SegmentKey struct {
 	Account, Zone string
 	Time          int64

@@ -72,7 +72,7 @@ var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 // Internal is the prefix of internal keys.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
-// Room is the prefix of a kind of internal keys.
+// Room is the prefix of a room, a kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
 // Config is the key of the store's format.
@@ -136,6 +136,7 @@ func (k Keys) Key(f law.Key) string {
 		}
 		return k.Room("members") + f.Zone + "/"
 	}
+
 	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind))
 }
 
@@ -155,20 +156,19 @@ func MostKeys(k law.Key) int64 {
 	return 0
 }
 
-// Rooms lists the kinds of internal keys, in key order, without asked and config.
+// Rooms lists the rooms in key order. The keys asked and config are in none.
 var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
-// ZoneRooms lists the kinds purged with a zone, in order. A new zone of the name reads the former's members
-// (law.LastSerial.From) until their Records are released (S2.10). The last kinds name the RRsets to withdraw from
-// providers that cannot list them.
+// ZoneRooms lists the rooms purged with a zone, in order, once its Records are released (S2.10). The last name the
+// RRsets to withdraw from providers that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
 // OwnRooms is how many of the first ZoneRooms are purged while an ended zone is still delivered.
 const OwnRooms = 6
 
-// Journal is the prefix of a zone's journal, Step a transaction's key by its last step.
+// Journal is the prefix journal/<uid>/, Step the key of a transaction, by its last step.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
 
 func (k Keys) Step(zone string, n uint64) string {
@@ -242,7 +242,7 @@ func (k Keys) WaitingFor(target *law.Ref) string {
 	return k.Room("orphans") + byReference + "/" + target.Namespace + "/" + target.Name + "/"
 }
 
-// WaitingObject parses a waiting key.
+// WaitingObject parses a key of orphans/.
 func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) < 3 {
@@ -252,13 +252,11 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	return t[0], t[1], t[2], true
 }
 
-// Waiter is the value of a waiting key.
+// Waiter is a value of orphans/ (law.Waiting). Created is in Unix seconds.
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves means that the Record moves between zones.
-	Moves bool `json:"m,omitempty"`
-	// KeptOut is the namespace that held the name.
+	Moves   bool   `json:"m,omitempty"`
 	KeptOut string `json:"k,omitempty"`
 }
 
@@ -325,7 +323,7 @@ const (
 )
 
 // StoredOctets estimates an object in etcd, with its internal keys. octets is its encoded length; values counts a
-// Record's values, or a Delegation's namespaces, each with a rules key.
+// Record's values, or a Delegation's namespaces.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {

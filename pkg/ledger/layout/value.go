@@ -66,6 +66,7 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 	default:
 		return nil, fmt.Errorf("a fact of kind %d is not stored", k.Kind)
 	}
+
 	return v, Decode(data, v)
 }
 

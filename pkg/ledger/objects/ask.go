@@ -32,12 +32,14 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 			ask.WaitingBefore = spec.Waiting()
 		}
 	}
+
 	if after == nil {
 		return ask, nil
 	}
 	if ask.After, err = lawform.ZoneSpec(after); err != nil {
 		return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
 	}
+
 	ask.Ahead = behindOf(before, after)
 	if before != nil {
 		ask.Renames = RenamedField(before, after)
@@ -45,8 +47,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	return ask, nil
 }
 
-// behindOf returns the secondary that a status write reports as ahead or different (S6.11), or nil. The API allows
-// changes of status.serial for this purpose only.
+// behindOf returns the secondary that a status write reports as ahead or different (S6.11), or nil. Only for this does
+// the API allow changes of status.serial.
 func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

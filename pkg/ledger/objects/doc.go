@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //  1. A value made from a stored object depends on nothing else: no clock, no other object.
-//  2. Each condition written by a Placer has the generation at which it was observed.
+//  2. Each condition written by a Placer has the generation that the Placer observed.
 //
 // Out of scope: keys, transactions, queues, and the law's form of objects (package lawform).
 //

@@ -51,7 +51,7 @@ func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object)
 	return data, err
 }
 
-// Decode decodes an object stored under key.
+// Decode decodes an object stored under key. rev becomes the resourceVersion.
 func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -80,8 +80,7 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// DescribeHold returns the message of a held zone's condition Settled: the cause, and how to end the hold, the restore
-// first (S7.9).
+// DescribeHold returns the message of a held zone's condition Settled: the cause, and the ways to end the hold (S7.9).
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
@@ -113,8 +112,8 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or else the name and zone that the Record
-// waits for; the other result is nil.
+// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or the name and zone that a Record waits for.
+// The other result is nil.
 func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -124,6 +123,7 @@ func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 		}
 		fqdn = n
 	}
+
 	if o.Status.ZoneRef == nil {
 		return nil, &law.Waiting{View: o.Status.View, FQDN: fqdn, Zone: lawform.ZoneRef(o.Spec.ZoneRef, o.Namespace)}, nil
 	}
@@ -131,6 +131,7 @@ func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
 	}
+
 	a := &law.Adoption{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)},
 		FQDN: fqdn, Admission: rules.Admission(o.Status.Admission)}
 	if end := o.Status.EndsAt; end != nil {
@@ -142,6 +143,7 @@ func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 			return nil, nil, fmt.Errorf("record %s/%s: spec.domainName: %w", o.Namespace, o.Name, err)
 		}
 	}
+
 	a.Contribution = r.ContributionAt(owner)
 	return a, nil, nil
 }
@@ -165,12 +167,14 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 		dropStalled(&o.Status.Conditions, o.Generation)
 		return
 	}
+
 	o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
 	o.Status.Serial = int64(p.Serial)
 	setParentLabel(o, p.Zone)
 	if p.EndsAt != 0 {
 		o.Status.EndsAt = &metav1.Time{Time: time.Unix(p.EndsAt, 0).UTC()}
 	}
+
 	pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", p.Reason, p.Message, o.Generation)
 	if p.Stays {
 		return
@@ -231,6 +235,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message,
 			o.Generation)
 	}
+
 	if z.Pending {
 		if c.EndedZone != nil {
 			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions,
@@ -239,6 +244,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionSettled)
 			setParentLabel(o, nil)
 		}
+
 		if !z.Ending {
 			s.EndsAt = nil
 		}
@@ -248,12 +254,14 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		dropStalled(&s.Conditions, o.Generation)
 		return
 	}
+
 	switch {
 	case c.Holding.Withdrawn == "":
 		s.EndsAt = nil
 	case c.EndsAt != 0:
 		s.EndsAt = &metav1.Time{Time: time.Unix(c.EndsAt, 0).UTC()}
 	}
+
 	if s.FQDN != z.FQDN().String() {
 		s.DNSSEC = nil // a former name's keys (S12.2)
 	}
@@ -268,6 +276,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	if p := c.Holding.Parent; p != nil {
 		s.ParentRef = &v1alpha1.ZoneParent{Namespace: p.Namespace, Name: p.Name}
 	}
+
 	setParentLabel(o, c.Holding.Parent)
 	switch held := c.Holding.Held; {
 	case held != nil: // first, as a person must act
@@ -279,9 +288,11 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted "+
 			"or released", o.Generation)
 	}
+
 	if c.Settled() {
 		s.SettledSerial = s.Serial
 	}
+
 	switch {
 	case c.Servable == nil:
 	case pl.hasClassNameServers(o):
@@ -290,14 +301,17 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	default:
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
+
 	delivers := pl.isDelivered(z.HasClass, o.Namespace, z.View)
 	isServed := lawform.Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+
 	// Controllers' Ready stays, unless this write gave the zone its first class or took the last.
 	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers &&
 		ready.Reason == v1alpha1.ReasonNoClass {
 		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
 	}
+
 	dropStalled(&s.Conditions, o.Generation)
 }
 
@@ -395,6 +409,7 @@ func ReadPrerequisites(list []v1alpha1.ChangeSetPrerequisite) (all []records.Req
 				return nil, fmt.Errorf("spec.prerequisites[%d].type: %w", i, err)
 			}
 		}
+
 		for _, text := range p.Values {
 			v, err := rdata.ParseStored(r.Type, text)
 			if err != nil {
@@ -402,7 +417,9 @@ func ReadPrerequisites(list []v1alpha1.ChangeSetPrerequisite) (all []records.Req
 			}
 			r.Values = append(r.Values, v)
 		}
+
 		all = append(all, r)
 	}
+
 	return all, nil
 }

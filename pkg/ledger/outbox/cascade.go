@@ -45,7 +45,7 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	}
 }
 
-// Moving Records are decided first, and the zones unlocked, so that waiting Records do not prolong the lock (S2.11).
+// decideFound first decides moving Records and unlocks their names: waiting Records must not prolong the lock (S2.11).
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -61,6 +61,7 @@ func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 				}
 			}
 		}
+
 		s.cursor = law.Cursor{Times: s.cursor.Times, Moved: true}
 	}
 	if err := ob.decideRepaired(ctx, s); err != nil {
@@ -69,6 +70,7 @@ func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if isTrial(&s.Work) && len(s.Work.Scans) > 0 && ob.isGaining(s.Work.View, s.Work.Scans[0].Name) {
 		return nil // leave the name to the cascade that moves Records there
 	}
+
 	return ob.decideWindows(ctx, s)
 }
 
@@ -93,6 +95,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 			if err != nil {
 				return err
 			}
+
 			s.cursor, found = w.cursorAt(found[n-1]), found[n:]
 			paused, err := ob.yieldBetweenSteps(ctx, s, began, clients)
 			if err != nil {
@@ -103,11 +106,12 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 			}
 		}
 	}
+
 	return nil
 }
 
 // finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
-// deletes the item (I4). through is false if another write extended the item.
+// deletes the item (I4). through is false if another write has extended the item.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -140,6 +144,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	default:
 		w.Decide = func(*law.Facts) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
 	}
+
 	if at = cmp.Or(at, s.Work.Ended); at != nil {
 		w.Namespace, w.Name, w.LikelyZone = at.Namespace, at.Name, ob.mem.Layout.Zone(at.Namespace, at.Name)
 	}
@@ -148,6 +153,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	if last {
 		rest = s.remainder()
 	}
+
 	w.ObjectOp = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		op := clientv3.OpDelete(w.Key)
 		if !last || leaves {
@@ -155,6 +161,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 		}
 		return &op, nil, nil
 	}
+
 	ob.mem.Fault("cascade-finish")
 	out, err := ob.com.Commit(ctx, w)
 	switch {
@@ -165,6 +172,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	case last && leaves:
 		return false, fmt.Errorf("%d records are left out: %w", len(s.damagedRecords), facts.ErrDamaged)
 	}
+
 	s.Work, s.Mod = rest, out.Rev
 	return last, nil
 }
@@ -178,6 +186,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 			return err
 		}
 	}
+
 	waits, err := ob.waitsForDelivery(ctx, s)
 	if err != nil {
 		return err
@@ -188,6 +197,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	} else if err := ob.archiveRemoved(ctx, s); err != nil {
 		return err
 	}
+
 	for _, room := range rooms {
 		from := ob.mem.Layout.Room(room) + s.Work.Purge + "/"
 		end := clientv3.GetPrefixRangeEnd(from)
@@ -205,13 +215,14 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 			}
 		}
 	}
+
 	if waits {
 		return journal.ErrAwaitsDelivery
 	}
 	return nil
 }
 
-// archiveRemoved archives the purged zone's steps, and retries if another server has changed the item meanwhile.
+// archiveRemoved archives the purged zone's steps, and retries if another server has changed the item.
 func (ob *Outbox) archiveRemoved(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// CountCuts counts a write's pending cuts in the parent before the answer, so that the client sees new name servers
-// there. After an error sweepCuts counts later (I4).
+// CountCuts counts a write's pending cuts in the parent before the answer, so that the client finds the new name
+// servers there. After an error, sweepCuts counts them later (I4).
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {
@@ -39,12 +39,13 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. The cut's
-// revision is compared, as each change of the child puts it again.
+// countCut counts a child's NS and glue, and deletes the pending cut, in the parent's transaction. It compares the
+// cut's revision, as each change of the child puts the cut again.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
-	// Lock before reading: otherwise all callers would read the same cut, and all but the first fail.
+
+	// Lock before reading, or all callers read the same cut, and all but the first fail. LockKey locks any key.
 	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
@@ -59,10 +60,12 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		if err != nil {
 			return err
 		}
+
 		ask := records.CutInput{Pending: d, Now: ob.mem.Now(), By: commit.User(ctx)}
 		if item != nil {
 			ask.MarkID, ask.CausedBy = item.Work.ID, item.Work.By
 		}
+
 		// Read the child's hosts outside the parent's queue.
 		parent, kept, err := ob.readCut(ctx, &ask)
 		if err != nil || kept {
@@ -99,6 +102,7 @@ func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write
 		}
 		return records.DecideCut(seen, ask)
 	}
+
 	w.ObjectOp = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if parentExists(ask.Parent, d) && (parent == nil || parent.FQDN() != ask.Parent.FQDN()) {
 			return nil, nil, commit.ErrCascadeEnded
@@ -106,6 +110,7 @@ func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write
 		op := clientv3.OpDelete(w.Key)
 		return &op, nil, nil
 	}
+
 	return w
 }
 
@@ -113,7 +118,7 @@ func parentExists(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the cascade that moves the parent's records to the child, or nil.
+// findGaining returns the cascade that moves records of the parent to the child, or nil.
 func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
 	h := ob.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {
@@ -131,8 +136,8 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. kept means that the
-// cut stays until the child's hold ends.
+// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. kept: the parent keeps
+// the former cut until the child's hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
@@ -144,6 +149,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 	if err != nil || h == nil {
 		return parent, false, err
 	}
+
 	ask.Own = ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 	if !h.CountedBy(parent) {
 		return parent, false, nil
@@ -155,6 +161,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 			return parent, true, err
 		}
 	}
+
 	ask.Holding, ask.DS = h, z.DS
 	at := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
@@ -167,6 +174,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 		}
 		return at[owner][i], true
 	})
+
 	if len(sets) > 0 {
 		ask.Cut = &law.CountedCut{Sets: sets}
 	}
@@ -210,7 +218,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
-// sweepCuts counts cuts left by a crash or timeout, new ones only in a server's first sweep.
+// sweepCuts counts cuts left by a crash or timeout. Only a server's first sweep counts new cuts, too.
 func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut

@@ -25,12 +25,12 @@ import (
 // DelegationTx returns a Delegation's write. The commit sets *placed to the stored object, nil if deleted.
 func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
-	spec, of := ask.After, after
+	spec, object := ask.After, after
 	if spec == nil {
-		spec, of = ask.Before, before
+		spec, object = ask.Before, before
 	}
 	placed = new(*v1alpha1.Delegation)
-	tx = ob.com.NewWrite("delegations", of, expected)
+	tx = ob.com.NewWrite("delegations", object, expected)
 	tx.LikelyZone = ob.mem.Layout.Zone(ask.Namespace, spec.Zone)
 	tx.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideDelegation(seen, ask) }
 	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -39,25 +39,28 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 			op := clientv3.OpDelete(tx.Key)
 			return &op, nil, nil
 		}
+
 		o := after.DeepCopy()
 		ob.placer.PlaceDelegation(o, plan.Delegation)
 		if ask.Cascade && plan.Zone == nil && apiequality.Semantic.DeepEqual(o.Status, after.Status) {
 			plan.Waiting, plan.WaitingBefore = nil, nil
 			return nil, nil, nil
 		}
+
 		data, err := ob.mem.Delegations.Encode(ctx, tx.Key, o)
 		*placed = o
 		op := etcd.OpPut(tx.Key, data)
 		return &op, nil, err
 	}
+
 	tx.ExtraOps = func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
 		return nil, ob.oldDelegationOps(&ask, before, plan)
 	}
 	return tx, placed
 }
 
-// oldDelegationOps keeps a Delegation that leaves its zone, for the zone's return, or deletes the archived
-// Delegation with the number of a new Delegation.
+// oldDelegationOps archives a Delegation that leaves its zone, for the zone's return, or deletes an archived Delegation
+// with a new Delegation's number.
 func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {
@@ -82,8 +85,8 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.
 
 const delegationsAtOnce = 8
 
-// decideDelegations decides Delegations in a removed zone, and those that wait for a zone or for room. Other objects
-// are collected afterwards, as the new rules decide them.
+// decideDelegations decides Delegations in a removed zone, or waiting for a zone or for room. It comes before the scans
+// of other objects, since they depend on the rules.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -94,6 +97,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		if err != nil {
 			return err
 		}
+
 		waiting := ob.mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
 		if _, err := etcd.Scan(ctx, ob.mem.Client, waiting, "", 0, func(kv *mvccpb.KeyValue) error {
 			_, _, name, _ := layout.WaitingObject(string(kv.Key))
@@ -102,8 +106,11 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		}, clientv3.WithKeysOnly()); err != nil {
 			return err
 		}
+
 		slices.Sort(names)
-		// A new zone's work later decides all objects waiting for the zone, a Delegation's all of the namespaces.
+
+		// covered: a new zone's work later decides all objects that wait for the zone, a Delegation's all of the
+		// namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {
 			group, within := errgroup.WithContext(ctx)
@@ -118,9 +125,11 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 			}
 		}
 	}
+
 	if !s.Work.TakesIn {
 		return nil
 	}
+
 	for _, place := range s.Work.Zones {
 		ob.mem.Fault("cascade-taken-in")
 		if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
@@ -129,6 +138,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

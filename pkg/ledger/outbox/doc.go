@@ -9,15 +9,14 @@
 //
 //  1. Each step is decided and proved like a client's write (package commit): a repeated step changes nothing, and two
 //     servers may process an item.
-//  2. An item, a stored work, is deleted in the transaction that ends the work.
+//  2. The transaction that ends a work deletes its item in outbox/.
 //  3. A namespace's cascades run one after the other; a bounded number of namespaces run at once, in slices of time
 //     (lanes.go).
 //  4. An unreadable record is left out and noted in the item (work.go).
 //  5. After any interruption, a work continues after the cursor in its item.
 //
 // Unlike a client's write, a refused step makes its refusal the reason of a condition, and the record leaves its zone
-// or waits. A step leaves the work's mark at the zone, which is unsettled until the mark is removed (S7.2). If records
-// move to another zone, the mark locks their names (S2.10).
+// or waits.
 //
 // Out of scope: the API's storage, admission, and migrations.
 //

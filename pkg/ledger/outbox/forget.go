@@ -21,9 +21,9 @@ import (
 
 const (
 	SerialsEvery = time.Hour
-	// RecordKeptEvery is the period of writes of a last serial's time left: 240 in sixty days.
+	// A last serial's time left is written each RecordKeptEvery: 240 times in sixty days.
 	RecordKeptEvery = 6 * time.Hour
-	// MaxSerials bounds the last serials of a namespace's zones, to 3 MiB. Serials with the least time left go first.
+	// MaxSerials bounds the last serials of a namespace's zones, to 3 MiB. Those with the least time left go first.
 	MaxSerials  = 10000
 	sweptAtOnce = 100
 )
@@ -34,9 +34,8 @@ type forgettable struct {
 	secondsLeft int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). Only servers' running time counts, since a
-// clock a year ahead would remove all. Each server counts from its first sight of a revision, and the first with a due
-// count writes the time left.
+// sweepSerials removes last serials that no secondary can remember (S6.8). Each server counts the time since its first
+// sight of a revision, and the first with a due count writes the time left: a clock ahead would remove all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -59,16 +58,19 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 			by[last.By] = append(by[last.By], forgettable{key, kv.ModRevision, last.Left})
 		}
 	})
+
 	for _, left := range by {
 		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
 		for _, f := range left[:max(0, len(left)-ob.maxSerials)] {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
+
 	for n := 0; n < len(ops); n += sweptAtOnce {
 		end := min(len(ops), n+sweptAtOnce)
 		_, _ = ob.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
 	}
+
 	return seen
 }
 
@@ -96,6 +98,7 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
 		z, _, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
 		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.IsUnsettled(z) {
@@ -107,5 +110,6 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }

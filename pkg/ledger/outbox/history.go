@@ -46,10 +46,10 @@ type zoneStates struct {
 	octets    map[string]int64
 }
 
-// SweepStates archives zones with a state beyond the retention, as rarely changing zones keep steps in the journal, and
-// zones of namespaces with too many states.
+// SweepStates archives zones with a state older than the retention, as rarely changing zones keep steps in the journal,
+// and zones of namespaces with too many states.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
-	zones, namespaces, all := map[string]*zoneStates{}, map[string]int64{}, int64(0)
+	zones, namespaces, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
 		ns, uid, _, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
 		if !ok {
@@ -59,30 +59,33 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 			zones[uid] = &zoneStates{string(kv.Key), map[string]int64{}}
 		}
 		octets := int64(len(kv.Value))
-		zones[uid].octets[ns], namespaces[ns], all = zones[uid].octets[ns]+octets, namespaces[ns]+octets, all+octets
+		zones[uid].octets[ns], namespaces[ns], total = zones[uid].octets[ns]+octets, namespaces[ns]+octets, total+octets
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	ob.jr.States.Store(all)
+
+	ob.jr.States.Store(total)
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return zones[h.UID] != nil }) {
-		x := zones[h.UID]
+		states := zones[h.UID]
 		full := false
-		for ns := range x.octets {
+		for ns := range states.octets {
 			full = full || namespaces[ns] > ob.jr.Archive.StatesRoomOf(ns)
 		}
-		archived, err := ob.archiveStates(ctx, h, x.oldestKey, full)
+		archived, err := ob.archiveStates(ctx, h, states.oldestKey, full)
 		if err != nil {
 			return err
 		}
-		for ns, octets := range x.octets {
+
+		for ns, octets := range states.octets {
 			if archived {
 				namespaces[ns] -= octets
 				ob.jr.States.Add(-octets)
 			}
 		}
 	}
+
 	return nil
 }
 

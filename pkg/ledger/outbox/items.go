@@ -60,6 +60,7 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	}); err != nil {
 		return 0, err
 	}
+
 	ob.items.mu.Lock()
 	defer ob.items.mu.Unlock()
 	for key := range ob.items.byKey {
@@ -67,6 +68,7 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 			delete(ob.items.byKey, key)
 		}
 	}
+
 	return rev, nil
 }
 
@@ -81,7 +83,7 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// An item's writer may wake the outbox too early, so this server's items wake the outbox again.
+// followItems wakes the outbox for this server's items: their writer may have done so before the watch delivered them.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

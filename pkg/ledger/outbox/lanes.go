@@ -15,8 +15,8 @@ const (
 	laneSlice = 5 * time.Second
 )
 
-// A lane runs a namespace's works. If all places are taken, lanes wait in order, and a running lane gives up its place
-// after each work or slice of time.
+// A lane runs a namespace's works, one by one. At most maxLanes lanes have a place. If others wait, in order, a lane
+// gives up its place after each work or slice of time.
 type lanes struct {
 	sync.WaitGroup
 	places      chan struct{} // senders are served in order

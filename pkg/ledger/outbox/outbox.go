@@ -41,8 +41,8 @@ type Outbox struct {
 	traces                             trace.TracerProvider
 }
 
-// Announce is called for each Record and Zone that a cascade finds no longer allowed, with the end of the grace period,
-// or 0 when a rule allows the object again (S2.12, S3.5). It must not block.
+// Announce is called for each Record and Zone that a cascade finds no longer allowed, with the grace period's end in
+// Unix seconds, or with 0 if allowed again (S2.12, S3.5). It must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
 // New returns an Outbox. terminating (ledger.Config.IsTerminating) and announce may be nil.
@@ -86,8 +86,8 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone until the decision is committed or obsolete. item is the cascade's, or nil. ask returns nil
-// if there is nothing to decide.
+// decideZone decides a Zone until the decision is committed or the Zone is gone. item is the cascade's, or nil. ask
+// returns nil if there is nothing to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error)) error {
 	for {
@@ -129,7 +129,8 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	}
 }
 
-// A plan without a change must not put the object from memory, which the decision has not read.
+// dropUnchanged drops a plan's Zone if nothing changes: the decision has not read the object in memory, and must not
+// put it.
 func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
 		return

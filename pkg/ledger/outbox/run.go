@@ -59,6 +59,7 @@ func (ob *Outbox) Run(ctx context.Context) error {
 			}
 		})
 	}
+
 	duties.Go(func() { ob.followRounds(ctx) })
 	duties.Go(func() { ob.followFreed(ctx) })
 	rev := ob.beginItems(ctx)
@@ -89,11 +90,13 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 					ob.com.WakeOutbox()
 				}
 			}()
+
 			at := &place{}
 			defer ob.lanes.givePlaceUp(at)
 			if ob.lanes.takePlace(ctx, at) != nil {
 				return
 			}
+
 			for _, s := range works {
 				s.place = at
 				ob.runWork(ctx, s)
@@ -106,7 +109,7 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 }
 
 // listDue returns, oldest first, this server's works, works of servers silent for takeoverAfter and, if all is true,
-// those without a runner.
+// works without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
 	for _, one := range ob.items.byKey {
@@ -117,12 +120,14 @@ func (ob *Outbox) listDue(all bool) (works []*workState) {
 			works = append(works, &workState{Item: one.Item, createRev: one.createRev, interrupted: failed || !own})
 		}
 	}
+
 	ob.retries.Range(func(id, _ any) bool {
 		if ob.items.byKey[ob.mem.Layout.Outbox(id.(string))] == nil {
 			ob.retries.Delete(id)
 		}
 		return true
 	})
+
 	ob.items.mu.Unlock()
 	slices.SortFunc(works, func(x, y *workState) int {
 		return cmp.Or(cmp.Compare(x.createRev, y.createRev), cmp.Compare(x.Work.ID, y.Work.ID))
@@ -152,8 +157,8 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks settles zones whose cascade takes too long (S7.2), and removes a cascade's mark without an item, which
-// would lock names forever.
+// sweepMarks has zones delivered whose cascades take too long (S7.2), and removes marks without item, which would lock
+// names forever.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()
@@ -171,6 +176,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 			})
 			err = cmp.Or(err, failed)
 		}
+
 		if err == nil && h.BecomesOverdue(now) {
 			err = ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 				return func(seen *law.Facts) law.Outcome { return zones.DecideOverdue(seen, place, now) }, nil
@@ -180,11 +186,12 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
 		}
 	}
+
 	return nil
 }
 
 const (
-	// A work's pause doubles with each failure, up to maxBackoff, or longestWait for Delivery or another cascade
+	// After each failure, a work waits twice as long, up to maxBackoff, or longestWait for Delivery or another cascade
 	// (law.Later).
 	initialBackoff = time.Second
 	maxBackoff     = 5 * time.Minute

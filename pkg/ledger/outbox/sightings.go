@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// sightings are the keys of a kind at their last sweep: an unchanged key becomes due by this server's clock.
+// sightings has the keys of a room at the last sweep. A key is due when unchanged for a time by this server's clock.
 type sightings map[string]sighting
 
 type sighting struct {
@@ -20,7 +20,7 @@ type sighting struct {
 	firstSeen time.Time
 }
 
-// sweepRoom calls f for each key, with the time since this server first saw its revision.
+// sweepRoom calls f for each key of a room, with the time since this server first saw its revision.
 func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}
 	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {

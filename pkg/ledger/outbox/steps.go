@@ -27,14 +27,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the one before, but submits many at once. All moving
-// Records leave their zones before a zone adopts the first (S2.8, S2.9), so that former zones do not matter.
+// A cascade decides records in order, each on the last one's result, but submits many at once. All moving Records leave
+// their zones before a zone adopts the first (S2.8, S2.9): former zones do not matter.
 
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
-	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps.
-	// The bound grows by 1 each stepsGrow, since names stay locked until the cascade ends.
+	// For sharedFor after a client's write the bound is fewSteps: the client's next write waits for queued steps. It
+	// grows by 1 each stepsGrow, as names stay locked until the cascade ends.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -72,6 +72,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	if !s.Work.Unmarked {
 		ask.MarkID = s.Work.ID
 	}
+
 	w := ob.com.NewWrite("records", o, mod)
 	w.LikelyZone, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
 	w.RecordBefore, w.Origin = o, commit.CauseOf(&s.Item)
@@ -81,6 +82,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	if ask.WaitingBefore != nil && c.keptOut != "" {
 		ask.WaitingBefore.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records waiting there
 	}
+
 	w.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if isUnchanged(o, plan) {
@@ -96,6 +98,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 		op := etcd.OpPut(w.Key, data)
 		return &op, nil, err
 	}
+
 	return w, nil
 }
 
@@ -117,8 +120,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords first decides whether Records in a zone stay. Then it decides waiting Records, and Records that have
-// left for another zone (I1).
+// decideRecords first decides whether Records in a zone stay, then decides waiting Records and those that have left for
+// another zone (I1).
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -127,6 +130,7 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	if err != nil {
 		return err
 	}
+
 	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.inZone })
 	leaves, err := ob.commitSteps(ctx, s, inside, true)
 	if err != nil {
@@ -141,12 +145,13 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 			return err
 		}
 	}
+
 	_, err = ob.commitSteps(ctx, s, steps, false)
 	return err
 }
 
-// commitSteps commits each zone's steps together. If inside is true, no other zone adopts a leaving Record yet. leaves
-// has the decided Records by uid, true if leaving.
+// commitSteps commits each zone's steps together. leaves has the decided Records by uid, true if they leave. If inside
+// is true, the other zone adopts it later.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -156,7 +161,8 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 		for _, st := range group {
 			writes = append(writes, st.w)
 		}
-		// After the first failure, nothing later is committed: that step is decided again, alone.
+
+		// After the first failure, nothing later is committed. The failed step is decided again, alone.
 		answers, done := ob.com.SubmitInOrder(ctx, zone, writes), 0
 		for ; done < len(group) && answers[done].Out.OK; done++ {
 			leaves[group[done].UID] = ob.noteStep(ctx, group[done])
@@ -171,13 +177,15 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 			}
 			done++
 		}
+
 		steps = slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return slices.Contains(group[:done], st) })
 	}
+
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record alone. Unless leaving is true, a Record that leaves is decided until another zone
-// has adopted it.
+// reconsiderRecord decides a Record alone and, if it leaves its zone, unless leaving is true, also the other zone's
+// adoption.
 func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := ob.readSteps(ctx, s, []candidate{c})
@@ -240,6 +248,7 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	if err != nil {
 		return nil, err
 	}
+
 	steps := make([]*step, 0, len(cs))
 	for i, c := range cs {
 		st, err := ob.readStep(ctx, s, c, etcd.FirstKV(r.Responses[i]))
@@ -253,6 +262,7 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 			steps = append(steps, st)
 		}
 	}
+
 	return steps, nil
 }
 
@@ -268,6 +278,7 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 	if string(st.o.UID) != c.UID {
 		return nil, nil
 	}
+
 	var err error
 	if st.w, err = ob.stepOf(s, c, st.o, kv.ModRevision); err != nil {
 		return nil, err
@@ -282,5 +293,6 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 			st.w.LikelyZone = zoneKey
 		}
 	}
+
 	return st, nil
 }

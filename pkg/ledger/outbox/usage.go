@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// A sweep updates the number of Records in a Delegation's status (S4.3): a Record's write changes only its counts/ key.
+// A Record's write changes only its counts/ key. A sweep sums the counts up in the status of Delegations (S4.3).
 
 const (
 	UsageEvery  = 10 * time.Second
@@ -28,6 +28,7 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 			ob.com.Usage.MarkDirty(law.CountKey(h.UID, ""))
 		}
 	}
+
 	for _, k := range ob.com.Usage.TakeDirty(usageAtOnce) {
 		h := delegated[k.Zone]
 		if h == nil {
@@ -42,6 +43,7 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 			klog.FromContext(ctx).V(2).Info("Delegations are counted later", "zone", h.Name, "why", err.Error())
 		}
 	}
+
 	return sightings{}
 }
 
@@ -61,6 +63,7 @@ func (ob *Outbox) countUsage(ctx context.Context, uid, namespace, name string) e
 				records += c.Records
 			}
 		}
+
 		if o.Status.Records == records {
 			return nil
 		}

@@ -26,16 +26,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. About every minute a round decides all without a write
-// (a trial); when a client removes a value, those at the name are tried at once (S2.7). If a zone would adopt one, a
-// cascade decides all objects waiting at the name.
+// A write that frees a name does not look for waiting objects. About every minute, a round tries them: a trial decides
+// without a write. After a client has removed a value, objects waiting at the name are tried at once (S2.7). If a zone
+// would adopt an object, a cascade decides all that wait at the name.
 
 const (
 	TryEvery = time.Minute
-	// maxTried bounds a namespace's objects in a round, drawn by lot, so that they do not delay other namespaces.
+	// maxTried bounds a namespace's objects in a round, drawn by lot: they must not delay other namespaces.
 	maxTried = 100
-	// maxListed bounds a round's keys; the next round continues there. maxBelow bounds the keys at and below a freed
-	// name.
+	// maxListed bounds a round's keys; the next goes on there. maxBelow bounds the keys at and below a freed name.
 	maxListed = 100_000
 	maxBelow  = 2_000
 	// A round pauses idleShare times its working time, for clients.
@@ -51,8 +50,8 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries the objects waiting at freed names, and at or below their base names. Most clusters have no waiting
-// objects, so they are counted first.
+// followFreed tries the objects waiting at freed names, and at or below their base names. It first counts waiting
+// objects, as most clusters have none.
 func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time
 	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
@@ -78,8 +77,9 @@ func (ob *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
-// tryRange tries the waiting objects under a prefix from a key on, and creates cascades for those that a zone would
-// adopt. next is the key to continue at, "" at the end. After each object it pauses for rest times its duration.
+// tryRange tries the objects waiting under a prefix, from the key "from" on, and creates cascades for those that a zone
+// would adopt. It returns the key to continue at, "" at the end. After each object it pauses "rest" times the trial's
+// duration.
 func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -102,9 +102,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 	return next, nil
 }
 
-// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave the names to that cascade: Records restored by a rule count as the zone's own namespace's, which ends a hold
-// (S7.5).
+// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. A round
+// leaves them to that cascade, where Records restored by a rule count as own, and so end a hold (S7.5).
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -132,7 +131,7 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	return err
 }
 
-// drawWaiting reads about "most" waiting keys, and draws at most maxTried of each namespace by lot.
+// drawWaiting reads about "most" waiting keys, and draws up to maxTried of each namespace.
 func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
@@ -149,9 +148,11 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 		}
 		return nil
 	}, clientv3.WithKeysOnly())
+
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
+
 	// A named object with a zoneRef has both keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.kindLetter, y.kindLetter), cmp.Compare(x.Name, y.Name))
@@ -169,6 +170,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	if err != nil || o == nil || o.Status.ZoneRef != nil {
 		return nil, err
 	}
+
 	_, waits, err := objects.AdoptedOrWaiting(o)
 	if err != nil || waits == nil || ob.isGaining(waits.View, waits.FQDN) {
 		return nil, err
@@ -176,6 +178,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	if c, err = ob.recordCandidate(ctx, o, waits); err != nil {
 		return nil, err
 	}
+
 	w, err := ob.stepOf(&workState{}, c, o, mod)
 	if err != nil {
 		return nil, err
@@ -184,6 +187,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	if err != nil || out.Plan == nil || out.Plan.Record == nil {
 		return nil, err
 	}
+
 	return ob.trialOf(o, waits, out.Plan), nil
 }
 
@@ -197,6 +201,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		have.Reason == p.Reason {
 		return nil
 	}
+
 	// The base name decides the holder: all objects waiting there are decided together, in order (S2.8).
 	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
 	at, exact := p.FQDN, true
@@ -211,6 +216,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		}
 		work.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
 	}
+
 	work.ID = trialID + p.View + "-" + at.String()
 	work.Scans = []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: at, Exact: exact}}
 	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) {
@@ -228,6 +234,7 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	if err != nil || decide == nil {
 		return nil, err
 	}
+
 	spec, err := lawform.ZoneSpec(o)
 	if err != nil {
 		return nil, err
@@ -238,6 +245,7 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	if err != nil || out.Plan == nil || out.Plan.Zone == nil || out.Plan.Zone.Zone.Pending {
 		return nil, err
 	}
+
 	z := out.Plan.Zone.Zone
 	scan := law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN(), Exact: true}
 	if target := spec.ZoneRef; target != nil {

@@ -107,8 +107,8 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow looks for moving Records among waiting objects only if the work may have been interrupted: others' many
-// waiting objects would prolong the lock (S2.11).
+// findWindow looks for moving Records among waiting objects only after a possible interruption: many waiting objects
+// would prolong the lock (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -131,11 +131,12 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 			return nil, err
 		}
 	}
+
 	w.truncate()
 	return w, nil
 }
 
-// moves reports whether a scan finds Records that leave for the work's first zone.
+// moves reports whether a scan finds Records that leave their zone for the work's first zone.
 func (s *workState) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
@@ -154,7 +155,7 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt returns the object of a scanned key. ok is false if no decision is needed.
+// candidateAt returns the object of a scanned key. ok is false if it needs no decision.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
@@ -169,6 +170,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		decided := kv.CreateRevision > s.createRev && !s.interrupted && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.kindLetter != layout.WaitingDelegation && scan.Covers(c.Namespace) && !decided, nil
 	}
+
 	// A Record adopted after the work's creation was decided on the new state (I5): a busy client does not prolong the
 	// work.
 	if s.createRev > 0 && kv.ModRevision > s.createRev {
@@ -179,6 +181,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Covers(namespace) {
 		return c, false, err
 	}
+
 	if !scan.Name.IsZero() {
 		at, err := owner.In(scan.Name)
 		if err != nil {
@@ -186,6 +189,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		}
 		c.removedFQDN = at.String()
 	}
+
 	var m law.Member
 	if err := layout.Decode(kv.Value, &m); err != nil {
 		return c, false, layout.Unreadable(string(kv.Key), err)
@@ -213,6 +217,7 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 		}); err != nil {
 			return err
 		}
+
 		if err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 			o := &v1alpha1.Zone{}
 			if err := ob.mem.Zones.Decode(ctx, key, data, mod, o); err != nil || o.Status.FQDN != "" {
@@ -227,6 +232,7 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 			return err
 		}
 	}
+
 	return nil
 }
 

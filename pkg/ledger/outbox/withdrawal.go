@@ -37,9 +37,8 @@ func mustCount(w law.Withdrawal, known time.Duration) bool {
 	return !w.IsOver() && (isOver || known >= countEvery(time.Duration(w.Grace)*time.Second))
 }
 
-// sweepWithdrawals counts servers' running time since a withdrawal, and starts the release at the end of the grace
-// period (S3.6). No clock counts: each server counts from its first sight of the revision, and the first with a due
-// count writes it.
+// sweepWithdrawals counts servers' running time in a grace period, and starts the release at its end (S3.6). Each
+// server counts from its first sight of the revision, and the first with a due count writes the time.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place
@@ -53,6 +52,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "a withdrawal cannot be ended")
 			return
 		}
+
 		if written == maxCountsAtOnce || !mustCount(w, known) {
 			return
 		}
@@ -62,6 +62,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 				zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 			}
 		}
+
 		place, ok := zones[k.Object]
 		if !ok {
 			return

@@ -22,7 +22,7 @@ import (
 
 type workState struct {
 	commit.Item
-	// cursor is the progress, stored with each renewal of the lease, and reset if another write extended the item.
+	// cursor is the progress: stored at each renewal of the lease, reset by another write's extension of the item.
 	cursor      law.Cursor
 	interrupted bool // another try or server may have begun the work
 	// damagedRecords are left out, and stored with the cursor.
@@ -76,8 +76,8 @@ const (
 	renewEvery    = time.Second
 )
 
-// If two servers begin a work, the first to renew its lease continues. A lost lease costs only time: each step is
-// compared.
+// renewLease: if two servers begin a work, the first to renew its lease continues. A lost lease costs only time, as
+// each step is compared.
 func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	if time.Since(s.renewedAt) < renewEvery {
 		return nil
@@ -98,13 +98,13 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 
 const maxPause = 20 * time.Millisecond
 
-// yieldBetweenSteps is called after steps that started at began, when the last client write was at clients. paused is
-// true after a wait for a place: another server may have taken the work over.
+// yieldBetweenSteps lets other writers pass after steps that began at "began". clients is Committer.Clients then.
+// paused is true after a wait for a place: another server may have taken over the work.
 func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
 	}
-	// Writes of clients, in any zone, would wait for steps. The pause grows with the number of running cascades.
+	// Clients' writes, in any zone, would wait for steps. The pause grows with the number of running cascades.
 	if ob.com.Clients.Load() != clients {
 		etcd.Pause(ctx, min(time.Since(began), maxPause)*time.Duration(max(1, len(ob.lanes.places))))
 	}
@@ -121,11 +121,11 @@ func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began tim
 	return true, s.noteProgress(ctx, ob)
 }
 
-// A cascade notes an unreadable record in the item, and ends as if it had been decided. The item stays until a server
-// can read the record, or finds it gone. A trial (waiting.go) drops the item, as the next round tries again.
+// A cascade notes an unreadable record in the item, and goes on. The item stays until a server can read the record or
+// finds it gone.
 
-// MaxDamaged bounds the damaged records of an item. Beyond, the store is damaged or the encryption configuration wrong:
-// the cascade waits for a repair.
+// MaxDamaged bounds the damaged records of an item. If more are, the store is damaged or the encryption configuration
+// wrong, and the cascade waits for a repair.
 const MaxDamaged = 100
 
 func (s *workState) skipDamaged(ctx context.Context, record law.Ref, cause error) error {

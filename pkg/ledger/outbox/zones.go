@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending asks to establish a pending zone as a new child (S3.2), nil if there is nothing to decide. No zone adopts
-// a terminating object (S2.6).
+// askPending returns the decision to establish a pending zone as a new child (S3.2), nil if there is nothing to decide.
+// No zone adopts a terminating object (S2.6).
 func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {
 		return nil, nil
@@ -29,8 +29,8 @@ func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, er
 	return func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports, or
-// must report, that their zoneRef's target has another name (S1.6).
+// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition has, or must
+// have, the new name of zoneRef's target (S1.6).
 func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
@@ -54,6 +54,7 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -64,6 +65,7 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 	} else if scan.Kind != law.ScanZones {
 		return nil, nil
 	}
+
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Key(k), clientv3.WithPrefix())
 	if err != nil {
@@ -73,6 +75,7 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 	if err != nil {
 		return nil, err
 	}
+
 	above := []*law.ZoneBelow{nil} // zones that enclose the last, the nearest last
 	for i := range v.(*law.ZonesBelow).Zones {
 		below := &v.(*law.ZonesBelow).Zones[i]
@@ -87,6 +90,7 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 			found = append(found, &below.Holding)
 		}
 	}
+
 	return found, nil
 }
 

@@ -66,6 +66,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		}
 		return r.OpResponse(), nil
 	}
+
 	if op.IsGet() && k.readsInside(op) {
 		r, err := k.readInside(ctx, op)
 		if err != nil {
@@ -73,6 +74,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		}
 		return r.OpResponse(), nil
 	}
+
 	ops := []clientv3.Op{op}
 	if _, err := k.mapBranch(ops, nil); err != nil {
 		return clientv3.OpResponse{}, err
@@ -81,6 +83,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	if err != nil {
 		return r, err
 	}
+
 	switch {
 	case r.Get() != nil:
 		mapHeader(r.Get().Header)
@@ -92,6 +95,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		mapHeader(r.Del().Header)
 		k.m.mapKVs(r.Del().PrevKvs)
 	}
+
 	return r, nil
 }
 
@@ -107,6 +111,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 		close(out)
 		return out, nil
 	}
+
 	if hasFilters(op) {
 		return nil, errFilter
 	}
@@ -114,6 +119,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	if _, err := k.mapBranch(ops, nil); err != nil {
 		return nil, err
 	}
+
 	in, err := k.KV.GetStream(ctx, key, append(opts[:len(opts):len(opts)], clientv3.WithRev(ops[0].Rev()))...)
 	if err != nil {
 		return nil, err
@@ -135,6 +141,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 			}
 		}
 	}()
+
 	return out, nil
 }
 
@@ -151,6 +158,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 	if subs, err = k.m.numberWrites(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
 		return nil, err
 	}
+
 	for i := range ops {
 		op := &ops[i]
 		switch {
@@ -173,10 +181,11 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 			}
 		}
 	}
+
 	return subs, nil
 }
 
-// mapFilters rejects filters of objects by revision: sub-revisions are in the values.
+// mapFilters rejects filters by revision: sub-revisions are in the values.
 func (m *Mapping) mapFilters(op *clientv3.Op) error {
 	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter
@@ -249,14 +258,14 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares returns compares with revisions for versions. Equality survives, as a key has a single version in a
-// revision; order only at the end of a revision, otherwise it is an error.
+// mapCompares returns compares with revisions for versions. Equality stays exact, as a key has a single version in a
+// revision. An order against a version inside a revision is an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
 		c := out[i].GetCompare()
-		of := cmps[i].GetCompare()
-		c.Result, c.Target, c.Key, c.TargetUnion, c.RangeEnd = of.Result, of.Target, of.Key, of.TargetUnion, of.RangeEnd
+		asked := cmps[i].GetCompare()
+		c.Result, c.Target, c.Key, c.TargetUnion, c.RangeEnd = asked.Result, asked.Target, asked.Key, asked.TargetUnion, asked.RangeEnd
 		version := c.GetModRevision()
 		switch c.Target {
 		case etcdserverpb.Compare_VALUE:
@@ -270,6 +279,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		default:
 			continue
 		}
+
 		revision, sub := Split(version)
 		equality := c.Result == etcdserverpb.Compare_EQUAL || c.Result == etcdserverpb.Compare_NOT_EQUAL
 		switch {
@@ -283,16 +293,18 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 			return nil, fmt.Errorf("%s has no order against version %d, which is inside a revision; "+
 				"compare < its revision's last version + 1, or > its last version", c.Key, version)
 		}
+
 		if c.Target == etcdserverpb.Compare_MOD {
 			c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: revision}
 		} else {
 			c.TargetUnion = &etcdserverpb.Compare_CreateRevision{CreateRevision: revision}
 		}
 	}
+
 	return out, nil
 }
 
-// subs are the writes' sub-revisions, nil if no write is of an object.
+// mapAnswer gets the writes' sub-revisions in subs, nil if no write is of an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)
@@ -303,20 +315,21 @@ func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 		}
 		return &etcdserverpb.ResponseHeader{Revision: Version(revision, sub)}
 	}
-	for i, one := range r.Responses {
+
+	for i, response := range r.Responses {
 		switch {
-		case one.GetResponseRange() != nil:
-			mapHeader(one.GetResponseRange().Header)
-			m.mapKVs(one.GetResponseRange().Kvs)
-		case one.GetResponsePut() != nil:
-			one.GetResponsePut().Header = own(i)
-			m.mapKV(one.GetResponsePut().PrevKv, -1)
-		case one.GetResponseDeleteRange() != nil:
-			one.GetResponseDeleteRange().Header = own(i)
-			m.mapKVs(one.GetResponseDeleteRange().PrevKvs)
-		case one.GetResponseTxn() != nil:
-			one.GetResponseTxn().Header = &etcdserverpb.ResponseHeader{Revision: revision}
-			m.mapAnswer(one.GetResponseTxn(), nil)
+		case response.GetResponseRange() != nil:
+			mapHeader(response.GetResponseRange().Header)
+			m.mapKVs(response.GetResponseRange().Kvs)
+		case response.GetResponsePut() != nil:
+			response.GetResponsePut().Header = own(i)
+			m.mapKV(response.GetResponsePut().PrevKv, -1)
+		case response.GetResponseDeleteRange() != nil:
+			response.GetResponseDeleteRange().Header = own(i)
+			m.mapKVs(response.GetResponseDeleteRange().PrevKvs)
+		case response.GetResponseTxn() != nil:
+			response.GetResponseTxn().Header = &etcdserverpb.ResponseHeader{Revision: revision}
+			m.mapAnswer(response.GetResponseTxn(), nil)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites numbers a branch's writes (Then or Else) from the last to the first, as countEvents numbers their
-// events, and encodes values. A write that etcd may skip (deletion of an absent key) or multiply (of a range) must be
-// its resource's only write. present reports whether the transaction compares that a key exists.
+// numberWrites numbers a branch's writes (Then or Else) from the last to the first, like countEvents, and encodes
+// values. A write that etcd may skip (deletion of an absent key) or multiply (of a range) must be its resource's only
+// write. present reports whether the transaction compares that a key exists.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
@@ -26,6 +26,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 			}
 			continue
 		}
+
 		if op.IsGet() {
 			continue
 		}
@@ -42,6 +43,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 			uncounted[r] = !countable
 			subs[i] = Objects - written[r]
 		}
+
 		if op.IsPut() && len(touched) > 0 {
 			if len(op.ValueBytes()) == 0 { // or etcd keeps the value, with another write's octet
 				return nil, fmt.Errorf("%s: an object is put with its value", op.KeyBytes())
@@ -49,6 +51,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 			op.WithValueBytes(encodeValue(op.ValueBytes(), subs[i]))
 		}
 	}
+
 	return subs, nil
 }
 
@@ -88,10 +91,12 @@ func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, 
 			}
 			next[r] = Objects - sub
 		}
+
 		if sub < 0 {
 			return nil, false
 		}
 		subs[first+i] = sub
 	}
+
 	return subs, true
 }

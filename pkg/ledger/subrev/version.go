@@ -124,7 +124,7 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
-// If sub is negative, the value has the sub-revision.
+// mapKV takes the sub-revision from the value if sub is negative.
 func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return

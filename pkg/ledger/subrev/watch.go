@@ -14,8 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst bounds the events of shared revisions before a pause, below the watch cache's ten. Lone writes' commits take
-// long enough.
+// burst bounds the events of shared revisions before a pause, below the watch cache's ten.
 const burst = 8
 
 const pause = time.Millisecond
@@ -32,9 +31,9 @@ type watcher struct {
 type view struct {
 	m                *Mapping
 	requested        span
-	narrow           bool
-	firstVersion     int64 // or 0
-	objects          bool
+	narrow           bool  // the watch at etcd is wider than requested
+	firstVersion     int64 // 0 for the present
+	objects          bool  // the span may have objects
 	wantsPrevKV      bool
 	begun            bool
 	lastRevision     int64
@@ -42,7 +41,7 @@ type view struct {
 	lastPause        time.Time
 }
 
-// Watch delivers changes from a version on. It watches whole resources from the start of a revision, since only whole
+// Watch delivers changes from a version on. It watches whole resources from the start of a revision, as only whole
 // revisions can be numbered.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
@@ -64,14 +63,17 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 			}
 		}
 	}
+
 	if v.firstVersion > 0 {
 		revision, _ := Split(v.firstVersion)
 		opts = append(opts, clientv3.WithRev(max(1, revision)))
 	}
+
 	if !w.beginWatch() {
 		close(out)
 		return out
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	answers := w.Watcher.Watch(ctx, key, opts...)
 	go func() {
@@ -87,6 +89,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 			}
 		}
 	}()
+
 	return out
 }
 
@@ -118,6 +121,7 @@ func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.Wa
 		}
 		return false
 	}
+
 	revision := func(i int) int64 { return r.Events[i].Kv.ModRevision / Objects }
 	from := 0
 	for i := range r.Events {
@@ -127,6 +131,7 @@ func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.Wa
 		if i == 0 && time.Since(v.lastPause) >= pause {
 			v.eventsSincePause = 0
 		}
+
 		if v.eventsSincePause == burst {
 			if i > from && !send(r.Events[from:i]) {
 				return false
@@ -136,8 +141,10 @@ func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.Wa
 				return false
 			}
 		}
+
 		v.eventsSincePause++
 	}
+
 	defer func() { v.lastPause = time.Now() }()
 	return send(r.Events[from:])
 }
@@ -158,6 +165,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
 			RaftTerm: h.RaftTerm}
 	}
+
 	r.CompactRevision = Version(r.CompactRevision, 0)
 	if len(r.Events) == 0 {
 		// A lagging member may report progress before the first version.
@@ -177,6 +185,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 			return true
 		}
 	}
+
 	v.begun = true
 	if v.objects && v.wantsPrevKV {
 		k.readPrevious(ctx, r.Events)
@@ -193,6 +202,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 			*r = compactedResponse(r, revision+1)
 			return true
 		}
+
 		for i, e := range rest[:n] {
 			if Version(revision, subs[i]) < v.firstVersion || v.narrow && !v.requested.contains(string(e.Kv.Key)) {
 				continue
@@ -201,14 +211,16 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 			v.m.mapKV(e.PrevKv, -1)
 			shown = append(shown, e)
 		}
+
 		v.lastRevision, rest = revision, rest[n:]
 	}
+
 	r.Events = shown
 	return len(shown) > 0
 }
 
-// readPrevious reads missing previous values: etcd begins a watch before noting that they are wanted. Without them the
-// storage ends a client's watch.
+// readPrevious reads missing previous values: etcd begins a watch before noting that they are wanted. The storage ends
+// a client's watch without them.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision, for a list's further pages and the watch cache's check
-// against etcd: the state before the revision, with the writes up to the version.
+// readInside reads objects at a version inside a revision, for a list's further pages and the watch cache's check: the
+// state before the revision, with the writes up to the version.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -31,6 +31,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	if err != nil {
 		return nil, err
 	}
+
 	asked := spanOf(op)
 	writes = slices.DeleteFunc(writes, func(e *clientv3.Event) bool { return !asked.contains(string(e.Kv.Key)) })
 	limit := op.Limit()
@@ -38,6 +39,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	if limit > 0 {
 		clientv3.WithLimit(limit + int64(len(writes)))(&op) // for deletions from the page
 	}
+
 	answer, err := k.Do(ctx, op)
 	if err != nil {
 		return nil, err
@@ -47,19 +49,21 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	if len(r.Kvs) > 0 {
 		end = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
+
 	for _, e := range writes {
 		if op.IsKeysOnly() {
 			e.Kv.Value = nil
 		}
 		applyWrite(r, e, !op.IsCountOnly() && (!r.More || string(e.Kv.Key) <= end))
 	}
+
 	if limit > 0 && int64(len(r.Kvs)) > limit {
 		r.Kvs, r.More = r.Kvs[:limit], true
 	}
 	return r, nil
 }
 
-// shown means that a created object belongs to the page.
+// applyWrite changes a read's result. shown means that a created object belongs to the page.
 func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
 	switch {
@@ -84,15 +88,18 @@ var errWatchClosed = errors.New("the watch of a revision was closed; read again"
 
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
+
 	// A watch from a future revision would wait. From a compacted revision, this read fails.
 	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
 		return nil, err
 	}
+
 	// The watch has its own stream, because progress goes to all watches of a stream.
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read",
 		strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
+
 	// etcd sends progress once the watch has caught up: no further write up to the version exists.
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()
