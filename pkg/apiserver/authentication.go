@@ -48,6 +48,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 	for _, path := range healthPaths {
 		factory.Anonymous.Conditions = append(factory.Anonymous.Conditions, apiserverapi.AnonymousAuthCondition{Path: path})
 	}
+
 	var trust map[string]string
 	if !o.SkipInClusterLookup {
 		found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, authenticationConfigMap, metav1.GetOptions{})
@@ -65,6 +66,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 			return fmt.Errorf("client CA: %w", err)
 		}
 	}
+
 	if factory.RequestHeaderConfig, err = requestHeader(ctx, o, client, trust); err != nil {
 		return err
 	}
@@ -89,6 +91,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 			return fmt.Errorf("requestheader client CA: %w", err)
 		}
 	}
+
 	authenticator, definitions, err := factory.New()
 	if err != nil {
 		return err
@@ -199,7 +202,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, which upstream reads as every client.
+// neverEmpty replaces an empty list, which upstream reads as every client, by a name of nobody.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

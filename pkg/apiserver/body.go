@@ -23,7 +23,7 @@ import (
 // Bounds of a request body (S5.12). Bodies within the generic server's bounds, 3 MiB and 10,000 levels and operations,
 // may take minutes and gigabytes.
 const (
-	// maxBody is six times the largest stored object: JSON escapes an octet by up to six.
+	// maxBody, in octets, is over five times the largest stored object (96 KiB): JSON may escape an octet by six.
 	maxBody = 512 << 10
 	// maxDepth is over three times any object's depth, managedFields included.
 	maxDepth      = 64
@@ -31,6 +31,7 @@ const (
 	maxEntries    = 10_000
 )
 
+// checkBodies bounds request bodies as the handler reads them, and keeps patches for registry/kind.
 func checkBodies(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -38,11 +39,13 @@ func checkBodies(handler http.Handler) http.Handler {
 			handler.ServeHTTP(w, r)
 			return
 		}
+
 		contentType := r.Header.Get("Content-Type")
-		// Only controllers write Deliveries, in JSON, and validation bounds their lists.
+		// JSON of Deliveries is unbounded: only controllers write it, and validation bounds their lists.
 		if body := boundBody(r.Body, info.Resource, contentType); body.isYAML || info.Resource != "deliveries" {
 			r.Body = body
 		}
+
 		if info.Verb == "patch" && info.Subresource != "scale" { // the body is a Scale
 			r = kind.KeepPatch(r, types.PatchType(mediaOf(contentType)))
 		}
@@ -50,6 +53,7 @@ func checkBodies(handler http.Handler) http.Handler {
 	})
 }
 
+// boundedBody checks JSON by pieces, and YAML as a whole at the first Read.
 type boundedBody struct {
 	io.ReadCloser
 	what        string // resource
@@ -58,8 +62,8 @@ type boundedBody struct {
 	isJSONPatch bool
 	scanner     jsonPlace
 	isYAML      bool
-	whole       io.Reader
-	refusal     error
+	whole       io.Reader // YAML
+	refusal     error     // of YAML
 }
 
 func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
@@ -120,11 +124,12 @@ func (b *boundedBody) checkPiece(piece []byte) error {
 	return nil
 }
 
+// checkItem bounds an item of a change set, in JSON.
 func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
 
-// readWhole checks YAML before its aliases are expanded: 61 KB took 3.6 GiB.
+// readWhole checks YAML before its aliases are expanded: 61 KB grew to 3.6 GiB.
 func (b *boundedBody) readWhole() {
 	text, err := io.ReadAll(io.LimitReader(b.ReadCloser, maxBody+1))
 	var document yaml.Node
@@ -181,14 +186,15 @@ func (b *boundedBody) tooMany() error {
 		"%d entries (S5.12): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries)))
 }
 
-// largest is the greatest number of entries in a list or object.
+// jsonPlace scans JSON.
 type jsonPlace struct {
 	depth, deepest int
-	// items counts objects and lists directly in the outermost value.
+	// items counts objects and lists directly in the outermost value: a JSON patch's operations.
 	items           int
-	inText, escaped bool
-	// commas is per open value.
-	commas  [maxDepth + 1]int
+	inText, escaped bool // in a string; after a backslash
+	// commas counts by depth, in the value open there.
+	commas [maxDepth + 1]int
+	// largest is the number of entries in the largest list or object.
 	largest int
 }
 

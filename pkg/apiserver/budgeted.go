@@ -34,8 +34,8 @@ type budgetedWrite struct {
 	before, after sized
 }
 
-// An update that removes 1/shrinks of an object always passes: a namespace beyond its budget shrinks 96 KiB in at most
-// two dozen updates.
+// An update that removes 1/shrinks of an object always passes, so that a namespace beyond its budget can empty an
+// object of 96 KiB in two dozen updates.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -67,6 +67,7 @@ func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 			}
 		}
 	}
+
 	err := j.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(),
 		Grows: ledger.GrowthInSet(ctx, grows)})
 	if err != nil && w.before != nil && unchanged(w.before, w.after) {
@@ -81,6 +82,7 @@ func unchanged(before, after sized) bool {
 	return err == nil && wrong == nil && bytes.Equal(x, y)
 }
 
+// countOctets counts an object's octets in etcd, with its internal keys.
 func (j budgetJudge) countOctets(object sized) int64 {
 	switch o := object.(type) {
 	case *v1alpha1.Record:
@@ -100,6 +102,7 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
+// budgeted checks a resource's writes, below the watch cache.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
@@ -110,9 +113,9 @@ type budgeted struct {
 	clusters func(ctx context.Context, namespace string) (int64, error)
 }
 
-func (b *budgeted) charge(of sized, err error) {
+func (b *budgeted) charge(object sized, err error) {
 	if b.charges && err == nil {
-		b.judge.budgets.Charge(of.GetNamespace(), of.Size())
+		b.judge.budgets.Charge(object.GetNamespace(), object.Size())
 	}
 }
 
@@ -168,6 +171,7 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 	return err
 }
 
+// admitQuestion checks a NameReview's Record as a create.
 func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record) error {
 	if j.budgets == nil {
 		return nil
@@ -175,6 +179,7 @@ func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record)
 	return j.allowWrite(ctx, budgetedWrite{resource: v1alpha1.Resource("records"), after: record})
 }
 
+// judgePreview adds the budget to decide, the decision of a dry run.
 func judgePreview[T interface {
 	comparable
 	sized

@@ -59,8 +59,9 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
 	}
+
 	config.RequestTimeout = requestTimeout
-	// Streams of a zone outlast the request timeout, and need no seat of priority and fairness.
+	// Streams of zones outlast the request timeout, and need no seat (slot) of priority and fairness.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil

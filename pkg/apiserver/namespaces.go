@@ -46,7 +46,7 @@ func (n *namespaces) labelsOf(name string) map[string]string {
 	return map[string]string{class.LabelNamespaceName: name}
 }
 
-// Only users who may update the Namespace set its budget.
+// budgetOf returns the budget annotation. Only users who may update the Namespace set it.
 func (n *namespaces) budgetOf(name string) string {
 	if found := n.find(name); found != nil {
 		return found.Annotations[v1alpha1.AnnotationBudget]
@@ -67,6 +67,7 @@ func (n *namespaces) listGone(names []string) (gone []string, known bool) {
 	return gone, n.synced()
 }
 
+// warnOfAbsent warns of new names without a Namespace.
 func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	if n.lister == nil || !n.synced() {
 		return
@@ -84,8 +85,8 @@ func (n *namespaces) isTerminating(name string) bool {
 	return found != nil && found.DeletionTimestamp != nil
 }
 
-// began returns the creation of a namespace in Unix seconds, 0 standalone. It fails for a terminating namespace: its
-// successor may be unknown here yet.
+// began returns the creation of a namespace in Unix seconds, 0 standalone. It fails for an unknown or terminating
+// namespace, since the informer may lag behind a new one of the name.
 func (n *namespaces) began(name string) (int64, error) {
 	if n.lister == nil {
 		return 0, nil

@@ -30,18 +30,18 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Config configures a standalone server. Fields are required unless marked optional.
+// Config configures a standalone server. The fields up to Zones are required.
 type Config struct {
 	// Listener is bound. The server closes it.
 	Listener                net.Listener
-	ServingCert, ServingKey []byte
+	ServingCert, ServingKey []byte // PEM
 	// ClientCA is the PEM of the clients' authority.
 	ClientCA []byte
 	Etcd     storagebackend.TransportConfig
 	// RunLedger keeps Zones up to date.
 	Zones *zoneview.Set
 
-	// AllowInlineSecrets allows secrets in DNSClasses. Optional.
+	// AllowInlineSecrets allows secrets in DNSClasses.
 	AllowInlineSecrets bool
 	Fleet              validation.FleetRules
 	// Parts lists other processes within this process, for the Installation.

@@ -114,7 +114,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps gets steps and entries by a single read: the journal may be condensed in between.
+// Steps gets steps, and changes of entries if asked, by a single read: the journal may be condensed in between.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -132,6 +132,7 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, asNotHeld(err)
 }
 
+// EndedZone returns a change that removes an ended zone's RRsets, except SOA.
 func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.readEnded(ctx, object, since)
 	if err != nil {
@@ -145,17 +146,20 @@ func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since seria
 			entries[dns.Entry{Name: entry.Name, Type: entry.Type}] = true
 		}
 	}
+
 	for _, row := range left.Rows {
 		if owner, err := row.Owner.In(fqdn); err == nil { // otherwise no server had that name
 			entries[dns.Entry{Name: owner, Type: row.Type}] = true
 		}
 	}
+
 	change := dns.Change{From: since, To: left.Serial, Removed: slices.SortedFunc(maps.Keys(entries), func(a, b dns.Entry) int {
 		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
 	})}
 	return fqdn, change, nil
 }
 
+// readStoredSteps is Steps from etcd's journal. after is the zone at until.
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
 	after, ok := v.zones.ByUID(uid)
@@ -174,7 +178,9 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
 	var err error
-	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
+	uid, at := after.Zone().UID, after
+	found, upTo := false, len(steps)
+
 	for i := len(steps); ; i-- {
 		if at.Serial() == until {
 			after, found, upTo = at, true, i

@@ -328,8 +328,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A clock a year ahead ends no period, and constant writes by the tenant do not
-// prolong it (S3.5, attack 63).
+// A clock a year ahead ends no period, and constant writes by the tenant do not prolong it (S3.5, attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

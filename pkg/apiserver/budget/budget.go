@@ -28,7 +28,7 @@ const (
 // CauseTooMuch is the cause of refusals for stored octets or Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// idle sets the burst: a namespace may write a minute's octets at once.
+// idle sets the burst: a namespace may write as much at once as the rate allows in a minute.
 const idle = time.Minute
 
 // Config configures Budgets.
@@ -50,14 +50,15 @@ type Budgets struct {
 	mu         sync.Mutex
 	accounts   map[string]*account
 	creating   map[string]int64 // Bind9Clusters in creation, by namespace
-	hasCounted bool
-	recount    map[string]int64 // octets by namespace, during a count
+	hasCounted bool             // a count has ended
+	recount    map[string]int64 // octets by namespace, during a count; else nil
 	lastSweep  time.Time
 }
 
+// account is a namespace's use of its budget.
 type account struct {
 	storedOctets int64
-	// chargedOctets were written, and not yet deducted at the rate limits.Written until the time "updated".
+	// chargedOctets grows with writes, and falls by limits.Written a second. It was computed at updated.
 	chargedOctets float64
 	updated       time.Time
 	override      string
@@ -74,7 +75,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// The caller holds b.mu.
+// currentAccount deducts the rate until now, and reads the override. The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
@@ -95,6 +96,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 			}
 		}
 	}
+
 	if a.limits.Written == 0 {
 		a.chargedOctets = 0
 	} else {
@@ -115,7 +117,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets written. At most twice the burst stays charged.
+// Charge adds octets written; the charge never exceeds twice the burst.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,6 +125,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	if a.chargedOctets += float64(octets); a.limits.Written > 0 {
 		a.chargedOctets = min(a.chargedOctets, 2*b.burst(a))
 	}
+
 	if now := time.Now(); now.Sub(b.lastSweep) > sweepEvery {
 		b.lastSweep = now
 		for namespace := range b.accounts {
@@ -133,7 +136,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// BeginCount implements ledger.Sizes, with Add and EndCount.
+// BeginCount implements ledger.Sizes, with Add and EndCount. A count adds all objects again.
 func (b *Budgets) BeginCount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -43,7 +43,7 @@ func (p *pace) end(octets int) {
 }
 
 // EndSlowClients ends requests of stalled clients. Long-running requests are exempt: they hold no seat and end stalled
-// readers themselves. The filter must be outermost, to cover the responses of the others.
+// readers themselves. Filters that respond must be within this one.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -69,7 +69,8 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 	})
 }
 
-// HTTP/1 takes the connection for broken if a read deadline passes while the handler runs.
+// pacedBody clears its deadline after each read: HTTP/1 takes the connection for broken if a read deadline passes while
+// the handler runs.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -114,7 +115,7 @@ func (b *pacedBody) endRequest() {
 	}
 }
 
-// HTTP/2 resets the stream if a write deadline passes between writes.
+// pacedWriter clears its deadline after each write: HTTP/2 resets the stream if one passes between writes.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

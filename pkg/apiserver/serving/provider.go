@@ -33,7 +33,7 @@ const (
 	retry    = time.Second
 	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
 	settle = 30 * time.Second
-	// overlap is how long older authorities then stay trusted: at its end every replica serves the new leaf.
+	// overlap is how long older authorities stay trusted after a new one is; then every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -81,9 +81,9 @@ type Provider struct {
 	clock  clock.Clock
 	name   string
 
-	// pass serializes RunOnce and Run: upstream calls both.
+	// pass serializes checks by RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trustedSince has the time since which this process has seen an authority in caBundle. Guarded by pass.
+	// trustedSince is since when this process has seen an authority in caBundle. Guarded by pass.
 	trustedSince map[identity]time.Time
 	// lastRead is the Secret's last content. Guarded by pass.
 	lastRead *material
@@ -181,8 +181,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll checks APIService, Secret, caBundle and leaf, in this order (C2, C3): a caBundle written at the APIService's
-// resourceVersion replaces none from a newer Secret.
+// checkAll reads the APIService before the Secret. Writing caBundle compares the APIService's resourceVersion, so it
+// never replaces a caBundle from a newer Secret (C3). The leaf is served last (C2).
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A stopped server loses at most ten minutes of a long period, and an eighth of a short period, and writes at most
-// six times a minute (S3.5).
+// A stopped server loses at most ten minutes of a long period, and an eighth of a short period, and writes at most six
+// times a minute (S3.5).
 func TestCountEvery_S3_6(t *testing.T) {
 	t.Parallel()
 	for period, want := range map[time.Duration]time.Duration{
