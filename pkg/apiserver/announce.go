@@ -42,7 +42,6 @@ const (
 	lastTimeout = 5 * time.Second
 )
 
-// announcer writes Events. Standalone it is the zero value and writes none.
 type announcer struct {
 	broadcaster  events.EventBroadcaster // nil if standalone
 	recorder     events.EventRecorder

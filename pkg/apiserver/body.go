@@ -124,7 +124,6 @@ func (b *boundedBody) checkPiece(piece []byte) error {
 	return nil
 }
 
-// checkItem bounds an item of a change set, in JSON.
 func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }

@@ -82,7 +82,6 @@ func unchanged(before, after sized) bool {
 	return err == nil && wrong == nil && bytes.Equal(x, y)
 }
 
-// countOctets counts an object's octets in etcd, with its internal keys.
 func (j budgetJudge) countOctets(object sized) int64 {
 	switch o := object.(type) {
 	case *v1alpha1.Record:

@@ -159,7 +159,6 @@ func writesDelivery(asked authorizer.Attributes) bool {
 			asked.GetSubresource() == "dnssec" || asked.GetResource() == "updatekeys" && asked.GetSubresource() != "")
 }
 
-// applyEntrance configures authentication and authorization, and adds the RBAC rules of both to rights.
 func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, rights *permissions.Checker) error {
 	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile)
 	if err != nil {
@@ -188,7 +187,6 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	return nil
 }
 
-// applyCore configures informers, priority and fairness, and admission, and returns their client.
 func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, rights *permissions.Checker, ledger *ledger.Ledger) (
 	kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {

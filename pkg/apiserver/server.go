@@ -92,7 +92,7 @@ type Server struct {
 	leases    func(changed func()) *heartbeat.Watcher
 	inventory *inventory.Reader
 	ready     atomic.Bool // /readyz has passed once
-	leaving   atomic.Bool // see closeConnections
+	leaving   atomic.Bool
 }
 
 // connectEtcd opens the ledger. limits is nil without budgets.
@@ -172,7 +172,6 @@ type ACME struct {
 	ClusterIssuers []string
 }
 
-// assembleServer builds the generic server over the open ledger.
 func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	stored storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, stored.zones)
@@ -267,7 +266,6 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 	return s.client.Count(ctx, s.ledger.Layout().Objects(bind9.Resource("bind9clusters").String())+namespace+"/", kubernetes.CountOptions{})
 }
 
-// installGroups builds and installs the storage of every resource.
 func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, stored storageOptions,
 	items direct.Config) error {
 	keys := s.ledger.Layout()
@@ -385,7 +383,6 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return fmt.Errorf("API groups: %w", err)
 	}
 
-	// Items of change sets use the Records' storage.
 	items.Storage, items.Resource, items.Kind = records, v1alpha1.SchemeGroupVersion.WithResource("records"), "Record"
 	items.Scheme, items.Serializer, items.Schemas = registry.Scheme, group.NegotiatedSerializer, group.StaticOpenAPISpec
 	items.CheckText, items.Equivalents = checkItem, s.generic.EquivalentResourceRegistry

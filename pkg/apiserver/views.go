@@ -159,7 +159,6 @@ func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since seria
 	return fqdn, change, nil
 }
 
-// readStoredSteps is Steps from etcd's journal. after is the zone at until.
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
 	after, ok := v.zones.ByUID(uid)

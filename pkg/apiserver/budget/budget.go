@@ -55,7 +55,6 @@ type Budgets struct {
 	lastSweep  time.Time
 }
 
-// account is a namespace's use of its budget.
 type account struct {
 	storedOctets int64
 	// chargedOctets grows with writes, and falls by limits.Written a second. It was computed at updated.
@@ -136,7 +135,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// BeginCount implements ledger.Sizes, with Add and EndCount. A count adds all objects again.
+// BeginCount implements ledger.Sizes, with Add and EndCount.
 func (b *Budgets) BeginCount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -70,7 +70,6 @@ func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	if z.noCauseSince.IsZero() {
 		z.noCauseSince = time.Now()
 	}
-	// A page waits for causeDelay, unless it is full.
 	if wait := causeDelay - time.Since(z.noCauseSince); wait > 0 && len(z.noCause.fresh) < pageRecords && len(z.noCause.pages) == 0 {
 		return nil, wait
 	}

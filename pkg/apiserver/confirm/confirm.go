@@ -138,7 +138,6 @@ func (l *leader) run(ctx context.Context) error {
 	}
 	running.Go(func() { l.takeChanges(ctx) })
 
-	// since is the resourceVersion of the last change; "" reads all Records again.
 	for since := ""; ctx.Err() == nil; {
 		var err error
 		if since, err = l.followRecords(ctx, since); err != nil && ctx.Err() == nil {

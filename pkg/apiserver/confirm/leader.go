@@ -40,7 +40,6 @@ func newCauseLimit() *rate.Limiter {
 
 // Ledger reads and writes stored Records. zone is a UID.
 type Ledger interface {
-	// RunElected calls run while this server is elected.
 	RunElected(ctx context.Context, run func(ctx context.Context)) error
 	// Members returns a page of a zone's Records, and the cursor of the next, "" for none.
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
@@ -57,9 +56,8 @@ type Config struct {
 	NewIndex func() *ready.Index
 	// WatchRecords is kind.REST.WatchAll of the Records.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
-	// Frozen lists the zones whose content is unproven.
-	Frozen   func() []cache.ObjectName
-	Registry metrics.KubeRegistry
+	Frozen       func() []cache.ObjectName
+	Registry     metrics.KubeRegistry
 	// Leases returns a Watcher of processes, which calls changed; nil outside a pod.
 	Leases func(changed func()) *heartbeat.Watcher
 	// Announce writes an Event of a Zone that waits for a person.
@@ -92,7 +90,6 @@ type Metrics struct {
 	confirmed   *metrics.Counter
 }
 
-// leader is the state of the elected server.
 type leader struct {
 	*Confirmer
 	index  *ready.Index

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-// tally counts waiting Records for metrics.
 type tally struct {
 	mu     sync.Mutex
 	states map[law.Ref]waiting

@@ -211,7 +211,6 @@ func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked b
 	return differs
 }
 
-// verdict is the status due to a Record.
 type verdict struct {
 	ready     ready.Judgement
 	lastError string
@@ -256,7 +255,6 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		record.Status.LastDeliveryError != v.lastError || !ready.SameStall(conditions, v.stalled)
 }
 
-// addsCauseOnly reports whether the verdict adds no more than the cause of a Pending.
 func (v *verdict) addsCauseOnly(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&

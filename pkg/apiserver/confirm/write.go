@@ -193,7 +193,6 @@ func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	}
 	clear(from.fresh)
 
-	// Fresh Records precede the pages before.
 	for namespace, all := range by {
 		slices.SortFunc(all, func(a, b dueRecord) int { return cmp.Compare(b.serial, a.serial) })
 		var pages [][]law.Ref

@@ -47,7 +47,6 @@ func (h Reader) askLedger(namespace string, ask zone.HistoryQuery) (stored.Ask, 
 	return boundLedger(ask, began), err
 }
 
-// boundLedger translates a query. notBefore is in Unix seconds.
 func boundLedger(ask zone.HistoryQuery, notBefore int64) stored.Ask {
 	return stored.Ask{From: ask.Continue, Limit: ask.Limit, NotBefore: notBefore,
 		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}

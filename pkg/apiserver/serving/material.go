@@ -30,7 +30,6 @@ const (
 	authorityKeyKey  = "ca.key"
 )
 
-// material is the content of the Secret.
 type material struct {
 	authority, leaf *pki.Pair
 	// trust has the signing authority, then older authorities whose leaves replicas may still serve.

@@ -30,7 +30,6 @@ type Codec struct {
 	*parts
 }
 
-// sharedFields are the large fields of an object's last version.
 type sharedFields struct {
 	annotations   map[string]string
 	managedFields []metav1.ManagedFieldsEntry
@@ -102,7 +101,6 @@ func (d decoder) DecodeListItem(ctx context.Context, data []byte, rev uint64, ne
 	return o, err
 }
 
-// parts are caches of equal parts of objects (interning).
 type parts struct {
 	fields *lru.Cache // raw managed fields to *metav1.FieldsV1
 	labels *lru.Cache // of the only label, as KEY=VALUE

@@ -1,8 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updatekey gives a primary the keys of UpdateKeys, sends signed messages to the API server, and writes the
-// outcomes to the status of the UpdateKeys.
+// Package updatekey gives a primary the keys of UpdateKeys, and writes the outcomes of updates to their status. It
+// posts signed DNS UPDATE messages, from the queue of package primary/updates, to the API server, package
+// registry/updatekey.
 //
 // Guarantees: (1) A key follows the Secret within seconds. While the Secret is missing, invalid or not granted, no key
 // is served; while reads fail otherwise, the last key stays. (2) A key's name belongs to a class with the name, else to

@@ -120,8 +120,9 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
 
-// solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds even with an invalid
-// payload or without the right (denied): the Challenge and its namespace could not be deleted otherwise.
+// solveChallenge returns the reason of a refusal, or "". denied is the error of a caller without the right, else nil.
+// Cleanup of an absent challenge succeeds even then or with an invalid payload: the Challenge and its namespace could
+// not be deleted otherwise.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -167,8 +168,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports whether err asks for a wait of over a second. It goes into the response: on an error, cert-manager's
-// client would wait, and block a worker of all namespaces.
+// isLater reports whether err asks to wait over a second. Such an error goes into the response: otherwise
+// cert-manager's client would wait, and block a worker of all namespaces.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)

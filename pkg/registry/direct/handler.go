@@ -46,7 +46,7 @@ type Config struct {
 	Kind        string
 	Scheme      *runtime.Scheme
 	Serializer  runtime.NegotiatedSerializer
-	Schemas     map[string]*spec.Schema
+	Schemas     map[string]*spec.Schema // OpenAPI, for managed fields
 	Authorizer  authorizer.UnconditionalAuthorizer
 	Equivalents runtime.EquivalentResourceMapper
 	Admission   admission.Interface
@@ -56,13 +56,13 @@ type Config struct {
 	CheckText func(text []byte) error
 }
 
-// Handler serves writes of one resource.
+// Handler serves the writes of a resource that are items of change sets.
 type Handler struct {
 	Config
 	kind       schema.GroupVersionKind
 	manager    *managedfields.FieldManager
 	interfaces admission.ObjectInterfaces
-	// deletes admits deletions, admit other writes with a check of managed fields.
+	// deletes is the admission of deletions, admit of other writes, with a check of managed fields.
 	deletes, admit admission.Interface
 	decoder        runtime.Decoder
 }
@@ -106,9 +106,9 @@ type Write struct {
 	// Request is the causing request, for audit events, or nil.
 	Request *http.Request
 
-	text   []byte
-	fault  error // of decoding text
-	strict []error
+	text   []byte  // of Decode; nil if Object was set
+	fault  error   // of decoding text
+	strict []error // unknown or duplicate fields
 }
 
 // Decode sets the object of a create or apply; nil for invalid text, which Serve refuses.

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister reads DNSClasses by name from etcd; default classes and HaveNameServers use a watch.
+// Lister reads named DNSClasses from etcd. Default classes and HaveNameServers come from a watch, and may lag.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string

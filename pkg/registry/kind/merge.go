@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions returns the written conditions, but before's for the types in server and, if stale, for Ready and Stalled.
+// Conditions merges a written status: the conditions of the types in server, and if stale also Ready and Stalled, come
+// from before, others from written.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -32,8 +33,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports whether a status was written for an older serial (S6.13). A status without serial is not stale. Serials
-// without order (RFC 1982 §3.2) are: a late True is better than a wrong True.
+// Stale reports whether a status with the serial written is older than the serial now (S6.13). Without a serial (0) it
+// is not stale. Serials without order (RFC 1982 §3.2) count as older: a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false

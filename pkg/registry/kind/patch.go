@@ -30,7 +30,7 @@ import (
 
 type patch struct {
 	media  types.PatchType
-	strict bool
+	strict bool // unknown fields are faults
 	text   bytes.Buffer
 }
 

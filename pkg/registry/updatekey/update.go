@@ -162,18 +162,19 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is the work on a message: in the zone "in", whose object is "at".
+// plan is the work on a message, until status has the RCODE.
 type plan struct {
 	w         *Writer
 	key       *v1alpha1.UpdateKey
 	message   *update.Message
 	requester user.Info
 	scope     update.Scope
-	in        zone
-	at        v1alpha1.AdoptingZone
+	in        zone                  // the updated zone
+	at        v1alpha1.AdoptingZone // its object
 	status    v1alpha1.UpdateRequestStatus
 	// retriedUnmet is true once an unmet prerequisite has led to a second read.
-	retriedUnmet  bool
+	retriedUnmet bool
+	// nameConflicts counts attempts that found another Record under the name of a new one.
 	nameConflicts int
 }
 
@@ -208,7 +209,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		}
 		return false, p.answerError(ctx, err)
 	}
-	// Write the changes as a change set.
+
 	writes := make([]rrsets.Change, len(changes))
 	for i, c := range changes {
 		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
@@ -225,7 +226,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	if isUnmet(err) && p.message.ID != "" && !p.retriedUnmet {
-		// An attempt of unknown outcome may have completed since.
+		// Perhaps an earlier copy of the message has been written since: findWritten will see its Records.
 		p.retriedUnmet = true
 		return true, nil
 	}
@@ -237,6 +238,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
+// checkMessage sets scope and zone, or returns a refusal.
 func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	m := p.message
 	if p.key.Spec.Suspended {
@@ -298,8 +300,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier attempt wrote, or nil. A single Record proves the attempt, even if the
-// prerequisites no longer hold.
+// findWritten returns a Record that an earlier copy of the message wrote, or nil. A single Record proves that all were
+// written, even if the prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -336,8 +338,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds the RRsets of the spec of the namespace's own zone. If the message updates NS at the apex, it sets
-// ForeignNS if the apex has NS values besides those in present.
+// addApex adds to present what Records do not have. In the namespace's own zone these are RRsets of the Zone's spec. If
+// the message updates NS at the apex, ForeignNS is set if the apex has NS values that are not in present.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
@@ -383,14 +385,14 @@ func isUnmet(err error) bool {
 
 // answerError sets status for a refusal, and returns other errors.
 func (p *plan) answerError(ctx context.Context, err error) error {
-	var of apierrors.APIStatus
+	var answered apierrors.APIStatus
 	if err == nil {
 		return nil
 	}
-	if !errors.As(err, &of) {
+	if !errors.As(err, &answered) {
 		return err
 	}
-	status, refusals := of.Status(), refusal.Of(err)
+	status, refusals := answered.Status(), refusal.Of(err)
 	switch {
 	case isUnmet(err):
 		i, all := refusals[0].Prerequisite, p.message.ListPrerequisites()

@@ -22,8 +22,8 @@ type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
-	version string // of older
-	older   *v1alpha1.Zone
+	version string         // of older
+	older   *v1alpha1.Zone // nil if unreadable
 }
 
 func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {

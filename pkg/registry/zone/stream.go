@@ -45,7 +45,8 @@ func (i *deadlineWriter) Write(piece []byte) (int, error) {
 	return i.w.Write(piece)
 }
 
-// list writes object, items, then metadata, whose continue is known last; after an error nothing.
+// list writes a JSON object whose field key is a list. metadata comes last, since its continue is known last. After an
+// error list writes nothing.
 type list struct {
 	*stream
 	separator string
