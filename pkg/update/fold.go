@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
+// Present has a namespace's RRsets at a name: Share those made by updates, Records those of its other Records.
 type Present struct {
-	// Share has the RRsets made by updates, Records those of its other Records.
 	Share   []RRset
 	Records []RRset
 	// Derived has the RRsets of spec.nameServers, if the namespace owns the zone.
@@ -59,11 +59,12 @@ type folding struct {
 // foldedName has a name's dynamic share by type, before and after the updates so far.
 type foldedName struct {
 	before, after map[rdata.Type]RRset
-	order         []rdata.Type
+	order         []rdata.Type // of first use
 	fixedSets     []fixedRRset
 	foreignNS     bool
 }
 
+// fixedRRset is an RRset that updates may not change.
 type fixedRRset struct {
 	RRset
 	reason string
@@ -108,6 +109,7 @@ func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string)
 	return ""
 }
 
+// foldRecord applies one record of the update section.
 func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	apexNS := rr.Name == f.zone && rr.Type == rdata.NS
 	if rr.Type == rdata.SOA {
@@ -115,7 +117,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	}
 	fixed := n.findFixedReason(rr.Type, rr.Data)
 	switch {
-	case rr.Class == ClassANY && rr.Type == rdata.ANY:
+	case rr.Class == ClassANY && rr.Type == rdata.ANY: // deletes the name's dynamic share; fixed RRsets stay
 		for _, t := range slices.Clone(n.order) {
 			if rr.Name != f.zone || t != rdata.NS { // RFC 2136 §3.4.2.3
 				n.setRRset(RRset{Type: t})
@@ -135,7 +137,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		}
 		set.Type, set.Values = rr.Type, left
 		n.setRRset(set)
-	case fixed != "":
+	case fixed != "": // the value exists already
 	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 ignores it
 		return rr.Fail(Refused, "a CNAME is alone at its name; delete the other data by an update before this one")
 	default:

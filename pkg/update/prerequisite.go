@@ -13,9 +13,9 @@ import (
 // Prerequisite is a requirement on a name or RRset (RFC 2136 §2.4).
 type Prerequisite struct {
 	Name name.Name
-	// Type ANY means the name itself: any RRset there, or none.
+	// Type ANY means the name itself: some RRset there, or none.
 	Type rdata.Type
-	// Values are all values of an RRset that Exists; nil for any.
+	// Exists requires the RRset, false its absence. Values, if not nil, are all values that it must have.
 	Exists bool
 	Values []string
 }

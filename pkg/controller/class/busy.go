@@ -11,7 +11,7 @@ import (
 )
 
 // A status write counts in its namespace's budget (S9.2), so the answer may be 429. client-go would sleep in the call,
-// and a tenant without budget block all workers: the queue retries after the answer's delay.
+// so that a tenant without budget blocked all workers. Instead the queue retries after the answer's delay.
 
 // WithoutWaiting returns a copy of config for a client that does not retry status writes after a 429.
 func WithoutWaiting(config *rest.Config) *rest.Config {

@@ -29,6 +29,7 @@ const (
 	healthTime     = 30 * time.Second
 )
 
+// classSync passes classes to the Loop, and writes their status.
 type classSync struct {
 	*shared
 	providers   providers
@@ -39,41 +40,42 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions counts queries for the classes that servers fetch.
+	// questions counts queries to servers that fetch zones (Abilities.Fetched).
 	questions questions
-	// emptied has the times, by UID, since which deleted classes deliver nothing.
+	// emptied is since when a deleted class, by UID, delivers no zone.
 	emptied map[types.UID]time.Time
 }
 
-// farewellTime delays the release of a fetched class after its last zone: only a primary that still serves the class
-// tells servers of the empty catalog.
+// farewellTime delays the release of a deleted class that servers fetch: they learn of the empty catalog only from a
+// primary that still serves the class.
 const farewellTime = 5 * time.Second
 
+// knownClass is a class as last passed to the Loop.
 type knownClass struct {
 	uid        types.UID
 	generation int64
-	missing    bool
-	// secrets are digests of Secrets, or why they were not read, by namespace/name.
+	missing    bool // there is no such class
+	// secrets are digests of Secrets (see readSecret), by namespace/name.
 	secrets   map[string]string
 	abilities delivery.Abilities
 	spec      delivery.Class
-	asking    bool
-	// checkedAt is the begin of the last health check, provenAt the time of the last delivery that showed health.
+	asking    bool // Loop.AskLast runs
+	// checkedAt is the begin of the last health check, provenAt the time of the last delivery that showed the health.
 	checkedAt, provenAt time.Time
 	// hasHealth is true once a check has a result: health, nil if good, as of healthFoundAt.
 	hasHealth     bool
 	health        error
 	healthFoundAt metav1.Time
-	// writtenCondition is the last Delivering of a Bind9Cluster, writtenVersion the cluster's version before: the
-	// informer may lag behind.
+	// writtenCondition is the last condition Delivering written to a Bind9Cluster, writtenVersion the version that it
+	// replaced: the informer may still have that.
 	writtenCondition metav1.Condition
 	writtenVersion   string
-	// claims maps the names of this class's keys to texts that identify the keys. keyNameOwner is the class with
-	// another key of the same name, or "". stale is true if the owner changed since the last SetClass.
+	// claims maps the names of this class's TSIG keys to texts that identify the keys. lost is the class that has the
+	// right to one of the names, for another key, or "". stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// keyNames were last assigned to the class, sorted; nil means the status has them.
+	// keyNames were last assigned to the class, sorted; nil means those in the status.
 	keyNames []string
 }
 
@@ -108,7 +110,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// The Loop gets only Bind9Clusters that a zone names or has a Delivery of.
+// enqueueCluster passes a Bind9Cluster to the Loop, once a zone names it or has a Delivery of it.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -148,8 +150,8 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims assigns key names as primaries do (transferclass): to the class that uses a name, or else to the oldest.
-// It enqueues changed classes. c.mu is held.
+// decideClaims sets lost: as at primaries (transferclass), a key name belongs to the class that uses it, or else to the
+// oldest that claims it. It enqueues changed classes. c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9, possibly thousands, claim nothing.
 	order := c.index.AllClasses()
@@ -208,6 +210,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	known := c.known[name]
 	stale := known != nil && known.stale
 	c.mu.Unlock()
+
 	if of != nil && of.UID == "" {
 		return nil // the Bind9Clusters are not listed yet
 	}
@@ -226,6 +229,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		}
 		return nil
 	}
+	// Unchanged settings and Secrets: only the interval or the servers may differ.
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation &&
 		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
@@ -267,6 +271,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	return nil
 }
 
+// releaseClass removes the finalizer of a deleted class without Deliveries, after farewellTime if servers fetch it.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
@@ -309,7 +314,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		if !errors.As(err, &spec.Err) {
 			return nil, err
 		}
-		// The error is permanent: no server is involved, and only another Generation helps.
+		// Permanent, since no server is involved: only another Generation helps.
 		broken := *spec.Err
 		broken.Permanent, broken.WholeClass = true, false
 		spec.Err = &broken
@@ -326,7 +331,8 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// A class whose key name is another's gets an error instead of its provider. known is nil for a new class.
+// replaceClass replaces known, nil for a new class. If fresh loses a key name, it gets an error in place of the
+// provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,9 +361,9 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval returns the interval between comparisons of a zone, or queries for serials: the class's, doubled until
-// the queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, within its share of
-// allPerSecond.
+// driftInterval returns the interval between comparisons of a zone, or for fetched zones between queries for serials.
+// It is that of the class, doubled until the queries keep within half of requestsPerSecond. In a fetched class without
+// driftInterval they also keep within its share of allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
@@ -442,7 +448,8 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth works in the background and enqueues the write. A delivery that showed health since replaces the check.
+// checkHealth checks in the background, and enqueues the write. If a delivery has shown good health since the last
+// check, no request is sent.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -482,7 +489,7 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	})
 }
 
-// takeEvent counts a delivery as a health check.
+// takeEvent counts a delivery as a health check, if it proves the class's health or fault.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -512,8 +519,8 @@ func sameError(one, other error) bool {
 	return one.Error() == other.Error()
 }
 
-// syncHealth writes the last finding, and Stalled if a person is needed. Its task is the only writer, so no older
-// finding follows.
+// syncHealth writes the last health, and Stalled if a person is needed. Its task is the only writer, so no older health
+// overwrites a newer.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
@@ -536,7 +543,7 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering removes the condition when the Bind9Cluster is no longer a class.
+// syncDelivering writes a Bind9Cluster's condition Delivering, or removes it if the cluster is no longer a class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

@@ -25,8 +25,9 @@ import (
 
 const FieldManager = "kubizone-controller"
 
-// NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: a redirected class
-// must not keep former confirmations. Errors are *delivery.Error, except those of GetSecret.
+// NewProvider makes a class's provider. target is as in delivery.Class; if known it is returned with an error too,
+// since a class with a new target must not keep former confirmations. Errors are *delivery.Error, except those of
+// GetSecret.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
 type GetSecret func(namespace, name string) (map[string][]byte, error)
@@ -38,6 +39,7 @@ type Secrets interface {
 
 var ErrSecretNotFound = errors.New("there is no such Secret")
 
+// MissingSecret is an ErrSecretNotFound with the next step.
 type MissingSecret struct{ Next string }
 
 func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; " + e.Next }
@@ -55,7 +57,7 @@ type Config struct {
 	Views *zoneview.Set
 	// Frozen returns the zones whose content the Views cannot prove.
 	Frozen    func() []cache.ObjectName
-	Providers map[string]NewProvider
+	Providers map[string]NewProvider // by provider block
 	Secrets   Secrets
 	// Servers returns the sorted names of servers that come and go without a change of the class; nil for other
 	// classes, or if unknown.

@@ -138,7 +138,8 @@ func (c *Controller) Run(ctx context.Context) error {
 		running.Go(func() { leases.Run(ctx) })
 	}
 	c.frozen.FindChanges()
-	// The Loop needs the held names before the first attempt.
+
+	// The Loop needs the names that servers have before the first attempt.
 	for _, one := range c.index.AllDeliveries() {
 		if c.index.ZoneByUID(string(one.Spec.Zone.UID)) != nil {
 			c.zones.holdNames(one)
@@ -196,6 +197,7 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
+
 	if err == nil {
 		c.queue.Forget(todo)
 		return true

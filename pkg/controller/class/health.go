@@ -24,7 +24,8 @@ const (
 	ReasonNotProven = "NotProven"
 )
 
-// A nil found is good health. secrets are as namespace/name.
+// judgeHealth returns Ready and the health of a class. found is the fault of the last check, nil for none; secrets, as
+// namespace/name, are named if credentials are refused.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time, secrets ...string) (metav1.Condition,
 	v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}

@@ -21,12 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+// history reads changes and ended zones from the API.
 type history struct {
 	client versioned.Interface
 	index  *ready.Index
 }
 
-// The Views lack changes from before this process.
+// readChanges reads zones/changes, since Views lack changes from before this process.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -79,7 +80,7 @@ func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.S
 	return endedRRsets(&answer, uid)
 }
 
-// errNotEnded keeps an existing zone's changes from counting as all its content.
+// errNotEnded is for an existing zone: its changes are not all its content, as an ended zone's are.
 var errNotEnded = errors.New("the zone has not ended")
 
 func endedRRsets(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {

@@ -13,10 +13,12 @@ import (
 // so that tenants take none from the platform.
 const allPerSecond = 250
 
+// questions has the numbers of queries that a comparison of all zones takes: by class, and in sum of all DNSClasses and
+// of all Bind9Clusters.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int
-	// byNamespace is for Bind9Clusters, without zero entries.
+	// byNamespace sums those of Bind9Clusters, without zero entries.
 	byNamespace map[string]int
 }
 

@@ -28,7 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store saves states as Delivery objects, fenced by the resourceVersion (F22).
+// store saves states as Delivery objects. The resourceVersion is the fence: a worker with an older one gets a conflict
+// (F22).
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
@@ -68,11 +69,11 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
-// observed is of a Delivery's last version; message was logged last.
+// observed is a Delivery's last version.
 type observed struct {
 	finalizer  bool
 	conditions []metav1.Condition
-	message    string
+	message    string // last logged failure
 }
 
 var _ lease.Store = (*store)(nil)
@@ -96,7 +97,8 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save adds no finalizer before delivery begins: the Delivery may be deleted with its zone.
+// Save creates or updates the Delivery. Once delivery has begun (state.Zone), it first sets the finalizers of zone,
+// class and Delivery; before that the Delivery may go with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -175,6 +177,7 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	return s.releaseZone(ctx, zone)
 }
 
+// removeUnheld deletes a Delivery without finalizer.
 func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error {
 	return ignoreGone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
@@ -205,6 +208,7 @@ func (s *store) patchClass(ctx context.Context, name string, patch map[string]an
 	return err
 }
 
+// releaseZone removes the zone's finalizer, unless a Delivery or signer still has the zone.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
@@ -243,6 +247,7 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
+// hasDelivery reports whether a Delivery with a finalizer exists that of selects.
 func (s *store) hasDelivery(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
@@ -254,7 +259,7 @@ func (s *store) hasDelivery(ctx context.Context, namespace, field, value string,
 	}), nil
 }
 
-// The controller has no right on specs.
+// finalizers is a subresource, since the controller has no right on specs.
 const finalizers = "finalizers"
 
 // finalizerPatch leaves other finalizers. With a uid or version, a patch of a changed object gets 409.
@@ -300,7 +305,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// A gone or replaced object needs no write.
+// ignoreGone drops the error of an object that is gone or replaced, and needs no write.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

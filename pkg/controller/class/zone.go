@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
+// zoneSync passes zones to the Loop, and writes their status.
 type zoneSync struct {
 	*shared
 	reports *reports
@@ -39,7 +40,7 @@ type zoneMemory struct {
 	desired   delivery.Zone
 	progress  *ready.Progress
 	lastWrite readyWrite
-	// askedSighting is the last that the API server was asked to pass.
+	// askedSighting is the last for which the API server was asked to raise the serial.
 	askedSighting sighting
 }
 
@@ -79,6 +80,7 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 		}
 	}
 	z.enqueueClusters(zone)
+
 	z.setDesired(m, zone, force, taken, terminating)
 	var err error
 	if zone.DeletionTimestamp != nil {
@@ -120,7 +122,8 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 			desired.FormerClasses = append(desired.FormerClasses, key.Class)
 		}
 		if desired.Remove && terminating && one.Status.Serial != 0 {
-			// A terminating namespace deletes the Records before the Zone: the delivered content is removed.
+			// A terminating namespace deletes the Records before the Zone. What is to be removed is the content as
+			// delivered, not the empty zone.
 			desired.FrozenSerial = serial.Serial(one.Status.Serial)
 		}
 	}
@@ -135,8 +138,8 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	}
 }
 
-// holdNames passes a Delivery's names to the Loop. Of two Deliveries with a name, the earlier has the right, as at
-// primaries (transferclass). The caller checks that the Zone exists.
+// holdNames passes the zone names that servers have by a Delivery to the Loop. Of two Deliveries with a name, the
+// earlier has the right, as at primaries (transferclass). The caller checks that the Zone exists.
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
@@ -190,11 +193,11 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
-	of := zone.Status.Serial
+	written := zone.Status.Serial
 	if ahead.serial != 0 {
-		of = int64(ahead.serial) // the API server raises the zone's serial past of if S6.11 allows
+		written = int64(ahead.serial) // the API server raises the zone's serial past it, if S6.11 allows
 	}
-	err := z.status.writeZone(ctx, readyPatch{object: zone.ObjectMeta, serial: of, conditions: zone.Status.Conditions, judgement: j,
+	err := z.status.writeZone(ctx, readyPatch{object: zone.ObjectMeta, serial: written, conditions: zone.Status.Conditions, judgement: j,
 		stalled: stalled})
 	if err != nil {
 		return err
@@ -214,7 +217,8 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// An older generation's condition does not count: kubectl wait ignores it.
+// hasJudgement reports whether the status has the judgement. A condition of an older generation does not count, as for
+// kubectl wait.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

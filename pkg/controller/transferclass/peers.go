@@ -28,7 +28,7 @@ import (
 type Peers struct {
 	Class       primary.ClassConfig
 	Secondaries []transfer.Secondary
-	Catalog     name.Name
+	Catalog     name.Name // zero without a catalog
 }
 
 // Claims maps key names to values that differ for different keys (identityOf): all classes of a primary need the same
@@ -162,7 +162,7 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 	return key, err
 }
 
-// During a rotation, keys with these prefixes are accepted, but do not sign.
+// rotating are prefixes of further keys in a Secret, which are accepted during a rotation, but do not sign.
 var rotating = []string{"next-", "former-"}
 
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {

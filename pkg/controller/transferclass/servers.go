@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, only other classes are
-// served.
+// Servers reads the BIND 9 servers of classes with a block bind9. If the API group bind9.kubi.zone is absent, only
+// other classes are served.
 type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
@@ -88,6 +88,7 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	return signers
 }
 
+// Selected are the servers of a class, as Peers or waiting.
 type Selected struct {
 	Peers
 	Servers []apiclass.Server // of Peers.Secondaries, in that order
@@ -121,7 +122,7 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// The wait is bounded, because the APIService of servers may be absent.
+// waitForSync waits at most serversWait, because the APIService of servers may be absent.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
@@ -168,7 +169,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	slices.SortStableFunc(read, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
 	})
-	named := map[string]keyed{}
+	named := map[string]keyed{} // by key name, the server with the right to it
 	for _, server := range read {
 		for _, key := range server.keys {
 			why := held.denyReason(of, server.Namespace, key)
@@ -212,7 +213,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigners(secret)
 }
 
-// hasOwnKey reports whether no other server has the signer's key, which admits to the unsigned zone.
+// hasOwnKey reports whether no other server has the signer's key, which allows transfers of the unsigned zone.
 func hasOwnKey(signer apiclass.Server, read []keyed) bool {
 	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
 	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {

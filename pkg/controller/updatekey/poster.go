@@ -79,7 +79,8 @@ func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message
 	return uint16(rcode)
 }
 
-// An unmet prerequisite is no refusal: clients query with prerequisites.
+// noteOutcome keeps the outcome of a message, unless nothing changed. An unmet prerequisite is no refusal: clients
+// query with prerequisites.
 func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +106,7 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
-// takeOutcomes logs at most a line per level for each key.
+// takeOutcomes returns and clears the outcomes. It logs at most a line per level for each key.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -55,15 +55,15 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader trusts no count or length. A compressed record of 16 octets may have two names of 255, so names and values are
-// cached.
+// reader reads a message, whose counts and lengths it does not trust. A record of 16 octets may have two compressed
+// names of 255, so names and values are cached.
 type reader struct {
 	msg []byte
-	off int
-	// The keys of names are texts, of values octets as sent: equal octets are equal data, even compressed.
+	off int // of the next octet
+	// names are by text. values are by octets as sent: equal octets are equal data, even compressed.
 	names  map[string]name.Name
 	values map[sentData]string
-	space  []byte
+	space  []byte // for PackRR
 }
 
 type sentData struct {
