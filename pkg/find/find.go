@@ -68,8 +68,8 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or else those at the nearest name above, and that name. zones are those of
-// Enclosing: above the zone of its view no Record counts.
+// Nearest returns the Records at a name; or else those at the nearest name above, and that name, which may be a
+// wildcard. zones are from Enclosing: Records above the zone of their view do not count.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
 	apexes := make(map[string]name.Name)
 	for i := range zones {
@@ -126,8 +126,8 @@ func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alp
 
 // ZonesAt returns the zones of a name, by view.
 func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.Zone, err error) {
-	of := *s // the right to list Records may differ
-	err = Each(ctx, &of, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
+	search := *s // the right to list Records may differ
+	err = Each(ctx, &search, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn.String()).String()},
 		func(z *v1alpha1.Zone) error { zones = append(zones, *z); return nil })
 	slices.SortFunc(zones, compareViews)

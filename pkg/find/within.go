@@ -73,7 +73,7 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 			waiting, err := s.listRecords(ctx, selected, has)
 			return append(found, waiting...), err
 		}
-		// A zone may be gone.
+		// NotFound: a zone may be deleted meanwhile.
 		if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !errors.Is(err, errManyZones) {
 			return nil, err
 		}
@@ -81,7 +81,8 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 	return s.listRecords(ctx, selected, has)
 }
 
-// A server without search answers with all entries, so has() decides.
+// withinZones searches zone by zone, or returns errManyZones. has decides, since a server without the parameter search
+// answers with all entries.
 func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(*v1alpha1.Record) bool) ([]v1alpha1.Record, error) {
 	var zones []*v1alpha1.Zone
 	err := load.EachItem(ctx, s.API.Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(zone *v1alpha1.Zone) error {

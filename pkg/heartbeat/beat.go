@@ -28,8 +28,8 @@ type Beat struct {
 	Leases            coordinationclient.LeaseInterface
 	Process, Identity string
 
-	name      string // "" before a Lease is taken
-	sights    map[string]sight
+	name      string           // of the Lease; "" before one is taken
+	sights    map[string]sight // of other replicas' Leases
 	lastError string
 }
 
@@ -83,7 +83,7 @@ func (b *Beat) renewLease(ctx context.Context) error {
 	return b.findPlace(ctx)
 }
 
-// findPlace takes the first Lease that no other replica renews, else makes the next.
+// findPlace takes the first Lease that no other replica renews, or else creates the first absent one.
 func (b *Beat) findPlace(ctx context.Context) error {
 	b.name = ""
 	before := b.sights

@@ -30,7 +30,7 @@ const (
 )
 
 const (
-	// Interval is between renewals. A process has ended EndAfter after the last that a watcher saw.
+	// Interval is between renewals. A process counts as ended EndAfter after the last renewal that a watcher saw.
 	Interval = 10 * time.Second
 	EndAfter = 30 * time.Second
 	// lookInterval is between lists of all Leases, lookTimeout bounds a list.
@@ -38,7 +38,7 @@ const (
 	lookTimeout  = 5 * time.Second
 )
 
-// Life is the state of a process. The zero value means a working replica, or unknown.
+// Life is the state of a process. The zero value means that a replica works, or that Leases are unknown.
 type Life struct {
 	// Ended is the last renewal, by the replica's clock; zero unless the process has ended.
 	Ended time.Time
@@ -60,11 +60,11 @@ type Watcher struct {
 	err      error
 }
 
-// sight is the last change of a Lease seen by the watcher, or the first look.
+// sight is a Lease as the watcher saw it.
 type sight struct {
 	Replica
-	seen    time.Time // the watcher's clock
-	changed bool
+	seen    time.Time // of the last change, or the first look; the watcher's clock
+	changed bool      // false until a renewal was seen
 }
 
 // Replica describes a replica by its Lease.
@@ -143,7 +143,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 			next.Started = lease.Spec.AcquireTime.Time
 		}
 		if last, known := before[lease.Name]; known && last.Renewed.Equal(next.Renewed) {
-			if next = last; w.failed { // a replica could not renew either
+			if next = last; w.failed { // the replica could not renew either
 				next.seen = now
 			}
 		} else {
@@ -159,7 +159,8 @@ func (w *Watcher) readLeases(ctx context.Context) {
 	w.mu.Unlock()
 }
 
-// listReplicas omits replicas that ended while others of their process work, as after a smaller scale.
+// listReplicas returns Watcher.Replicas. A replica that ended while others of its process work, as after scaling down,
+// is omitted.
 func listReplicas(sights map[string]sight, lives map[string]Life, now time.Time) (all []Replica) {
 	last := map[string]Replica{}
 	for _, one := range sights {

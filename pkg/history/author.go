@@ -18,12 +18,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Author is the user, time and means of a step.
+// Author says who made a step, when and how. Serial is 0 for values from before the history.
 type Author struct {
 	Serial int64 `json:"serial,omitempty"`
 	// Time in RFC 3339.
-	Time string       `json:"time,omitempty"`
-	Way  v1alpha1.Way `json:"way,omitempty"`
+	Time string `json:"time,omitempty"`
+	// Way is how, such as by a request, an UpdateKey or a cascade.
+	Way v1alpha1.Way `json:"way,omitempty"`
 	// By is the user, absent if another namespace made the step.
 	By           string `json:"by,omitempty"`
 	FieldManager string `json:"fieldManager,omitempty"`
@@ -87,9 +88,11 @@ type valueKey struct {
 	data  string
 }
 
-// findAuthors returns a function for the author of the newest step to add, or remove, an entry.
+// findAuthors returns a function for the author of an entry: of the newest step that added it, or with removed that
+// removed it. Entries of the Zone's spec have the author of its newest change.
 func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
-	of, header := map[valueKey]*v1alpha1.HistoryStep{}, (*v1alpha1.HistoryStep)(nil)
+	newest := map[valueKey]*v1alpha1.HistoryStep{}
+	var header *v1alpha1.HistoryStep // the newest step that changed the spec
 	for i := range p.Steps {
 		x := &p.Steps[i]
 		apex, err := name.Parse(x.FQDN)
@@ -104,13 +107,14 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 			header = x
 		}
 		for _, row := range rows {
-			if k, ok := keyOf(row, apex); ok && of[k] == nil {
-				of[k] = x
+			if k, ok := keyOf(row, apex); ok && newest[k] == nil {
+				newest[k] = x
 			}
 		}
 	}
+
 	return func(e dns.Entry) Author {
-		x := of[valueKey{e.Name, e.Type, e.Data}]
+		x := newest[valueKey{e.Name, e.Type, e.Data}]
 		if e.Type == rdata.SOA || x == nil && header != nil && hasServer(header, e) {
 			x = header
 		}
@@ -121,6 +125,7 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	}
 }
 
+// hasServer reports whether the Zone's spec made entries at the name, before or after a step.
 func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
 	return slices.ContainsFunc([]*v1alpha1.ZoneHeader{x.HeaderBefore, x.HeaderAfter}, func(h *v1alpha1.ZoneHeader) bool {
 		if h == nil {
@@ -177,7 +182,7 @@ func ownerOf(owner, fqdn string) string {
 	return owner
 }
 
-// Touches reports whether a step changed values or TTLs at a name.
+// Touches reports whether a step changed values or TTLs at a name, or the whole zone named so; true for the zero name.
 func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
 	if at.IsZero() || x.FQDN == at.String() && len(x.Removed)+len(x.Added)+len(x.TTLs) == 0 {
 		return true

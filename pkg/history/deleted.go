@@ -34,8 +34,8 @@ type Deleted struct {
 	TargetNamespace string
 }
 
-// MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it. Present Records join
-// the zone by themselves.
+// MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it. Records that still
+// exist join the zone by themselves.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {
@@ -47,11 +47,13 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	if err != nil {
 		return nil, err
 	}
+
 	p := planner{past: past, options: options, zone: types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name},
 		Plan: &Plan{FQDN: past.FQDN, View: past.View, Deleted: new(AuthorOf(removal)), Changes: []Reversal{}, Left: []Left{}}}
 	if p.apex, err = name.Parse(past.FQDN); err != nil {
 		return nil, fmt.Errorf("the history has no valid zone: %w", err)
 	}
+
 	if err := r.addZone(ctx, &p, zone); err != nil {
 		return nil, err
 	}
@@ -65,6 +67,7 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	if err := r.addDeleted(ctx, &p, removal); err != nil {
 		return nil, err
 	}
+
 	for i := range p.Changes {
 		moveRef(p.Changes[i].change.After, was, zone.Namespace)
 	}
@@ -106,7 +109,7 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// oneTimeAnnotations must not be on a recreated object.
+// oneTimeAnnotations request an action once, so a recreated object must not have them.
 var oneTimeAnnotations = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
 	v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt}
 
@@ -119,7 +122,8 @@ func metaOf(namespace, object string, was *v1alpha1.HistoryState) metav1.ObjectM
 	return m
 }
 
-// zoneOf returns the Zone to create. In another namespace, its rules for the former namespace apply to the new one too.
+// zoneOf returns the Zone to create. into is its namespace, "" for the former; rules for the former namespace then
+// apply to the new one too.
 func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) {
 	was := removal.Zone
 	if was.Before == nil || was.Before.Spec == nil {
@@ -173,10 +177,10 @@ func (r *Reader) addZone(ctx context.Context, p *planner, zone *v1alpha1.Zone) e
 func (r *Reader) addDelegations(ctx context.Context, p *planner, was *v1alpha1.HistoryZone, namespace string) error {
 	delegations := r.Client.Delegations(namespace)
 	for i := range was.Delegations {
-		of := &was.Delegations[i]
-		d := &v1alpha1.Delegation{ObjectMeta: metaOf(namespace, of.Name, &of.Before)}
-		if of.Before.Spec == nil || json.Unmarshal(of.Before.Spec.Raw, &d.Spec) != nil {
-			p.Left = append(p.Left, Left{Namespace: namespace, Name: of.Name, Text: "a Delegation", Writer: p.Deleted.User(),
+		former := &was.Delegations[i]
+		d := &v1alpha1.Delegation{ObjectMeta: metaOf(namespace, former.Name, &former.Before)}
+		if former.Before.Spec == nil || json.Unmarshal(former.Before.Spec.Raw, &d.Spec) != nil {
+			p.Left = append(p.Left, Left{Namespace: namespace, Name: former.Name, Text: "a Delegation", Writer: p.Deleted.User(),
 				Reason: "the history has no former spec of it; write it by hand"})
 			continue
 		}
@@ -200,6 +204,7 @@ func (r *Reader) addDelegations(ctx context.Context, p *planner, was *v1alpha1.H
 	return nil
 }
 
+// judgeRestoral dry-runs a creation, and adds it to the plan.
 func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) error {
 	refused, err := r.createObject(ctx, &x, []string{metav1.DryRunAll})
 	if x.Refused = refused; len(refused) > 0 {
@@ -214,7 +219,7 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 	steps := slices.DeleteFunc(slices.Clone(p.past.Steps[1:]), func(x v1alpha1.HistoryStep) bool {
 		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletionWindow))
 	})
-	for i := range steps { // own Records follow their Zone
+	for i := range steps { // the Zone's own Records move to its new namespace
 		steps[i].Records = slices.Clone(steps[i].Records)
 		for j := range steps[i].Records {
 			if x := &steps[i].Records[j]; x.Namespace == removal.Zone.Namespace {
@@ -234,7 +239,7 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 			p.addRecord(t)
 		}
 	}
-	for i := range steps { // values added before count for nothing
+	for i := range steps { // the zone's deletion removed all values
 		steps[i].Added = nil
 	}
 	p.addOthers(steps)

@@ -19,15 +19,15 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets p.Held. A name with values of other Records counts as removed: a hold is predicted too often, never
-// too rarely.
+// foreseeHold sets p.Held if the revert removes so much that name servers no longer get the zone (S7.5). A name with
+// values of other Records counts as removed: a hold is predicted too often, never too rarely.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
 		p.Held = "the zone is held now: " + c.Message
 		return nil
 	}
-	counted := map[string]int{}
+	counted := map[string]int{} // RRsets: below 0 removed, above 0 added
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Namespace == zone.Namespace {
 			for n, record := range map[int]*v1alpha1.Record{-1: c.change.Before, 1: c.change.After} {
@@ -37,11 +37,11 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 			}
 		}
 	}
-	gone := 0
+	gone := 0 // RRsets
 	for _, n := range counted {
 		gone -= min(max(n, -1), 1)
 	}
-	of, err := lawform.Zone(zone)
+	stored, err := lawform.Zone(zone)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 	if err != nil {
 		return err
 	}
-	if excess := of.ForeseeHold(gone, nameServers); excess != nil {
+	if excess := stored.ForeseeHold(gone, nameServers); excess != nil {
 		p.Held = fmt.Sprintf("the revert holds the zone (S7.5), if its present RRsets are older than ten minutes: it lacks %s; the "+
 			"annotation %s of the Zone lets this through", excess, v1alpha1.AnnotationPublishDeletions)
 	}
@@ -74,7 +74,8 @@ func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grow
 // maxShared bounds the names that foreseeShared reads.
 const maxShared = 200
 
-// foreseeShared adds Left for removed values that further Records have, since those Records made no step (S5.2).
+// foreseeShared adds a Left for each value that the revert removes, but further Records have too. Such a Record made no
+// step (S5.2), so the history does not show it.
 func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone, undone []v1alpha1.HistoryStep) error {
 	if r.masked || zone.Status.Serial == 0 {
 		return nil
@@ -91,7 +92,7 @@ func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone
 	for i := range p.Left {
 		known[types.NamespacedName{Namespace: p.Left[i].Namespace, Name: p.Left[i].Name}] = true
 	}
-	added := map[string]int{}
+	added := map[string]int{} // values that the undone steps added, net
 	var names []string
 	for i := range undone {
 		x := &undone[i]

@@ -115,8 +115,8 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for each set, rrsets.MaxSets at once, none after an error, and returns the first error when all have
-// ended.
+// eachSet calls do for each set, rrsets.MaxSets at once. After an error it calls no more, and returns the error when
+// all calls have ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)
@@ -146,14 +146,14 @@ type write struct {
 	counts bool // as a written Record
 }
 
-// orderSets returns the change sets by phase, each of a namespace. With split, the first phases delete Records to free
-// names for other namespaces.
+// orderSets returns the change sets, grouped by phase. Phases run one after the other, each with the sets of a
+// namespace. With split, the first phases delete the Records whose names pass to other namespaces.
 func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
-		last      bool
+		last      bool // not only deletions
 		namespace string
 	}
-	passes := map[string]bool{}
+	passes := map[string]bool{} // names, by "NAMESPACE NAME" of the former namespace
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.After != "" {
 			passes[c.After+" "+c.FQDN] = true
@@ -196,8 +196,8 @@ func (p *Plan) orderSets(split bool) (out [][][]write) {
 	return out
 }
 
-// writeSet returns the number of writes, and puts refusals into the set. If the zone awaits its creation, refusals by
-// zone rules are left out.
+// writeSet returns the number of written Records, and puts refusals into the set. awaits is true in a dry run before
+// the zone exists: then refusals by a zone's rules are left out.
 func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
@@ -236,7 +236,7 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 	return written, nil
 }
 
-// isFreed reports whether Records that an earlier set deletes can cause a refusal.
+// isFreed reports whether a refusal in a dry run may end with the Records that an earlier set deletes.
 func isFreed(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:
@@ -258,7 +258,8 @@ func isOfZone(one refusal.Refusal) bool {
 	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
-// replanWrite returns nil if the Record is already as wanted, and refuses a Record with a new spec.
+// replanWrite returns the write for a Record that changed since the plan, now; nil if it is as wanted. A new spec is
+// refused.
 func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
 	switch {

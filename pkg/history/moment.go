@@ -54,7 +54,7 @@ func (m Moment) String() string {
 	return m.Time.UTC().Format(time.RFC3339)
 }
 
-// IsBefore reports whether the step came after the moment.
+// IsBefore reports whether the moment is before the step.
 func (m Moment) IsBefore(step *v1alpha1.HistoryStep) bool {
 	if m.Serial != 0 {
 		return serial.Serial(step.Serial).Ahead(m.Serial)

@@ -42,7 +42,7 @@ func (s *Subject) Describe() string {
 	return s.Name.String()
 }
 
-// Past are the steps of a zone, newest first.
+// Past is the history of a zone, newest step first.
 type Past struct {
 	// FQDN and View of the zone; "" for a tenant without steps.
 	FQDN, View string
@@ -91,7 +91,7 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace || len(past.Steps) == 0 {
 		return past, err
 	}
-	// Users know their own Records, in zones of others too.
+	// Users may know their own Records, in zones of others too: put those steps in place of the masked ones.
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
 	own, err := r.readAll(ctx, s, r.readNamespaceSteps, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
 	if apierrors.IsForbidden(err) {
@@ -112,8 +112,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	return past, nil
 }
 
-// readTenant reads all steps of the namespace's own Records, since pages of several zones overlap in time. If the name
-// is a zone's, other zones' steps are dropped.
+// readTenant reads the steps of the namespace's own Records. It reads all and sorts them, since pages of several zones
+// overlap in time. If the name is that of a zone, steps of other zones are dropped.
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
 	for next := ""; ; {
@@ -159,6 +159,7 @@ func laterOf(x, y time.Time) time.Time {
 	return x
 }
 
+// readAll reads pages by read until enough returns true, the history ends or maxSteps are read.
 func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
 	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
@@ -251,7 +252,7 @@ func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string)
 	return p, nil
 }
 
-// Since returns the steps after a moment.
+// Since returns the steps after a moment, or an error if the history may not have all of them.
 func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	if m.Serial != 0 && p.Newest != 0 && m.Serial.Ahead(p.Newest) {
 		return nil, fmt.Errorf("zone %s has not reached %s: it has serial %d", p.FQDN, m, p.Newest)
@@ -279,6 +280,7 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	if end >= 0 {
 		return steps, nil
 	}
+	// All steps are after the moment: is the history whole since then?
 	oldest := Moment{}
 	if len(steps) > 0 {
 		oldest.Serial = serialOf(steps[len(steps)-1].From)

@@ -13,13 +13,13 @@ import (
 
 // Change is a write of a Record.
 type Change struct {
-	// Before is the Record as read, nil to create. After is the wanted Record, nil to delete.
+	// Before is the Record as read, nil for a creation. After is the wanted Record, nil for a deletion.
 	Before, After *v1alpha1.Record
-	// AppliedJSON is the author's form of After, nil to encode After.
+	// AppliedJSON is After as its author wrote it, to be applied; nil to encode After.
 	AppliedJSON []byte
-	// OtherManagers are field managers of Before.
+	// OtherManagers are other field managers of Before's spec.
 	OtherManagers []string
-	// Separate requires its own request: change sets have no Records without zone.
+	// Separate requires a request of its own, as for a Record without zone, which no change set takes.
 	Separate bool
 }
 

@@ -25,7 +25,8 @@ type Desired struct {
 
 // Plan returns deletions, sorted by name and type, then other changes in the order of d.Records.
 func Plan(existing []*v1alpha1.Record, d Desired) []Change {
-	byName, wanted := make(map[string]*v1alpha1.Record, len(existing)), make(map[string]bool, len(d.Records))
+	byName := make(map[string]*v1alpha1.Record, len(existing))
+	wanted := make(map[string]bool, len(d.Records))
 	for _, r := range existing {
 		byName[r.Name] = r
 	}

@@ -22,6 +22,7 @@ type Slots struct {
 	queues     map[Client]*queue
 }
 
+// queue has the callers of TakeInOrder for a client.
 type queue struct {
 	turn  chan struct{} // full while the first caller waits; Go serves the others in order
 	users int
@@ -66,7 +67,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	case !within:
 		s.spareTaken++
 	}
-	for within && s.order.Len()-s.spareTaken >= s.total { // a cut beyond a share makes no room
+	for within && s.order.Len()-s.spareTaken >= s.total { // cutting a spare slot makes no room, so cut on
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed

@@ -37,7 +37,8 @@ func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 	return parent.TracerProvider().Tracer(Scope).Start(ctx, name)
 }
 
-// Within returns ctx with span, or ctx itself if ctx has that span, or neither span is recorded.
+// Within returns ctx with span. It is ctx itself if ctx has the span already, or if neither its span nor this is
+// recorded.
 func Within(ctx context.Context, span trace.Span) context.Context {
 	if is := trace.SpanFromContext(ctx); is == span || !is.IsRecording() && !span.IsRecording() {
 		return ctx

@@ -17,13 +17,13 @@ import (
 // PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule annotates the audit event, as with `zone example.org., pattern "*.dev"`.
+// AnnotationRule is the audit event's annotation with the rule, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider decides a write before it begins.
 type Decider interface {
-	// EarlyRecord returns the allowing rule, or the API error of the write; neither if in doubt about cached facts.
-	// before is nil for a create. The objects do not change.
+	// EarlyRecord returns the allowing rule, or the API error that the write would get. It returns neither if it doubts
+	// the cache. before is nil for a create. The objects are not changed.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 

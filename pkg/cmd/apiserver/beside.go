@@ -143,8 +143,9 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runSubcommands runs once the server is ready, until ctx ends or a sub-command's work does not stop (an error). The
-// sub-commands reach the server without kube-apiserver, so their last outcomes need no Service.
+// runSubcommands waits until the server is ready, and runs the sub-commands until ctx ends. It returns an error if the
+// work of a sub-command does not stop (process.ErrUnfinished). The sub-commands reach the server without
+// kube-apiserver, so their last outcomes need no Service.
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil // ctx has ended
@@ -152,9 +153,9 @@ func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, 
 	memory.SpareHeap()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for _, one := range o.subcommands {
-		all.Go(func() {
+		running.Go(func() {
 			for ctx.Err() == nil {
 				err := one.run(ctx, &process.Server{API: server.ConfigAs(one.user), Views: views, Frozen: server.Frozen})
 				if errors.Is(err, process.ErrUnfinished) {
@@ -172,8 +173,9 @@ func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, 
 		})
 	}
 	<-ctx.Done()
+
 	ended := make(chan struct{})
-	go func() { all.Wait(); close(ended) }()
+	go func() { running.Wait(); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(besideTimeout):

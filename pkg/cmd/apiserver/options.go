@@ -131,13 +131,14 @@ var etcdFlags = []string{
 	"etcd-healthcheck-timeout", "etcd-readycheck-timeout", "delete-collection-workers",
 }
 
+// notRunFlags are for servers with APIs of several releases, or reached by their own names.
 var notRunFlags = []string{
-	// For servers with APIs of several releases, or reached by their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }
 
-// A server that failed to look up authorities would be ready and answer 401 to all (A6 of package apiserver).
+// notAuthenticationFlags are left out: a server that failed to look up authorities would be ready, and answer 401 to
+// all (A6 of package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
@@ -250,8 +251,8 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader requires names of the clients that may name users in headers (attack 42): upstream allows every
-// certificate of the authority if the list is empty.
+// validateRequestHeader requires the names of the clients that may name users in headers (attack 42): with an empty
+// list upstream allows every certificate of the authority.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// After errLost the caches may lack writes of the next holder.
+// errLost ends the run: its caches may lack writes of the next holder.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
 // ErrUnfinished is returned if work goes on after the loss of the Lease: the process must exit.
@@ -47,8 +47,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease calls work while the process holds the Lease, and releases it after work: the next holder must not
-// begin while calls are in flight.
+// WorkWithLease waits for the Lease, then calls work, whose context ends with running or the loss of the Lease. It
+// releases the Lease after work, since the next holder must not begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
@@ -77,6 +77,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 	if err != nil {
 		return fmt.Errorf("lease %s: %w", lease.Object, err)
 	}
+	// Before the Lease is won, the end of running ends the wait.
 	waiting := context.AfterFunc(running, func() {
 		if !elector.IsLeader() {
 			release()
@@ -89,6 +90,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 		elector.Run(electing)
 	}()
 	<-led
+
 	if running.Err() != nil {
 		return context.Cause(running)
 	}

@@ -87,8 +87,8 @@ func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits for all data, calls work until ctx ends, and returns nil. A necessary part that ends
-// before ctx is an error. Of work's contexts, running ends with ctx, outlasting after the work.
+// Run starts the informers, waits for all data, and calls work: running ends with ctx, outlasting after the work. It
+// returns nil if ctx ended it, or the error of work or of another necessary part.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
@@ -164,7 +164,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	}
 }
 
-// readZones comes last: the rest may determine the wanted zones.
+// readZones waits for WaitFirst, then for zones: the rest may determine the wanted zones.
 func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
 	if p.WaitFirst != nil {
 		if err := p.WaitFirst(running); err != nil {

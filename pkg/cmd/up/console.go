@@ -18,8 +18,8 @@ import (
 
 const consoleStop = 2 * time.Second
 
-// clientProgram returns the client beside this program, or "". Where others may write, such as /tmp, the client may be
-// theirs.
+// clientProgram returns the client (kubectl-kubizone) beside this program, or "". It must not be writable for others,
+// who could replace it.
 func clientProgram() string {
 	program, err := os.Executable()
 	if err != nil {

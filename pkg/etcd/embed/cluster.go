@@ -34,15 +34,14 @@ const peerDialTimeout = 2 * time.Second
 // catchUpEntries log entries are kept for slower members. A member further behind gets the whole store.
 const catchUpEntries = 1000
 
-// A sole member has no memberFile.
+// memberFile has the member's name; a sole member has none.
 const memberFile = "member"
 
 // Cluster is a member's place in a cluster.
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster has all members, as NAME=https://HOST:PORT, separated by commas. It counts at the first start
-	// only.
+	// InitialCluster has all members, as NAME=https://HOST:PORT, separated by commas. Only the first start reads it.
 	InitialCluster string
 	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string
@@ -109,11 +108,12 @@ func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Key
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// After a restart DNS has a pod's old address for a while, and the CA signs only peers.
+		// DNS has a restarted pod's old address for a while; and the CA signs only peers, so the check adds nothing.
 		SkipClientSANVerify: true,
 	}
 }
 
+// joinCluster completes etcd's configuration for a member of a cluster.
 func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -139,6 +139,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 
 func hasLog(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
+// findCluster asks the other members for the cluster; nil if none answers, so that this is a first start.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -157,8 +158,8 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// joinFormed configures an empty member for an existing cluster (E6): a fresh start would make a second member with the
-// first's name and vote.
+// joinFormed configures a member without data for a cluster that exists, formed (E6). It fails if the member had data
+// before: a fresh start would make a second member with the first's name and vote.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -170,13 +171,15 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName}
 	}
 	place := formed.Members()[there]
-	if len(place.ClientURLs) > 0 {
+	if len(place.ClientURLs) > 0 { // the member has run
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
 	}
-	if place.ID == initial.MemberByName(c.MemberName).ID {
+	if place.ID == initial.MemberByName(c.MemberName).ID { // the others wait for its first start
 		return nil
 	}
-	all := types.URLsMap{}
+
+	// Admitted by Replace: join under the new identifier.
+	urls := types.URLsMap{}
 	for _, m := range formed.Members() {
 		member := m.Name
 		switch {
@@ -185,11 +188,11 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		case member == "":
 			member = m.ID.String()
 		}
-		if all[member], err = types.NewURLs(m.PeerURLs); err != nil {
+		if urls[member], err = types.NewURLs(m.PeerURLs); err != nil {
 			return fmt.Errorf("member %s of the cluster: %w", member, err)
 		}
 	}
-	to.ClusterState, to.InitialCluster = etcd.ClusterStateFlagExisting, all.String()
+	to.ClusterState, to.InitialCluster = etcd.ClusterStateFlagExisting, urls.String()
 	return nil
 }
 

@@ -19,7 +19,8 @@ import (
 // Format is the layout's version. It changes only if older binaries cannot use the new layout.
 const Format = 1
 
-// DefaultMinFreeBytes is the free space to start: etcd preallocates two segments of 64 MiB, or ends the process.
+// DefaultMinFreeBytes is the free space that a start needs: etcd preallocates two segments of 64 MiB, or ends the
+// process.
 const DefaultMinFreeBytes = 144 << 20
 
 const (
@@ -82,7 +83,7 @@ func acquireLock(path string) (*os.File, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
 		return nil, &InUseError{Dir: path, PID: pid}
 	}
-	// For E1's error only: the kernel's lock ends with the process.
+	// The process's ID is for E1's error only: the lock itself is the kernel's, and ends with the process.
 	err = lock.Truncate(0)
 	if err == nil {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -131,7 +132,7 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// A rename, so a crash leaves no empty file.
+// writeLine writes by a rename, so a crash leaves no empty file.
 func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {

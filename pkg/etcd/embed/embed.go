@@ -32,7 +32,7 @@ const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// pkg/apiserver bounds the other direction.
+	// window is the flow-control window in octets, for requests; pkg/apiserver has that for answers.
 	window = 4 << 20
 )
 
@@ -62,7 +62,7 @@ type Member struct {
 	dir      string
 	server   *etcd.Etcd
 	endpoint string
-	// ephemeral is the socket's directory if the data directory's path is too long.
+	// ephemeral is the socket's directory if the path in the data directory is too long, else "".
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
@@ -85,6 +85,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
+
 	m := &Member{dir: cfg.Dir.Path(), failure: newFailure(cfg.Dir.Path())}
 	socket, err := m.choosePath(dir)
 	if err != nil {
@@ -95,6 +96,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 			m.removeEphemeral()
 		}
 	}()
+
 	m.endpoint = "unix://" + socket
 	config := m.etcdConfig(cfg, dir)
 	if cfg.Cluster != nil {
@@ -123,8 +125,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// etcd reports fatal errors by its logger's Fatal and Panic, whose hooks end the calling goroutine (E4), so startServer
-// starts etcd in a separate goroutine.
+// startServer starts etcd in a goroutine of its own: etcd reports fatal errors by its logger's Fatal and Panic, whose
+// hooks end the calling goroutine (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -194,7 +196,8 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// RunningEndpoint is of another process's etcd in a data directory; ok is false without a socket.
+// RunningEndpoint returns the endpoint of the etcd that another process runs in a data directory; ok is false without a
+// socket.
 func RunningEndpoint(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -241,8 +244,8 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is in log entries. A start reads the entries after the last snapshot into memory: etcd's default of
-// 10,000, at 0.3 MiB each, would be 3 GB.
+// snapshotEvery is the number of log entries between snapshots. A start reads the entries after the last snapshot into
+// memory: etcd's default of 10,000, at 0.3 MiB each, would be 3 GB.
 const snapshotEvery = 1000
 
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
@@ -251,14 +254,14 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	// Nothing listens there (E3).
+	// A sole member advertises a peer address, but does not listen (E3).
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
-	// The ledger's watches resume from the last progress: more often than compaction.
+	// Watches of the ledger resume from the last progress, which must be newer than compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
@@ -271,7 +274,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	return c
 }
 
-// noEntryYet is in etcd's error when it cannot store its version before the first entry, retried every four seconds.
+// noEntryYet is in an error that etcd logs every four seconds until the first entry, since it cannot store its version.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
 func (m *Member) newLogger(cfg Config) *zap.Logger {
@@ -296,6 +299,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// failure is the fatal error of an etcd. done is closed when err is set.
 type failure struct {
 	dir   string
 	ready atomic.Bool

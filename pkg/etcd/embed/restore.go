@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// A sole member needs a peer address, without a listener.
+// The name and peer address of a sole member; etcd requires them, but nothing listens there.
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"
@@ -22,8 +22,8 @@ const (
 type Snapshot struct {
 	// Path is the file of an etcd snapshot with its hash.
 	Path string
-	// Bump is added to the revision, and earlier revisions are compacted: clients list again, and never see a revision
-	// with two contents. 0 keeps the revision.
+	// Bump is added to etcd's revision, and earlier revisions are compacted. So clients list again, and no revision has
+	// two contents. 0 keeps the revision.
 	Bump int64
 	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
 	// Replace. Both are "" for a sole member.
@@ -40,6 +40,7 @@ func (d *Dir) Restore(from Snapshot) error {
 	if err := os.RemoveAll(partial); err != nil {
 		return unwritable(d.path, err)
 	}
+
 	config := snapshot.RestoreConfig{
 		SnapshotPath: from.Path, OutputDataDir: partial,
 		Name: soleMember, PeerURLs: []string{solePeer}, InitialCluster: soleMember + "=" + solePeer, InitialClusterToken: clusterToken,
@@ -57,10 +58,12 @@ func (d *Dir) Restore(from Snapshot) error {
 	if from.Bump > 0 {
 		config.RevisionBump, config.MarkCompacted = uint64(from.Bump), true
 	}
+
 	if err := snapshot.NewV3(zap.NewNop()).Restore(config); err != nil {
 		os.RemoveAll(partial)
 		return fmt.Errorf("data-dir %s: %s cannot be restored: %w", d.path, from.Path, err)
 	}
+
 	err := os.Chmod(partial, 0o700)
 	if err == nil {
 		err = d.SetMember(from.MemberName)

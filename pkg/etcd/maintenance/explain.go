@@ -25,7 +25,7 @@ const txnTimeout = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + txnTimeout.String())
 
-// isUnanswered reports an error after which the write may have been carried out.
+// isUnanswered reports whether a write with the error may have been carried out.
 func isUnanswered(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,

@@ -29,19 +29,20 @@ import (
 const (
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// defragmentTimeout is long: about ten seconds per gigabyte, without answers of the member.
-	askTimeout        = 10 * time.Second
+	askTimeout   = 10 * time.Second
+	// defragmentTimeout is long: a member takes about ten seconds a gigabyte, and answers nothing meanwhile.
 	defragmentTimeout = 3 * time.Minute
-	// minReclaim is the least gain in octets: small stores are not interrupted.
+	// minReclaim is the least gain, in octets, for which a member is interrupted.
 	minReclaim = 64 << 20
-	// Between a member's defragmentations etcd reuses free space.
+	// defragmentIntervalSeconds is the pause of a member, in which etcd reuses free space.
 	defragmentIntervalSeconds = 6 * 3600
 	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
 	usualQuota = 2 << 30
 	// keepHistory lets interrupted watches resume.
 	keepHistory = time.Minute
-	// lockSeconds is how long a dead server blocks others.
+	// lockSeconds is how long the lock of a server that died lasts.
 	lockSeconds = 240
+	// turnSeconds is a member's turn in nextMember.
 	turnSeconds = 15
 )
 
@@ -53,7 +54,8 @@ type Keeper struct {
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// recentRevisions are of the last checks, oldest first; leastInUse is in octets since the last compaction.
+	// recentRevisions are etcd's at the last checks, oldest first. leastInUse is the least use of space, in octets,
+	// since the last compaction.
 	recentRevisions []revisionAt
 	leastInUse      int64
 
@@ -133,7 +135,7 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 // Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// The alarm CORRUPT means that members differ; etcd then answers no request.
+// setCorrupt notes the alarm CORRUPT: members differ, and etcd answers no request.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -181,8 +183,8 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // isBelowQuota reports whether a twentieth of the quota is free, so that the alarm does not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health. It compacts history if needed, and defragments a member at most, or frees
-// space if etcd is full.
+// checkMembers updates metrics and health. If etcd is full, it frees space; otherwise it compacts history if needed,
+// and defragments at most one member.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -217,10 +219,10 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// compactHistory compacts in two cases, as five minutes are too long for a tenant who fills the quota:
+// compactHistory compacts earlier than the API server's compactor, whose five minutes suffice to fill the quota:
 //
-//   - after growth by an eighth of the quota since the last compaction: all history but keepHistory
-//   - at 0.7 of the quota and after growth by a 64th: all history but the changes since the last check
+//   - after growth by an eighth of the quota since the last compaction, all history but keepHistory
+//   - at 0.7 of the quota, after growth by a 64th, all history but the changes since the last check
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)
@@ -228,12 +230,13 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if k.leastInUse == 0 || m.DbSizeInUse < k.leastInUse {
 		k.leastInUse = m.DbSizeInUse
 	}
+	// The revisions before recentRevisions[old] are older than keepHistory.
 	old := 0
 	for old < last && now.time.Sub(k.recentRevisions[old].time) >= k.keepHistory {
 		old++
 	}
-	written := m.DbSizeInUse - k.leastInUse
-	upTo := int64(0)
+	written := m.DbSizeInUse - k.leastInUse // octets
+	upTo := int64(0)                        // revision
 	switch {
 	case m.DbSizeInUse >= quota/10*7 && written >= quota/64 && last > 0:
 		upTo = k.recentRevisions[last-1].revision
@@ -299,8 +302,8 @@ func leaderRank(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log, so a status must report an
-// alarm first.
+// listAlarms returns the members with the alarm NOSPACE. It asks only if a status reports an alarm, since AlarmList
+// goes through etcd's log.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -320,7 +323,7 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
-// defragmentOne implements M1, unless another server is defragmenting. A member has a pause of hours.
+// defragmentOne defragments a member that M1 names, unless another server does, or the member has its pause of hours.
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := -1
 	for i, m := range members {
@@ -440,10 +443,10 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 			return err
 		}
 	}
+	// Disarm the alarm of members that are below the quota now.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}
-	// Disarm the alarm of members that are below the quota now.
 	var wrong []error
 	for _, m := range members {
 		switch {
@@ -465,6 +468,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
+// nextMember returns the member whose turn it is by the clock, the same at every server.
 func (k *Keeper) nextMember(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {

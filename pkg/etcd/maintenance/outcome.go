@@ -18,17 +18,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A leader that hands over or ends drops a forwarded write silently, so an answer may be lost though etcd is healthy.
+// An answer may be lost though etcd is healthy: a leader that hands over or ends drops a forwarded write silently.
 //
-// A write that compares the revision of a key it writes is sent again. The first copy changes that revision, so the
-// second is rejected, however late, and the keys show whether the first was carried out.
+// A write that compares the revision of a key it writes is then sent again. If the first copy was carried out, it has
+// changed that revision, so the second copy is rejected, and the keys show the outcome.
 
 const (
 	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd gets at most two
 	// more copies.
 	resendAfter = time.Second
 	repeatPause = 50 * time.Millisecond
-	// Every etcd accepts so many operations in a transaction.
+	// maxProbes is a number of operations in a transaction that every etcd accepts.
 	maxProbes = 100
 )
 
@@ -73,10 +73,10 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite returns the first answer, or after the rejection of a second copy the outcome of the first.
+// sendWrite returns the first answer. If that rejects a second copy, it returns the outcome of the first copy.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.isResendable()
-	var doubt error
+	var doubt error // why the first copy's outcome is unknown; nil while no copy is in doubt
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
 		if again {
@@ -131,10 +131,12 @@ func (t *explainedTxn) isResendable() bool {
 	})
 }
 
-// findOutcome finds the outcome of a first copy, given the refusal of the second: refusal if the first was not carried
-// out, otherwise the lost answer, or the error doubt if the keys show neither.
+// findOutcome returns the outcome of a first copy, after refusal, the answer that rejects the second. It returns
+// refusal if the first was not carried out, an answer like the lost one if it was, or the error doubt if the keys show
+// neither.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
-	compared, last := map[string]int64{}, int64(0)
+	compared := map[string]int64{} // revisions by key
+	last := int64(0)               // the highest
 	for _, c := range t.cmps {
 		if revision := revisionIn(c); revision > 0 {
 			compared[string(c.KeyBytes())] = revision
@@ -154,7 +156,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	}
 	for i, op := range t.then {
 		was, kv := compared[string(op.KeyBytes())], found[i]
-		once := kv.GetVersion() == 1 && kv.GetCreateRevision() > last
+		once := kv.GetVersion() == 1 && kv.GetCreateRevision() > last // created since, and not changed
 		switch same := op.IsPut() && bytes.Equal(kv.GetValue(), op.ValueBytes()); {
 		case was > 0 && kv.GetModRevision() == was:
 			unchanged = true
@@ -200,6 +202,7 @@ func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyVa
 	return all, nil
 }
 
+// makeResponse returns an answer for the transaction at a revision. another answer has the other parts of the header.
 func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
 	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
 		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}

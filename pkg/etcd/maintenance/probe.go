@@ -38,17 +38,18 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 }
 
 const (
-	// catchUp is how long a starting member may report too short a log.
+	// catchUp is how long a member that starts may report a log that is too short.
 	catchUp   = 5 * time.Second
 	lookAgain = 200 * time.Millisecond
 )
 
-// BeganKey has the distance of etcd's revision from its log at a server's first start. Package backup deletes it in a
-// restored store, and the next server writes it again.
+// BeganKey returns the key with the distance of etcd's revision from its log (revision less entries) at a server's
+// first start. Package backup deletes the key in a restored store, and the next server writes it again.
 func BeganKey(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored implements M6. Each revision has a log entry, so a grown store has no more revisions than entries; a
-// restored store has a new log. A copied data directory, with its log, is not detected.
+// refuseRestored returns an error for a store restored as it was (M6). Each revision has a log entry, so the distance
+// of BeganKey never grows; but a restored store has its old revision and a new, short log. A copied data directory,
+// which has its log, is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, BeganKey(prefix))
 	if err != nil {

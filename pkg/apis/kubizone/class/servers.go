@@ -51,8 +51,8 @@ type Agent struct {
 	AuthoritiesKey string
 }
 
-// ServersOf returns the servers of a class with a block bind9, each once, by namespace and name (S11.13). clusterOf
-// returns a Bind9Cluster, or nil.
+// ServersOf returns the servers of class of, with a block bind9, by namespace and name (S11.13). clusterOf returns a
+// Bind9Cluster, or nil.
 func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
 	block := of.Spec.Bind9
@@ -116,7 +116,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// The fleet's agents have token and authority in one Secret.
+// agentOf returns the agent of an instance. For the fleet's own, a Secret has both token and authority.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {
@@ -133,8 +133,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to every namespace of the class, as a server gets all zones of the
-// class's catalog.
+// takesZones reports whether an instance consents to zones of every namespace of class of, since a server gets all
+// zones in the catalog of the class.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

@@ -12,8 +12,9 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// onlyNewErrors returns the errors in now that before() does not return. An error moved within its list is not new, and
-// a list that is too long may shrink. before is only called after errors.
+// onlyNewErrors returns the errors of an update, now, without those that the stored object has: before returns them,
+// and is called only if there are errors. An error at another index of its list is not new, and a list that is too long
+// may shrink.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil

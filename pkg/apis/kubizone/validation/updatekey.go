@@ -110,8 +110,8 @@ func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule)
 	return warnings
 }
 
-// mayMeet reports whether a rule may allow a name that an absolute pattern matches, by the labels after the last "*" of
-// both.
+// mayMeet reports whether a rule may allow a name that text, an absolute pattern, matches. It compares the labels after
+// the last "*" of both.
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	zone, _ := name.Parse(rule.Zone) // parsed before it was stored
 	wanted, err := pattern.Parse(text)

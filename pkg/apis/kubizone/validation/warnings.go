@@ -62,7 +62,7 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 
 const maxNegative = 86400
 
-// Lower SOA timers give a warning (seconds).
+// SOA timers below these give a warning, in seconds.
 const (
 	minRefresh = 300
 	minRetry   = 60
@@ -283,7 +283,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// TTLs outside the bounds give a warning (seconds).
+// TTLs outside these bounds give a warning, in seconds.
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400

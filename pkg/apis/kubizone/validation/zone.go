@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Every decision in a zone reads the rules.
+// Limits of a Zone. Rules are limited since every decision in the zone reads them.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
