@@ -62,20 +62,20 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
-	// find, if not nil, looks up the object's name and UID later. If it finds none, the Event is dropped.
+	// find, if not nil, looks up the object's name and UID. If it finds none, the Event is dropped.
 	find func(context.Context) (object, uid string, err error)
 	// zone, if not nil, has its last change appended to the note.
 	zone *v1alpha1.Zone
 }
 
 // eventQueue has a queue for each namespace, and serves them in turn. If full, a new Event replaces the last of the
-// longest queue; it is dropped if its own queue is as long or one Event shorter.
+// longest queue, unless its own is as long or one Event shorter.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
 	next    []string                 // keys of waiting, in turn
 	count   int
-	added   chan struct{} // wakes writeQueued
+	added   chan struct{}
 }
 
 func newEventQueue() *eventQueue {
@@ -168,7 +168,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated reports whether the event came within refusedInterval, and notes it.
+// isRepeated also notes the event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.recentEvents.Get(event)
 	if !again {

@@ -31,7 +31,7 @@ const (
 	maxEntries    = 10_000
 )
 
-// checkBodies bounds request bodies as the handler reads them, and keeps patches for registry/kind.
+// checkBodies bounds bodies as the handler reads them, and keeps patches for registry/kind.
 func checkBodies(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -57,13 +57,13 @@ func checkBodies(handler http.Handler) http.Handler {
 type boundedBody struct {
 	io.ReadCloser
 	what        string // resource
-	remaining   int    // octets
+	remaining   int
 	isJSON      bool
 	isJSONPatch bool
 	scanner     jsonPlace
 	isYAML      bool
 	whole       io.Reader // YAML
-	refusal     error     // of YAML
+	refusal     error
 }
 
 func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
@@ -185,7 +185,6 @@ func (b *boundedBody) tooMany() error {
 		"%d entries (S5.12): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries)))
 }
 
-// jsonPlace scans JSON.
 type jsonPlace struct {
 	depth, deepest int
 	// items counts objects and lists directly in the outermost value: a JSON patch's operations.

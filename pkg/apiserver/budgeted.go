@@ -35,7 +35,7 @@ type budgetedWrite struct {
 }
 
 // An update that removes 1/shrinks of an object always passes, so that a namespace beyond its budget can empty an
-// object of 96 KiB in two dozen updates.
+// object.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -170,7 +170,6 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 	return err
 }
 
-// admitQuestion checks a NameReview's Record as a create.
 func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record) error {
 	if j.budgets == nil {
 		return nil
@@ -178,7 +177,7 @@ func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record)
 	return j.allowWrite(ctx, budgetedWrite{resource: v1alpha1.Resource("records"), after: record})
 }
 
-// judgePreview adds the budget to decide, the decision of a dry run.
+// judgePreview adds the budget to a dry run's decision.
 func judgePreview[T interface {
 	comparable
 	sized

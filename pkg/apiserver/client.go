@@ -87,7 +87,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 	return client, nil
 }
 
-// Reachable tries to connect to etcd. Its error has the cause and the next step.
+// Reachable tries to connect to etcd. Errors have the next step.
 func Reachable(ctx context.Context, where storagebackend.TransportConfig) error {
 	client, err := dialEtcd(ctx, where)
 	if err != nil {

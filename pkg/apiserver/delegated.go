@@ -38,7 +38,7 @@ import (
 )
 
 // Delegated configures a server behind a kube-apiserver. Pointers are required; pkg/cmd/apiserver has completed and
-// validated upstream's option groups.
+// validated the options.
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
@@ -151,8 +151,8 @@ func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider)
 	}
 }
 
-// writesDelivery reports whether a request writes the state of deliveries, of signing or of update keys, which full
-// rights in a namespace do not allow (S8.3, S12.2, S13.2).
+// writesDelivery reports whether a request writes the state of deliveries, signing or update keys: rights in a
+// namespace do not suffice (S8.3, S12.2, S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||

@@ -63,7 +63,7 @@ func (s *Server) closeConnections(handler http.Handler) http.Handler {
 	})
 }
 
-// leaveAfter enables closeConnections after half of the shutdown delay, when the Service has removed the server.
+// leaveAfter enables closeConnections after half of the shutdown delay, when the Service has no endpoint here.
 func (s *Server) leaveAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		time.Sleep(s.generic.ShutdownDelayDuration / 2)

@@ -38,7 +38,7 @@ func (n *namespaces) find(name string) *corev1.Namespace {
 	return found
 }
 
-// labelsOf returns a namespace's labels; for an unknown namespace, only the label of its name.
+// labelsOf returns a namespace's labels; if unknown, only the label of its name.
 func (n *namespaces) labelsOf(name string) map[string]string {
 	if found := n.find(name); found != nil {
 		return found.Labels
@@ -67,7 +67,6 @@ func (n *namespaces) listGone(names []string) (gone []string, known bool) {
 	return gone, n.synced()
 }
 
-// warnOfAbsent warns of new names without a Namespace.
 func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	if n.lister == nil || !n.synced() {
 		return
@@ -86,7 +85,7 @@ func (n *namespaces) isTerminating(name string) bool {
 }
 
 // began returns the creation of a namespace in Unix seconds, 0 standalone. It fails for an unknown or terminating
-// namespace, since the informer may lag behind a new one of the name.
+// namespace: the informer may lack its successor.
 func (n *namespaces) began(name string) (int64, error) {
 	if n.lister == nil {
 		return 0, nil

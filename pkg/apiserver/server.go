@@ -84,7 +84,7 @@ type Server struct {
 	budgets   *budget.Budgets // nil without budgets
 	sender    *history.Sender // nil without a receiver
 	announcer announcer
-	// core is a client of kube-apiserver; nil unless the ResourceQuota plugin runs.
+	// core is a client of kube-apiserver; nil without the ResourceQuota plugin.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
@@ -157,7 +157,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 
 type storageOptions struct {
 	zones                *zoneview.Set
-	inlineSecrets, plain bool // Config.AllowInlineSecrets, NewPlain
+	inlineSecrets, plain bool
 	fleet                validation.FleetRules
 	acme                 ACME
 	peerCertFile         string
@@ -219,8 +219,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	return s.installGroups(registry, options, stored, items)
 }
 
-// storageDecorator builds a resource's storage: etcd, ledger, budgets, watch cache, fromcache. plain leaves out ledger,
-// budgets and fromcache.
+// storageDecorator builds each resource's storage: etcd, ledger, budgets, watch cache, fromcache; if plain, etcd and
+// cache.
 func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
 	judge := budgetJudge{s.budgets, s.ledger.Layout()}
 	above := fromcache.Storage
@@ -394,8 +394,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	return nil
 }
 
-// Loopback returns an administrator's client configuration, which calls the handlers without a connection. Watches and
-// streams do not work.
+// Loopback returns an administrator's client configuration without connections. Watches and streams do not work.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
@@ -418,8 +417,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// RunLedger runs cascades, views, classes, budgets and the maintenance of etcd until ctx ends, or returns the first
-// error. End ctx only after Run has returned.
+// RunLedger runs cascades, views and etcd's maintenance until ctx ends, or returns the first error. End ctx after Run.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -448,8 +446,7 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// runCascades first waits up to ten seconds for the list of terminating namespaces, whose Records cascades leave out
-// (S2.6); they are correct without.
+// runCascades first waits up to ten seconds for the terminating namespaces, whose Records cascades leave out (S2.6).
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -35,8 +35,8 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 	return options, err
 }
 
-// newDecorator returns the factory of a resource's storage. From etcd up: a client from connect, upstream's store,
-// wrap, upstream's watch cache, above. Caches of resources must not share a client's progress notifications.
+// newDecorator returns the factory of a resource's storage, from etcd up: connect's client, upstream's store, wrap,
+// upstream's watch cache, above. Caches must not share a client's progress notifications.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {

@@ -63,7 +63,7 @@ func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, nam
 	return u.ledger.ReadApex(ctx, at, namespace)
 }
 
-// MayMake is true for an unknown zone. It searches memory, so an update may be planned on a spec some milliseconds old.
+// MayMake searches memory, so an update may be planned on a spec some milliseconds old.
 func (u *updatedZones) MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool {
 	zone, found := u.zones.Find(view, apex)
 	return !found || zone.Zone().UID != string(at.UID) || slices.ContainsFunc(names, zone.Header().MakesAt)

@@ -33,12 +33,12 @@ type views struct {
 	zones *zoneview.Set
 	// frozenCause returns why a zone's content (by UID) is unproven, or nil.
 	frozenCause func(uid string) error
-	// readSteps returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
-	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
+	// readSteps returns a zone's steps (changes of serial) from a serial to step n in etcd's journal, and the content
+	// state at the serial, or journal.ErrTrimmed.
 	readSteps func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// readJournal returns all steps up to step n, and the content state before them.
 	readJournal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// readEnded returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if unknown or withdrawn.
+	// readEnded returns an ended zone's RRsets since a serial, or journal.ErrTrimmed.
 	readEnded func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error)
 }
 
@@ -114,7 +114,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps gets steps, and changes of entries if asked, by a single read: the journal may be condensed in between.
+// Steps reads steps, and changes of entries if asked, at once: the journal may be condensed in between.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -132,7 +132,6 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, asNotHeld(err)
 }
 
-// EndedZone returns a change that removes an ended zone's RRsets, except SOA.
 func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.readEnded(ctx, object, since)
 	if err != nil {
@@ -172,8 +171,8 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps returns the stored steps up to the serial until, and the state there. The steps are proven if undoing all
-// from the newest, proven state leads to before, the stored state at their beginning.
+// proveSteps returns the stored steps up to the serial until, and the state there. They are proven if undoing all from
+// the newest, proven state leads to before, the stored state at their beginning.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
 	var err error

@@ -57,7 +57,7 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// New returns an authorizer, or the errors of Validate and of AlwaysAllowPaths.
+// New returns an authorizer, or the errors of Validate and of the paths.
 func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ type broadFirst struct {
 
 var _ authorizer.Authorizer = broadFirst{}
 
-// Authorize asks for all names first, and for this name only if not allowed.
+// Authorize asks for all names first, then for this name.
 func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !narrow(asked) {
 		return b.UnconditionalAuthorizer.Authorize(ctx, asked)

@@ -68,8 +68,8 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name; or else those at the nearest name above, and that name, which may be a
-// wildcard. zones are from Enclosing: Records above the zone of their view do not count.
+// Nearest returns the Records at a name, else those at the nearest name above, perhaps a wildcard, and that name.
+// zones, from Enclosing, exclude Records above their view's zone.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
 	apexes := make(map[string]name.Name)
 	for i := range zones {
@@ -104,7 +104,7 @@ func (s *Search) RecordsAt(ctx context.Context, fqdn string) ([]v1alpha1.Record,
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }
 
-// Enclosing returns the nearest zone of each view at or above a name, by view. Nil without the right to list zones.
+// Enclosing returns the nearest zone of each view at or above a name. Nil without the right to list zones.
 func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
 	for at, more := fqdn, true; more; at, more = at.Parent() {
 		zones, err := s.ZonesAt(ctx, at)
@@ -126,7 +126,7 @@ func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alp
 
 // ZonesAt returns the zones of a name, by view.
 func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.Zone, err error) {
-	search := *s // the right to list Records may differ
+	search := *s // rights to list Records may differ
 	err = Each(ctx, &search, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn.String()).String()},
 		func(z *v1alpha1.Zone) error { zones = append(zones, *z); return nil })
@@ -134,7 +134,7 @@ func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.
 	return zones, err
 }
 
-// ZoneAt returns the only zone of a name, nil for none, and an error for several.
+// ZoneAt returns the only zone of a name, nil for none, an error for several.
 func (s *Search) ZoneAt(ctx context.Context, fqdn name.Name) (*v1alpha1.Zone, error) {
 	zones, err := s.ZonesAt(ctx, fqdn)
 	if err != nil || len(zones) == 0 {

@@ -28,14 +28,13 @@ type Deleted struct {
 	// FQDN is the DNS name, unless Object has a name.
 	FQDN   name.Name
 	Object types.NamespacedName
-	// Namespace is the user's. The Zone is searched there first.
+	// Namespace of the user, searched first.
 	Namespace string
-	// TargetNamespace is for the Zone; "" means its former namespace.
+	// TargetNamespace of the Zone; "" means its former namespace.
 	TargetNamespace string
 }
 
-// MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it. Records that still
-// exist join the zone by themselves.
+// MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {
@@ -75,7 +74,7 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	return p.Plan, r.Judge(ctx, p.Plan)
 }
 
-// readDeleted returns a deleted zone's steps, newest first, from its removal back to deletionWindow before.
+// readDeleted returns a deleted zone's steps from its removal back to deletionWindow before.
 func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	namespace := d.Namespace
 	if d.Object.Name != "" {
@@ -109,7 +108,7 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// oneTimeAnnotations request an action once, so a recreated object must not have them.
+// oneTimeAnnotations request an action once.
 var oneTimeAnnotations = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
 	v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt}
 
@@ -122,8 +121,8 @@ func metaOf(namespace, object string, was *v1alpha1.HistoryState) metav1.ObjectM
 	return m
 }
 
-// zoneOf returns the Zone to create. into is its namespace, "" for the former; rules for the former namespace then
-// apply to the new one too.
+// zoneOf returns the Zone to create in the namespace into, "" for the former; rules for the former then apply to the
+// new one too.
 func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) {
 	was := removal.Zone
 	if was.Before == nil || was.Before.Spec == nil {
@@ -204,7 +203,6 @@ func (r *Reader) addDelegations(ctx context.Context, p *planner, was *v1alpha1.H
 	return nil
 }
 
-// judgeRestoral dry-runs a creation, and adds it to the plan.
 func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) error {
 	refused, err := r.createObject(ctx, &x, []string{metav1.DryRunAll})
 	if x.Refused = refused; len(refused) > 0 {
@@ -214,12 +212,12 @@ func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) erro
 	return err
 }
 
-// addDeleted adds the absent Records that were deleted with the zone.
+// addDeleted adds absent Records deleted with the zone.
 func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.HistoryStep) error {
 	steps := slices.DeleteFunc(slices.Clone(p.past.Steps[1:]), func(x v1alpha1.HistoryStep) bool {
 		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletionWindow))
 	})
-	for i := range steps { // the Zone's own Records move to its new namespace
+	for i := range steps { // the Zone's own Records move with it
 		steps[i].Records = slices.Clone(steps[i].Records)
 		for j := range steps[i].Records {
 			if x := &steps[i].Records[j]; x.Namespace == removal.Zone.Namespace {
@@ -239,7 +237,7 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 			p.addRecord(t)
 		}
 	}
-	for i := range steps { // the zone's deletion removed all values
+	for i := range steps { // the deletion removed all values
 		steps[i].Added = nil
 	}
 	p.addOthers(steps)

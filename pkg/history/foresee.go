@@ -19,15 +19,15 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets p.Held if the revert removes so much that name servers no longer get the zone (S7.5). A name with
-// values of other Records counts as removed: a hold is predicted too often, never too rarely.
+// foreseeHold sets p.Held if the revert removes so much that name servers no longer get the zone (S7.5), rather too
+// often than too rarely.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
 		p.Held = "the zone is held now: " + c.Message
 		return nil
 	}
-	counted := map[string]int{} // RRsets: below 0 removed, above 0 added
+	counted := map[string]int{}
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Namespace == zone.Namespace {
 			for n, record := range map[int]*v1alpha1.Record{-1: c.change.Before, 1: c.change.After} {
@@ -37,7 +37,7 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 			}
 		}
 	}
-	gone := 0 // RRsets
+	gone := 0
 	for _, n := range counted {
 		gone -= min(max(n, -1), 1)
 	}
@@ -71,17 +71,16 @@ func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grow
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-// maxShared bounds the names that foreseeShared reads.
+// maxShared bounds the names to read.
 const maxShared = 200
 
-// foreseeShared adds a Left for each value that the revert removes, but further Records have too. Such a Record made no
-// step (S5.2), so the history does not show it.
+// foreseeShared adds a Left for each removed value that further Records have: they made no step (S5.2).
 func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone, undone []v1alpha1.HistoryStep) error {
 	if r.masked || zone.Status.Serial == 0 {
 		return nil
 	}
 	known := map[types.NamespacedName]bool{}
-	removed := map[string]bool{} // names with removed values
+	removed := map[string]bool{}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = true
@@ -92,7 +91,7 @@ func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone
 	for i := range p.Left {
 		known[types.NamespacedName{Namespace: p.Left[i].Namespace, Name: p.Left[i].Name}] = true
 	}
-	added := map[string]int{} // values that the undone steps added, net
+	added := map[string]int{} // net, of the undone steps
 	var names []string
 	for i := range undone {
 		x := &undone[i]

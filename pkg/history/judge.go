@@ -26,7 +26,7 @@ import (
 // fewRecords of a namespace are read singly.
 const fewRecords = 20
 
-// ReadPresent reads the Records that steps wrote. unreadable has the refusals to read, by namespace.
+// ReadPresent reads the Records that steps wrote; unreadable has the refusals by namespace.
 func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep) (now Present, unreadable map[string]string, err error) {
 	now, unreadable = Present{}, map[string]string{}
 	for namespace, names := range Namespaces(undone) {
@@ -64,7 +64,7 @@ func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep)
 	return now, unreadable, nil
 }
 
-// Judge dry-runs the changes of a plan, and adds the server's refusals.
+// Judge dry-runs a plan's changes, and adds the refusals.
 func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return nil
@@ -85,7 +85,7 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Run writes the changes of a plan accepted by Judge, set by set. The error is ErrStopped after a refusal.
+// Run writes a plan accepted by Judge, set by set. The error is ErrStopped after a refusal.
 func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}
@@ -115,8 +115,8 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for each set, rrsets.MaxSets at once. After an error it calls no more, and returns the error when
-// all calls have ended.
+// eachSet calls do for each set, rrsets.MaxSets at once, and after an error for no more. It returns when all calls have
+// ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)
@@ -143,17 +143,17 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 type write struct {
 	*Reversal
 	change rrsets.Change
-	counts bool // as a written Record
+	counts bool
 }
 
-// orderSets returns the change sets, grouped by phase. Phases run one after the other, each with the sets of a
-// namespace. With split, the first phases delete the Records whose names pass to other namespaces.
+// orderSets returns the change sets by phase, of each namespace at most one. With split, the first phases delete the
+// Records whose names pass to other namespaces.
 func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
-		last      bool // not only deletions
+		last      bool
 		namespace string
 	}
-	passes := map[string]bool{} // names, by "NAMESPACE NAME" of the former namespace
+	passes := map[string]bool{} // by "NAMESPACE NAME" of the former namespace
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.After != "" {
 			passes[c.After+" "+c.FQDN] = true
@@ -197,7 +197,7 @@ func (p *Plan) orderSets(split bool) (out [][][]write) {
 }
 
 // writeSet returns the number of written Records, and puts refusals into the set. awaits is true in a dry run before
-// the zone exists: then refusals by a zone's rules are left out.
+// the zone exists, whose rules cannot refuse.
 func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
@@ -236,7 +236,7 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 	return written, nil
 }
 
-// isFreed reports whether a refusal in a dry run may end with the Records that an earlier set deletes.
+// isFreed reports whether a refusal may end with the deletions of an earlier set.
 func isFreed(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:
@@ -247,7 +247,7 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
-// isOfZone reports whether a refusal depends on a zone's rules or data, or on the choice of the zone.
+// isOfZone reports whether a refusal depends on a zone, or on its choice.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:
@@ -258,7 +258,7 @@ func isOfZone(one refusal.Refusal) bool {
 	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
-// replanWrite returns the write for a Record that changed since the plan, now; nil if it is as wanted. A new spec is
+// replanWrite returns the write for a Record that changed since the plan, nil if it is as wanted. A new spec is
 // refused.
 func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
@@ -266,7 +266,7 @@ func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	case want == nil && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
 		return nil
 	case now != nil && before != nil && now.UID == before.UID && sameSpec(&now.Spec, &before.Spec):
-		next := w.change // status or metadata changed
+		next := w.change
 		if next.Before = now; want != nil {
 			next.AppliedJSON = applyOver(want, now)
 		}

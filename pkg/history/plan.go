@@ -29,34 +29,32 @@ const FieldManager = "kubizone-revert"
 // serverLabel is set by the server (S6.12).
 const serverLabel = v1alpha1.GroupName + "/parent-zone"
 
-// Plan is a revert: the writes and the reasons against. It is the command's output.
+// Plan is a revert's output: the writes and the reasons against.
 type Plan struct {
-	FQDN string `json:"fqdn"`
-	View string `json:"view,omitempty"`
-	// Serial to revert to.
-	Serial int64 `json:"serial,omitempty"`
-	// Time to revert to, in RFC 3339, if there is no serial.
+	FQDN   string `json:"fqdn"`
+	View   string `json:"view,omitempty"`
+	Serial int64  `json:"serial,omitempty"`
+	// Time in RFC 3339, if there is no Serial.
 	Time string `json:"time,omitempty"`
 	// Deleted is the author of the Zone's removal.
 	Deleted *Author `json:"deleted,omitempty"`
-	// Objects are a deleted Zone and its Delegations, created first.
+	// Objects are a deleted Zone and its Delegations.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
-	// Left are differences that the revert does not undo.
+	// Left is not undone.
 	Left []Left `json:"left"`
 	// Gaps are names without values between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
-	// Held is the reason of a hold of the zone (S7.5), now or after the revert.
-	Held string `json:"held,omitempty"`
-	// Refused and Written count changes and objects.
-	Refused int `json:"refused"`
-	Written int `json:"written"`
+	// Held is the reason of a hold (S7.5), now or after the revert.
+	Held    string `json:"held,omitempty"`
+	Refused int    `json:"refused"`
+	Written int    `json:"written"`
 
-	// awaits is true before the Zone is created: the server cannot apply its rules yet.
+	// awaits is true before the Zone is created.
 	awaits bool
 }
 
-// Reversal is the write that takes back the changes of a Record.
+// Reversal takes back the changes of a Record.
 type Reversal struct {
 	// Op is + (restored), ~ (changed) or - (deleted).
 	Op        string `json:"op"`
@@ -65,9 +63,9 @@ type Reversal struct {
 	FQDN      string `json:"fqdn"`
 	Text      string `json:"text"`
 	Undoes    Author `json:"undoes"`
-	// Again names a writer that is likely to write the Record again.
+	// Again is a writer likely to write again.
 	Again string `json:"again,omitempty"`
-	// After is the namespace whose change set must come first, since it frees the name; "" for none.
+	// After is the namespace whose set frees the name first, or "".
 	After   string   `json:"after,omitempty"`
 	Refused []string `json:"refused,omitempty"`
 
@@ -95,32 +93,32 @@ type Left struct {
 
 // Options of a plan.
 type Options struct {
-	// Name selects the Records at a DNS name. Zero selects all.
+	// Name selects by DNS name. Zero selects all.
 	Name name.Name
 	// IncludeManaged includes Records renewed by another writer.
 	IncludeManaged bool
 }
 
-// Present has Records by namespace and name.
+// Present Records, by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
 // touch is what the steps to undo did to a Record.
 type touch struct {
 	key types.NamespacedName
 	uid types.UID
-	// newest and oldest are steps that wrote the Record.
+	// newest and oldest step that wrote the Record
 	newest, oldest *v1alpha1.HistoryStep
-	// stateBefore and existed are of the Record before oldest.
+	// of the Record before oldest
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
-	// renewer is a writer that writes the Record again by itself, unlike a person's tool; "" for none.
+	// renewer writes the Record again by itself; "" for none.
 	renewer   string
-	challenge bool // of ACME
+	challenge bool
 }
 
-// touchesOf returns the Records that undone, the steps to undo, wrote, in the order of each Record's newest step. Steps
-// are newest first; older are the ones before, which only show further writers. A step of a cascade wrote no object,
-// but shows whether a Record existed before.
+// touchesOf returns the Records that undone, the steps to undo, wrote, in the order of each Record's newest step.
+// older, the steps before, only show further writers. A cascade's step wrote no object, but shows whether a Record
+// existed before.
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 	touches := map[types.NamespacedName]*touch{}
 	var ordered []*touch
@@ -131,7 +129,7 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 			key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 			t := touches[key]
 			if x.Way == v1alpha1.WayCascade {
-				// A cascade released the Record, and the newer step brought it back.
+				// A cascade released the Record, then the newer step brought it back.
 				if t != nil && !t.existed && r.Effect != v1alpha1.EffectAdded {
 					t.oldest, t.stateBefore, t.existed = x, r.Before, true
 				}
@@ -174,7 +172,7 @@ func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	}
 }
 
-// renews reports whether a field manager is a program that writes again by itself, not a person's tool.
+// renews reports whether a field manager writes again by itself, unlike a person's tool.
 func renews(manager string) bool {
 	for _, tool := range []string{"kubectl", "kubizone-load", "kubizone-import", "kubizone-apply", "kubizone-verify", FieldManager} {
 		if manager == tool || strings.HasPrefix(manager, tool+"-") {
@@ -184,7 +182,7 @@ func renews(manager string) bool {
 	return manager != ""
 }
 
-// renewerOf returns the owner or field manager that renews a present Record, or "".
+// renewerOf returns the owner or field manager that renews a Record, or "".
 func renewerOf(r *v1alpha1.Record) string {
 	if owner := metav1.GetControllerOf(r); owner != nil {
 		return owner.Kind + " " + owner.Name
@@ -197,14 +195,13 @@ func renewerOf(r *v1alpha1.Record) string {
 	return ""
 }
 
-// planner fills a Plan.
 type planner struct {
 	*Plan
 	past    *Past
 	options Options
 	present Present
 	apex    name.Name
-	zone    types.NamespacedName // the Zone, zero if unknown
+	zone    types.NamespacedName
 }
 
 // Namespaces returns the names of the Records in steps, by namespace.
@@ -216,8 +213,8 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert plans to undo the steps after a moment. now has the present Records; unreadable has the reason, by
-// namespace, why Records are missing from it.
+// PlanRevert plans to undo the steps after a moment. unreadable has, by namespace, why Records are missing from now,
+// the present ones.
 func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {
@@ -275,7 +272,7 @@ func (t *touch) owner(apex name.Name) string {
 	return ""
 }
 
-// addLeft notes that the revert leaves a Record; r, to describe it, may be nil.
+// addLeft notes that the revert leaves a Record; r may be nil.
 func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	text := "a Record that was there"
 	if r != nil {
@@ -286,10 +283,10 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
-// addRecord adds the write that restores a Record's former state, or the reason to leave it.
+// addRecord adds the write that restores a Record, or the reason to leave it.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.present[t.key], AuthorOf(t.newest)
-	// The wanted Record; nil if it did not exist, or its spec is not kept.
+	// nil if the Record did not exist, or its spec is not kept
 	var want *v1alpha1.Record
 	if t.existed && t.stateBefore != nil && t.stateBefore.Spec != nil {
 		want = &v1alpha1.Record{}
@@ -315,7 +312,7 @@ func (p *planner) addRecord(t *touch) {
 	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():
 		return
 	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
-		return // as it was
+		return
 	case t.existed && want == nil:
 		p.addLeft(t, now, by.User(), "the history has no former spec of it; write it by hand")
 		return
@@ -376,7 +373,7 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
-// applyOver returns JSON which, force-applied, turns now into want: fields that want lacks are null.
+// applyOver returns JSON which, force-applied, turns now into want: fields absent from want are null.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}
@@ -405,7 +402,7 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	return text
 }
 
-// isInZone reports whether the Record is in the plan's zone. If the Zone is unknown, name and view decide.
+// isInZone decides by the Zone, if unknown by name and view.
 func (p *planner) isInZone(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
 	if ref == nil || p.zone.Name != "" {
@@ -431,8 +428,8 @@ func (p *planner) selects(records ...*v1alpha1.Record) bool {
 	})
 }
 
-// addOthers adds a Left for the rows (values) that steps without Records changed in sum: of child zones, rules, DNSSEC
-// and other namespaces.
+// addOthers adds a Left for the values that steps without Records changed in sum: of child zones, rules, DNSSEC, other
+// namespaces.
 func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	type rows struct {
 		count map[string]int // additions less removals, by row
@@ -498,10 +495,9 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
-// findGaps orders the change sets of names that pass between namespaces, and notes that the names lack values
-// meanwhile.
+// findGaps orders the change sets of names that pass between namespaces, and notes the gaps.
 func (p *planner) findGaps() {
-	from := map[string]string{} // former namespaces by name
+	from := map[string]string{}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if before := c.change.Before; before != nil && (c.Op == "-" || c.FQDN != before.Status.FQDN) {

@@ -26,11 +26,9 @@ const maxSteps = 100_000
 
 // Subject is a zone, or a name in it.
 type Subject struct {
-	// Zone is nil if the user may not read a Zone of the name. Steps are then of Namespace's own Records.
-	Zone *v1alpha1.Zone
-	// Name is zero for the whole zone.
-	Name name.Name
-	// Namespace is the user's.
+	// Zone is nil if the user may not read it: steps are then of Namespace's own Records.
+	Zone      *v1alpha1.Zone
+	Name      name.Name
 	Namespace string
 }
 
@@ -47,22 +45,22 @@ type Past struct {
 	// FQDN and View of the zone; "" for a tenant without steps.
 	FQDN, View string
 	Steps      []v1alpha1.HistoryStep
-	// WholeSince is the time after the last missing or condensed step, zero for none.
+	// WholeSince is after the last missing or condensed step, or zero.
 	WholeSince time.Time
 	// Newest is the zone's serial, 0 without a Zone.
 	Newest serial.Serial
-	// Ended means that no older step exists, Cut that maxSteps was reached.
+	// Ended: no older step exists. Cut: maxSteps was reached.
 	Ended, Cut bool
-	// Masked means that steps of other namespaces lack user and Records: the user may not list all Records.
+	// Masked steps, of other namespaces, lack user and Records.
 	Masked bool
 }
 
 // Reader reads the API with the rights of its user.
 type Reader struct {
 	Client typed.KubizoneV1alpha1Interface
-	// Page is the number of steps in a request, 0 for v1alpha1.MaxHistoryLimit.
+	// Page is the steps of a request, 0 for v1alpha1.MaxHistoryLimit.
 	Page int
-	// masked is set once the server refuses users and Records of other namespaces.
+	// masked is set at the first refusal to see other namespaces.
 	masked bool
 }
 
@@ -74,7 +72,7 @@ type page struct {
 	view       string
 }
 
-// Read reads steps from the newest to the first for which enough returns true.
+// Read reads back to the first step for which enough returns true.
 func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	if s.Zone == nil {
 		return r.readTenant(ctx, s, enough)
@@ -91,7 +89,7 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace || len(past.Steps) == 0 {
 		return past, err
 	}
-	// Users may know their own Records, in zones of others too: put those steps in place of the masked ones.
+	// Users may know their own Records, in zones of others too.
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
 	own, err := r.readAll(ctx, s, r.readNamespaceSteps, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
 	if apierrors.IsForbidden(err) {
@@ -112,8 +110,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	return past, nil
 }
 
-// readTenant reads the steps of the namespace's own Records. It reads all and sorts them, since pages of several zones
-// overlap in time. If the name is that of a zone, steps of other zones are dropped.
+// readTenant reads the steps of the namespace's own Records. It sorts them all, as pages of several zones overlap in
+// time. If the name is a zone's, other zones are dropped.
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
 	for next := ""; ; {
@@ -159,7 +157,7 @@ func laterOf(x, y time.Time) time.Time {
 	return x
 }
 
-// readAll reads pages by read until enough returns true, the history ends or maxSteps are read.
+// readAll reads pages until enough returns true, the history ends or maxSteps are read.
 func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
 	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
@@ -225,7 +223,7 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	return p, nil
 }
 
-// readNamespaceSteps reads steps of the namespace's own Records, in the zone or in each zone at or above the name.
+// readNamespaceSteps reads steps of the namespace's own Records, in the zone or each zone at or above the name.
 func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string) (*page, error) {
 	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
 	if s.Zone != nil {
@@ -252,7 +250,7 @@ func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string)
 	return p, nil
 }
 
-// Since returns the steps after a moment, or an error if the history may not have all of them.
+// Since returns the steps after a moment, or an error if some may be missing.
 func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	if m.Serial != 0 && p.Newest != 0 && m.Serial.Ahead(p.Newest) {
 		return nil, fmt.Errorf("zone %s has not reached %s: it has serial %d", p.FQDN, m, p.Newest)
@@ -280,7 +278,6 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	if end >= 0 {
 		return steps, nil
 	}
-	// All steps are after the moment: is the history whole since then?
 	oldest := Moment{}
 	if len(steps) > 0 {
 		oldest.Serial = serialOf(steps[len(steps)-1].From)
@@ -311,7 +308,7 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v
 	return &answer.History[0], nil
 }
 
-// LastOfZone returns the newest step of a zone, nil for none. The step has its user if the caller may read users.
+// LastOfZone returns the newest step of a zone, nil for none, with its user if the caller may read users.
 func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	step, err := r.lastOfZone(ctx, namespace, object, true)
 	if apierrors.IsForbidden(err) {
@@ -320,8 +317,7 @@ func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1a
 	return step, err
 }
 
-// DescribeLast returns a zone's newest step as the end of a sentence, or "", for the users of its
-// namespace.
+// DescribeLast returns a zone's newest step as the end of a sentence, or "".
 func (r *Reader) DescribeLast(ctx context.Context, zone *v1alpha1.Zone) string {
 	step, _ := r.lastOfZone(ctx, zone.Namespace, zone.Name, false)
 	return DescribeLast(step)

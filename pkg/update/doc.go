@@ -7,11 +7,11 @@
 // Guarantees:
 //
 //  1. The records and RRsets of a message are bounded.
-//  2. A message has the meaning of RFC 2136 §3.2 and §3.4. A record that the RFC silently ignores is refused, so that
+//  2. A message has the meaning of RFC 2136 §3.2 and §3.4. Records that the RFC silently ignores are refused, so that
 //     NOERROR means all is in the zone.
-//  3. An update changes only a namespace's dynamic share: the RRsets that updates made for it. A message that would
-//     change the namespace's other data is refused with the reason; but a deletion of all RRsets at a name (ANY, ANY)
-//     leaves other data, with NOERROR. Other namespaces' data is ignored.
+//  3. An update changes only a namespace's dynamic share: the RRsets that updates made for it. A change of the
+//     namespace's other data is refused; but a deletion of all RRsets at a name (ANY, ANY) leaves them, with NOERROR.
+//     Other namespaces' data is ignored.
 //
 // Out of scope: users and storage.
 //

@@ -15,12 +15,12 @@ type Prerequisite struct {
 	Name name.Name
 	// Type ANY means the name itself: some RRset there, or none.
 	Type rdata.Type
-	// Exists requires the RRset, false its absence. Values, if not nil, are all values that it must have.
+	// Exists requires the RRset, false its absence. Values are all that it must have, nil for any.
 	Exists bool
 	Values []string
 }
 
-// ListPrerequisites returns a checked message's requirements in the order of evaluation (RFC 2136 §3.2.5).
+// ListPrerequisites returns a checked message's requirements in order of evaluation (RFC 2136 §3.2.5).
 func (m *Message) ListPrerequisites() []Prerequisite {
 	var all, valued []Prerequisite
 	at := map[setKey]int{}

@@ -81,8 +81,8 @@ func Read(text []byte) (value any) {
 	return value
 }
 
-// Explain returns the first faults of a decoded value for the Go type of: unsuitable values and, if strict, unknown
-// fields. Directives of a strategic merge patch, such as $patch, are no fault. path is that of value in the body.
+// Explain returns the first faults of a value for a Go type: unsuitable values and, if strict, unknown fields, except
+// directives of a strategic merge patch, such as $patch. path is the value's.
 func Explain(value any, of reflect.Type, path string, strict bool) (faults []error) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -127,7 +127,7 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns the type of a field, or why it is unknown, with the most similar field.
+// findField returns a field's type, or why it is unknown, with the most similar field.
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""
@@ -144,8 +144,8 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 				return is, ""
 			}
 		}
-		// A likely field differs by a letter too many, missing or wrong, two swapped letters, or case: nearly all
-		// letters are in an equal beginning or end.
+		// Candidates differ by a letter too many, missing or wrong, two swapped, or another case: beginning and end are
+		// equal.
 		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
 		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 			same++

@@ -28,7 +28,7 @@ const (
 // CauseTooMuch is the cause of refusals for stored octets or Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// idle sets the burst: a namespace may write as much at once as the rate allows in a minute.
+// idle sets the burst: at once a namespace may write the octets of a minute's rate.
 const idle = time.Minute
 
 // Config configures Budgets.
@@ -50,7 +50,7 @@ type Budgets struct {
 	mu         sync.Mutex
 	accounts   map[string]*account
 	creating   map[string]int64 // Bind9Clusters in creation, by namespace
-	hasCounted bool             // a count has ended
+	hasCounted bool
 	recount    map[string]int64 // octets by namespace, during a count; else nil
 	lastSweep  time.Time
 }
@@ -209,8 +209,8 @@ func (b *Budgets) Admit(w Write) error {
 	return nil
 }
 
-// AdmitCluster returns 403 if the namespace may not have another Bind9Cluster, or the error of count. The caller calls
-// done after the create. The create is registered before count runs, so two creates never take the same last place.
+// AdmitCluster returns 403 beyond the limit of Bind9Clusters, or count's error. The caller calls done after the create,
+// which is registered before count runs, so two creates never take the same last place.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()

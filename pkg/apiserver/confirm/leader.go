@@ -41,7 +41,7 @@ func newCauseLimit() *rate.Limiter {
 // Ledger reads and writes stored Records. zone is a UID.
 type Ledger interface {
 	RunElected(ctx context.Context, run func(ctx context.Context)) error
-	// Members returns a page of a zone's Records, and the cursor of the next, "" for none.
+	// Members returns a page of a zone's Records, and the next cursor, "" for none.
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
 	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
 	// ChangeRecords writes the Records for which change returns true.
@@ -156,22 +156,22 @@ type zone struct {
 	progress *ready.Progress
 	// open has the zone's open Records, trimmed.
 	open map[law.Ref]*v1alpha1.Record
-	// due has Records to judge and write, noCause the Records whose Ready is Pending without the known cause.
+	// due has Records to judge and write, noCause Records that lack the known cause of Pending.
 	due, noCause dueRecords
 	// noCauseSince is when the next page of noCause began to wait.
 	noCauseSince time.Time
 	// causes bounds pages of causes that the zone's owner ends.
 	causes *rate.Limiter
-	// scans is true while all Ready Records must be judged again, from cursor on.
+	// scans is true while all Ready Records must be judged, from cursor on.
 	scans  bool
 	cursor string
-	// stallTimes has the times at which open Records may become Stalled, inStallTimes the same Records as a set.
+	// stallTimes has times at which open Records may become Stalled, inStallTimes the Records as a set.
 	stallTimes   waits
 	inStallTimes map[law.Ref]bool
 }
 
-// dueRecords are Records to write. fresh has new ones, not in pages yet; pages has each namespace's pages, the next
-// first. turn lists the namespaces of pages, the next first.
+// dueRecords are Records to write: fresh not in pages yet, pages by namespace, the next page first. turn lists the
+// namespaces of pages, the next first.
 type dueRecords struct {
 	fresh map[law.Ref]bool
 	pages map[string][][]law.Ref

@@ -19,8 +19,7 @@ import (
 type tally struct {
 	mu     sync.Mutex
 	states map[law.Ref]waiting
-	// unconfirmed counts open Records in zones by namespace, unready by reason; unadopted counts by namespace and
-	// reason.
+	// unconfirmed counts open Records in zones by namespace, unready by reason, unadopted by namespace and reason.
 	unconfirmed, unready map[string]int
 	unadopted            map[string]map[string]int
 	withdrawn            int

@@ -64,7 +64,7 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
-// resetTracker forgets all Records, since the watch delivers them again, and judges all zones.
+// resetTracker forgets all Records, which the watch delivers again, and judges all zones.
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ type change struct {
 	deleted, reset bool
 }
 
-// followRecords queues the changes after the resourceVersion since until the watch or ctx ends. It returns the
+// followRecords queues changes after the resourceVersion since until the watch or ctx ends, and returns the
 // resourceVersion to continue from, or "" to begin again. It never waits for the tracker: the watch cache closes slow
 // watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
@@ -214,8 +214,8 @@ func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked b
 type verdict struct {
 	ready     ready.Judgement
 	lastError string
-	stalled   *metav1.Condition // nil if not Stalled
-	inZone    bool              // otherwise ready and lastError are not written
+	stalled   *metav1.Condition
+	inZone    bool // otherwise ready and lastError are not written
 }
 
 // judgeRecord returns a Record's verdict, and whether the stored status differs. The caller holds mu.

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// turnRecords bounds the Records of a zone's turn, after which other zones and later changes are next.
+// turnRecords bounds a zone's turn, after which other zones and later changes are next.
 const turnRecords = 1024
 
 // processZone writes a turn of the zone's Records, and queues the zone again if there are more. uid "" means no zone.
@@ -109,8 +109,8 @@ func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait tim
 	return wait, err
 }
 
-// findMissing adds to z.due the Records of RRsets newly missing at a provider. The ledger finds them: the tracker has
-// no Ready Records.
+// findMissing adds to z.due the Records of RRsets newly missing at a provider, from the ledger: the tracker has no
+// Ready Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
@@ -139,7 +139,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// dropZone forgets a zone that is deleted or has ended. Its released Records are tracked again, in no zone.
+// dropZone forgets a deleted or ended zone. Its released Records are tracked again, in no zone.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -262,7 +262,7 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 	return left, err
 }
 
-// scanPage writes the Records at the cursor of a scan whose Ready is wrong. If left is true the page must be repeated.
+// scanPage writes the Records at a scan's cursor whose Ready is wrong. If left is true the page is repeated.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {
@@ -319,7 +319,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.otherLimit
 }
 
-// confirmsChange reports whether the verdict first confirms a Record's last change. No rate limits such a write.
+// confirmsChange reports whether the verdict first confirms the last change. No rate limits such a write.
 func (v *verdict) confirmsChange(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered

@@ -17,8 +17,8 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// A request holds a seat of priority and fairness until the response is sent, and even a 504 waits for a blocked write:
-// a few hundred stalled requests took all seats.
+// A request holds a seat of priority and fairness until the response is sent. Even a 504 waits for a blocked write, so
+// stalled requests could take all seats.
 
 // clientTimeout bounds a stall, at a third of other requests' wait for a seat.
 const clientTimeout = 5 * time.Second
@@ -42,8 +42,8 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients ends requests of stalled clients. Long-running requests are exempt: they hold no seat and end stalled
-// readers themselves. Filters that respond must be within this one.
+// EndSlowClients ends requests of stalled clients. Long-running requests hold no seat, and end stalled readers
+// themselves. Filters that respond must be within.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

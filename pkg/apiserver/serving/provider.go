@@ -33,7 +33,7 @@ const (
 	retry    = time.Second
 	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
 	settle = 30 * time.Second
-	// overlap is how long older authorities stay trusted after a new one is; then every replica serves the new leaf.
+	// overlap is how long older authorities stay trusted; then every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -181,8 +181,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll reads the APIService before the Secret. Writing caBundle compares the APIService's resourceVersion, so it
-// never replaces a caBundle from a newer Secret (C3). The leaf is served last (C2).
+// checkAll reads the APIService before the Secret: the write of caBundle compares its resourceVersion, so replaces none
+// from a newer Secret (C3). The leaf is served last (C2).
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
@@ -292,7 +292,7 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 }
 
 // rememberedAuthorities returns the authorities whose leaves replicas may serve after the Secret's deletion, and others
-// in caBundle, such as cert-manager's.
+// in caBundle.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.lastRead != nil {

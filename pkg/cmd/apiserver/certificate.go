@@ -55,7 +55,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
 		Namespace: namespace, Secret: name, APIService: apiServices[0], Further: further,
-		// The Service's name in artifacts/deploy, in case the APIService does not exist yet.
+		// The APIService may not exist yet.
 		Hosts: []string{"localhost", "kubizone-apiserver." + namespace + ".svc"},
 	})
 	if err != nil {

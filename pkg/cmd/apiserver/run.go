@@ -84,7 +84,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		return stopped(outer, err)
 	}
 	defer server.Close()
-	// The ledger outlives the API, whose pending requests need it.
+	// pending requests of the API need the ledger
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -98,7 +98,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
-	// The API outlives the sub-commands, whose last outcomes it gets.
+	// the API gets the sub-commands' last outcomes
 	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	besideEnded := make(chan error, 1)
 	go func() {
@@ -123,7 +123,7 @@ func stopped(outer context.Context, err error) error {
 func (o *Options) bindPort() error {
 	at := net.JoinHostPort(o.SecureServing.BindAddress.String(), strconv.Itoa(o.SecureServing.BindPort))
 	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {
-		return nil // bound already, or by upstream
+		return nil
 	}
 	listener, err := process.BindPort("--bind-address, --secure-port", at)
 	if err != nil {

@@ -37,7 +37,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errStandalone ends an otherwise endless wait for the Lease.
+// errStandalone ends an endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
 	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
@@ -67,7 +67,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// After ctx ends, deliveries in flight write their outcome: until then zones, Lease and Events outlast ctx.
+	// Deliveries in flight write their outcome: until then zones, Lease and Events outlast ctx.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
 		// Other errors may be temporary.
 		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
@@ -169,7 +169,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	}
 
 	w.Informers = []process.Informers{local, remote, servers}
-	// Members, the zones of each class, decide whose Zone has a name in a class.
+	// decide whose Zone has a name in a class
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }

@@ -20,20 +20,20 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// errLost ends the run: its caches may lack writes of the next holder.
+// errLost ends the run: caches may lack the next holder's writes.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
-// ErrUnfinished is returned if work goes on after the loss of the Lease: the process must exit.
+// ErrUnfinished: work goes on after the loss of the Lease, so the process must exit.
 var ErrUnfinished = fmt.Errorf("%w; a part of the work does not stop", errLost)
 
-// RenewLease has Run renew a Lease while the process is ready (package heartbeat); without a namespace it does nothing.
+// RenewLease has Run renew a Lease while ready (package heartbeat); without a namespace it does nothing.
 func (p *Process) RenewLease(process, namespace, identity string, client coordinationclient.LeasesGetter) {
 	if namespace != "" {
 		p.beat = &heartbeat.Beat{Leases: client.Leases(namespace), Process: process, Identity: identity}
 	}
 }
 
-// NewIdentity returns a unique identity that begins with the name of the pod.
+// NewIdentity returns a unique identity that begins with the pod's name.
 func NewIdentity() (string, error) {
 	host, err := os.Hostname()
 	return host + "_" + string(uuid.NewUUID()), err
@@ -48,7 +48,7 @@ type Lease struct {
 }
 
 // WorkWithLease waits for the Lease, then calls work, whose context ends with running or the loss of the Lease. It
-// releases the Lease after work, since the next holder must not begin while calls are in flight.
+// releases the Lease after work: the next holder must not begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
@@ -58,7 +58,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Object.Namespace, Name: lease.Object.Name}, Client: lease.Client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 		},
-		// A process that cannot renew stops after half of the Lease; its last call ends within the other half.
+		// stops after half of the Lease; the last call ends within the other half
 		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true,
 		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -77,7 +77,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 	if err != nil {
 		return fmt.Errorf("lease %s: %w", lease.Object, err)
 	}
-	// Before the Lease is won, the end of running ends the wait.
+	// Before the Lease is won, running ends the wait.
 	waiting := context.AfterFunc(running, func() {
 		if !elector.IsLeader() {
 			release()

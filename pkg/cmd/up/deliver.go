@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// startController starts the controllers, and returns when classes and update keys are passed to the primary.
+// startController returns when classes and update keys are passed to the primary.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
 	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
@@ -52,7 +52,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := delivering.DirectorySecrets(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	// A factory of its own, so that nothing waits for its informers.
+	// Its own factory, so that nothing waits for its informers.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
 	known := agents.New(secrets)
@@ -117,7 +117,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Until all Deliveries are listed, the names in use are unknown.
+		// Until then the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// parts are the running parts, in the order of their start (U4).
+// parts are in the order of their start (U4).
 type parts struct {
 	running []*part
-	// failed gets the first error of a part that ends before stop.
+	// failed gets the error of the first part that ends before stop.
 	failed chan error
 	once   sync.Once
 }
@@ -22,12 +22,12 @@ type part struct {
 	name string
 	stop context.CancelFunc
 	done chan struct{}
-	err  error // of stopping; read after done
+	err  error // read after done
 }
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs a part until stop. The part does not end with ctx, which would end all parts at once (U4).
+// startPart runs a part until stop, beyond the end of ctx: parts end one by one (U4).
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}
@@ -52,7 +52,7 @@ func (p *parts) fail(err error) {
 	p.once.Do(func() { p.failed <- err })
 }
 
-// stop stops the parts one after the other, the last started first, and returns their errors.
+// stop stops the parts, the last started first, and returns their errors.
 func (p *parts) stop() error {
 	var wrong []error
 	for i := len(p.running) - 1; i >= 0; i-- {
@@ -64,7 +64,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring runs do. If a part fails or ctx ends first, it returns that error when do has returned.
+// runDuring runs do. If a part fails or ctx ends first, it returns that error after do.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

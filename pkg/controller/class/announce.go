@@ -64,7 +64,7 @@ func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
-// announceDelivery reports the first failure of a delivery and its recovery, none in between.
+// announceDelivery reports the first failure and the recovery.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.LeftoverZone.IsZero() {
@@ -98,7 +98,7 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 
 const maxRefusals = 20
 
-// logRefusals logs the provider's words, which tenants must not read in Events or status (S6.17).
+// logRefusals logs the provider's words, which tenants must not read (S6.17).
 func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
 	for n, failure := range refused {
 		if n == maxRefusals {
@@ -112,7 +112,6 @@ func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) 
 	}
 }
 
-// logged logs Events.
 type logged struct{}
 
 func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {

@@ -14,23 +14,22 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is a reason to raise the zone's serial: the last answer of a secondary with a higher serial, or with other
-// data at the zone's serial (differs).
+// sighting is a secondary that asks for a higher zone serial: its serial is ahead, or it has other data at the zone's
+// serial (differs).
 type sighting struct {
-	// serial is the secondary's; with differs it is the zone's next.
+	// serial is the secondary's; if differs, the zone's next.
 	serial   serial.Serial
 	differs  bool
 	probedAt time.Time
-	// accepted is the zone's annotation AcceptSerial, "" with differs.
+	// accepted is the zone's annotation AcceptSerial; "" if differs.
 	accepted string
 }
 
-// furthestAhead returns the answer with the highest serial ahead of the zone's (S6.11). It counts only signed answers,
-// of classes in force, to this process.
+// furthestAhead returns the highest serial ahead of the zone's (S6.11) in signed answers of classes in force to this
+// process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
-		// Servers have the signer's serials. A serial is raised once a day: this is left to the signing controller, at
-		// the end of signing.
+		// Servers have the signer's serials. The daily raise is left to the signing controller, at the end of signing.
 		return sighting{}, false
 	}
 	furthest := sighting{accepted: f.Zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
@@ -52,8 +51,8 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-// findDifferent returns the last comparison that found other data at the zone's serial. again is true if each such
-// secondary has since transferred the whole zone, and still differs: another serial would not help.
+// findDifferent returns the last comparison with other data at the zone's serial. again is true if each such secondary
+// has since transferred the whole zone, and still differs: another serial would not help.
 func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	for _, of := range f.Classes {
 		for _, server := range of.State.Servers {
@@ -70,11 +69,10 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	return seen, again && seen.serial == 0
 }
 
-// askAgain is the delay before a serial is requested again after other data: comparisons find them each minute.
+// askAgain is the delay before other data ask for a serial again: each minute compares.
 const askAgain = 10 * time.Minute
 
-// describeOutlook returns the next step: the API server raises the zone's serial, or, if it refused to, a person has to
-// act or wait.
+// describeOutlook returns the next step: the API server raises the zone's serial, or, if refused, later or by a person.
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
@@ -94,7 +92,7 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 }
 
 // passSecondary adds the next step to a message of reason SerialBehind or ContentDiffers. It returns the sighting past
-// which the API server is to raise the serial: zero for none, or if the last request, asked, was for the same.
+// which the API server is to raise the serial; zero for none, or if the last request, asked, was the same.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

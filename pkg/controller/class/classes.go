@@ -40,14 +40,14 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions counts queries to servers that fetch zones (Abilities.Fetched).
+	// questions counts queries to servers that fetch zones.
 	questions questions
-	// emptied is since when a deleted class, by UID, delivers no zone.
+	// emptied is since when deleted classes, by UID, deliver nothing.
 	emptied map[types.UID]time.Time
 }
 
-// farewellTime delays the release of a deleted class that servers fetch: they learn of the empty catalog only from a
-// primary that still serves the class.
+// farewellTime delays the release of a deleted class: only a primary that still serves the class tells servers of the
+// empty catalog.
 const farewellTime = 5 * time.Second
 
 // knownClass is a class as last passed to the Loop.
@@ -66,12 +66,12 @@ type knownClass struct {
 	hasHealth     bool
 	health        error
 	healthFoundAt metav1.Time
-	// writtenCondition is the last condition Delivering written to a Bind9Cluster, writtenVersion the version that it
-	// replaced: the informer may still have that.
+	// writtenCondition is the last Delivering of a Bind9Cluster, writtenVersion the version that it replaced: the
+	// informer may lag.
 	writtenCondition metav1.Condition
 	writtenVersion   string
-	// claims maps the names of this class's TSIG keys to texts that identify the keys. lost is the class that has the
-	// right to one of the names, for another key, or "". stale is true if lost changed since the last SetClass.
+	// claims maps the names of this class's TSIG keys to texts that identify the keys. lost is the class with the right
+	// to one of the names, or "". stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
@@ -110,7 +110,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// enqueueCluster passes a Bind9Cluster to the Loop, once a zone names it or has a Delivery of it.
+// enqueueCluster passes a Bind9Cluster to the Loop once a zone names it or has a Delivery of it.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -150,8 +150,8 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims sets lost: as at primaries (transferclass), a key name belongs to the class that uses it, or else to the
-// oldest that claims it. It enqueues changed classes. c.mu is held.
+// decideClaims sets lost, as primaries decide (transferclass): a key name belongs to the class that uses it, or else to
+// the oldest. It enqueues changed classes. c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9, possibly thousands, claim nothing.
 	order := c.index.AllClasses()
@@ -229,7 +229,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		}
 		return nil
 	}
-	// Unchanged settings and Secrets: only the interval or the servers may differ.
+	// Unchanged, except perhaps interval or servers.
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation &&
 		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
@@ -271,7 +271,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	return nil
 }
 
-// releaseClass removes the finalizer of a deleted class without Deliveries, after farewellTime if servers fetch it.
+// releaseClass removes the finalizer of a deleted class without Deliveries, after farewellTime.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
@@ -314,7 +314,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		if !errors.As(err, &spec.Err) {
 			return nil, err
 		}
-		// Permanent, since no server is involved: only another Generation helps.
+		// Permanent: only another Generation helps.
 		broken := *spec.Err
 		broken.Permanent, broken.WholeClass = true, false
 		spec.Err = &broken
@@ -331,8 +331,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// replaceClass replaces known, nil for a new class. If fresh loses a key name, it gets an error in place of the
-// provider.
+// replaceClass replaces known, nil for a new class. If fresh loses a key name, it gets an error, not the provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -361,9 +360,9 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval returns the interval between comparisons of a zone, or for fetched zones between queries for serials.
-// It is that of the class, doubled until the queries keep within half of requestsPerSecond. In a fetched class without
-// driftInterval they also keep within its share of allPerSecond.
+// driftInterval returns the interval between comparisons of a zone, or queries for serials: the class's, doubled until
+// queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, within its share of
+// allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
@@ -449,7 +448,7 @@ func (c *classSync) askLast(ctx context.Context) {
 }
 
 // checkHealth checks in the background, and enqueues the write. If a delivery has shown good health since the last
-// check, no request is sent.
+// check, it sends nothing.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -489,7 +488,7 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	})
 }
 
-// takeEvent counts a delivery as a health check, if it proves the class's health or fault.
+// takeEvent counts a delivery as a health check, if it proves health or fault.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -519,8 +518,8 @@ func sameError(one, other error) bool {
 	return one.Error() == other.Error()
 }
 
-// syncHealth writes the last health, and Stalled if a person is needed. Its task is the only writer, so no older health
-// overwrites a newer.
+// syncHealth writes the last health, and Stalled if a person is needed. Its task is the only writer, so none overwrites
+// a newer.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
@@ -543,7 +542,7 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a Bind9Cluster's condition Delivering, or removes it if the cluster is no longer a class.
+// syncDelivering writes a Bind9Cluster's condition Delivering, or removes it once the cluster is no class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

@@ -26,8 +26,7 @@ type providers struct {
 	secrets      Secrets
 }
 
-// makeProvider sets the provider in spec. used has the digests of the Secrets read, by namespace/name, even with an
-// error.
+// makeProvider sets the provider in spec. used has digests of Secrets, by namespace/name, even with an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.constructors[kind]
@@ -56,8 +55,8 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	return used, err
 }
 
-// readSecret returns the data and their digest, which is "none" for an absent Secret and "error" for an unreadable one.
-// The digest stays in the process, since it would confirm guesses.
+// readSecret returns the data and a digest, "none" if absent and "error" if unreadable. The digest stays in the
+// process, since it would confirm guesses.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, ErrSecretNotFound) {
@@ -90,7 +89,7 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// digestSecrets reads the Secrets of digests again. An unreadable Secret keeps its digest.
+// digestSecrets reads Secrets again. An unreadable Secret keeps its digest.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

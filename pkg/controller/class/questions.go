@@ -9,16 +9,15 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// allPerSecond bounds the queries a second while nothing changes: of all DNSClasses together, and of all Bind9Clusters,
-// so that tenants take none from the platform.
+// allPerSecond bounds the queries a second while nothing changes: of all DNSClasses, and of all Bind9Clusters, so that
+// tenants take none from the platform.
 const allPerSecond = 250
 
-// questions has the numbers of queries that a comparison of all zones takes: by class, and in sum of all DNSClasses and
-// of all Bind9Clusters.
+// questions counts the queries that a comparison of all zones takes: by class, and in sum.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int
-	// byNamespace sums those of Bind9Clusters, without zero entries.
+	// byNamespace sums Bind9Clusters, without zeros.
 	byNamespace map[string]int
 }
 
@@ -43,8 +42,7 @@ func (q *questions) setNumber(name string, n int) {
 }
 
 // findInterval returns the shortest interval for a class's queries. DNSClasses share allPerSecond by number of queries.
-// Of the Bind9Clusters' share, half is split equally among namespaces and half by number: each namespace has at least
-// half of an equal share.
+// Of the Bind9Clusters' share, half is split equally among namespaces and half by number.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

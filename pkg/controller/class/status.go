@@ -26,15 +26,14 @@ type statusWriter struct {
 
 type readyPatch struct {
 	object metav1.ObjectMeta
-	// serial is the judged one: if the object has a later, the API server drops Ready and Stalled (S6.13).
+	// If the object has a later serial, the API server drops Ready and Stalled (S6.13).
 	serial     int64
 	conditions []metav1.Condition
 	judgement  ready.Judgement
 	stalled    *metav1.Condition
 }
 
-// encode adds serial, Ready and Stalled to the status fields, and returns the patch. A zero Judgement leaves Ready
-// unchanged.
+// encode returns the patch of fields with serial, Ready and Stalled. A zero Judgement leaves Ready unchanged.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.conditions, p.stalled)
 	if p.judgement.Status != "" {

@@ -28,8 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store saves states as Delivery objects. The resourceVersion is the fence: a worker with an older one gets a conflict
-// (F22).
+// store saves states as Deliveries. The resourceVersion is the fence: a worker with an older one gets a conflict (F22).
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
@@ -44,7 +43,7 @@ type store struct {
 }
 
 // logFailure logs the provider's words, which the Delivery lacks, once until they change. Only a delivered zone resets
-// the words: a running attempt has no error yet.
+// them: a running attempt has no error yet.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
@@ -53,7 +52,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	message := ""
 	if failure != nil {
 		if failure.Stored {
-			return // from a Delivery: the words are in the log already, or come with the next attempt
+			return // from a Delivery: the words are in the log, or come with the next attempt
 		}
 		message = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Detail}, " ")
 	}
@@ -97,8 +96,8 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save creates or updates the Delivery. Once delivery has begun (state.Zone), it first sets the finalizers of zone,
-// class and Delivery; before that the Delivery may go with its zone.
+// Save creates or updates the Delivery. Once delivery has begun, it first sets the finalizers of zone, class and
+// Delivery; before, the Delivery may go with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -184,7 +183,7 @@ func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error 
 }
 
 func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name string) error {
-	// Always written: the informer may lag behind a removal. The API server ignores a repeated finalizer.
+	// Always written: the informer may lag behind a removal.
 	_, err := patchObject(ctx, s.client.Zones(zone.Namespace), zone.Name, finalizerPatch(true, zone.UID, ""), finalizers)
 	if err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
@@ -208,7 +207,7 @@ func (s *store) patchClass(ctx context.Context, name string, patch map[string]an
 	return err
 }
 
-// releaseZone removes the zone's finalizer, unless a Delivery or signer still has the zone.
+// releaseZone removes the zone's finalizer, unless a Delivery or signer needs it.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
@@ -247,7 +246,7 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
-// hasDelivery reports whether a Delivery with a finalizer exists that of selects.
+// hasDelivery reports whether of selects a Delivery with a finalizer.
 func (s *store) hasDelivery(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
@@ -259,7 +258,7 @@ func (s *store) hasDelivery(ctx context.Context, namespace, field, value string,
 	}), nil
 }
 
-// finalizers is a subresource, since the controller has no right on specs.
+// finalizers is a subresource: the controller has no right on specs.
 const finalizers = "finalizers"
 
 // finalizerPatch leaves other finalizers. With a uid or version, a patch of a changed object gets 409.
@@ -305,7 +304,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// ignoreGone drops the error of an object that is gone or replaced, and needs no write.
+// ignoreGone drops the error of a gone or replaced object, which needs no write.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -40,7 +40,7 @@ type zoneMemory struct {
 	desired   delivery.Zone
 	progress  *ready.Progress
 	lastWrite readyWrite
-	// askedSighting is the last for which the API server was asked to raise the serial.
+	// askedSighting was last passed to the API server.
 	askedSighting sighting
 }
 
@@ -122,8 +122,7 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 			desired.FormerClasses = append(desired.FormerClasses, key.Class)
 		}
 		if desired.Remove && terminating && one.Status.Serial != 0 {
-			// A terminating namespace deletes the Records before the Zone. What is to be removed is the content as
-			// delivered, not the empty zone.
+			// A terminating namespace deletes the Records before the Zone: remove the content as delivered.
 			desired.FrozenSerial = serial.Serial(one.Status.Serial)
 		}
 	}
@@ -138,16 +137,16 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	}
 }
 
-// holdNames passes the zone names that servers have by a Delivery to the Loop. Of two Deliveries with a name, the
-// earlier has the right, as at primaries (transferclass). The caller checks that the Zone exists.
+// holdNames passes the zone names of a Delivery's servers to the Loop. Of two Deliveries with a name, the earlier has
+// the right, as at primaries (transferclass). The Zone must exist.
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
 	}
 }
 
-// forgetZone drops a deleted Zone from the Loop, and deletes its Deliveries without finalizer: without a cluster there
-// is no garbage collector.
+// forgetZone drops a deleted Zone from the Loop, and deletes Deliveries without finalizer: standalone there is no
+// garbage collector.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesByUID(uid) {
@@ -189,7 +188,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := readyWrite{zone.ResourceVersion, j, stalled != nil}
-	// If lastWrite is the same, it was made from this version of the object, and its event is still to come.
+	// An equal lastWrite was made from this version of the object, and its event is still to come.
 	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
@@ -217,7 +216,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// hasJudgement reports whether the status has the judgement. A condition of an older generation does not count, as for
+// hasJudgement reports whether the status has the judgement. An older generation's condition does not count, as for
 // kubectl wait.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {

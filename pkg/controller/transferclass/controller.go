@@ -36,8 +36,8 @@ const (
 	secretInterval = 5 * time.Second
 	// remindInterval is for NOTIFYs of unconfirmed zones: an earlier NOTIFY may be lost, or too early.
 	remindInterval = 30 * time.Second
-	// earlyTime is how long after a change of peers NOTIFY of the catalog is repeated, each secretInterval: BIND
-	// ignores a NOTIFY while it queries the catalog, and would lack the class's zones until the next.
+	// earlyTime is how long after a change of peers the catalog's NOTIFY is repeated: BIND ignores a NOTIFY during its
+	// query for the catalog, and would lack the class's zones.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
@@ -69,8 +69,8 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class or, with peers, its settings and Secrets. With remind, it sends NOTIFY for the
-// unconfirmed zones of all classes.
+// task syncs the members of a class or, with peers, its settings and Secrets. With remind, it sends NOTIFY for
+// unconfirmed zones.
 type task struct {
 	class         string
 	peers, remind bool
@@ -275,7 +275,7 @@ func (c *Controller) renotify() {
 	}
 }
 
-// rankOf returns a class's precedence for key names. Bind9Clusters come last, because teams choose their keys.
+// rankOf returns a class's precedence for key names. Bind9Clusters come last: teams choose their keys.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	_, _, cluster := apiclass.SplitCluster(of.Name)
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
@@ -284,7 +284,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 // errUnread means that a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
-// syncPeers serves a class with its present peers, or ends serving it.
+// syncPeers serves a class with its present peers, or ends it.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	of, err := c.classByName(name)
 	if err != nil {
@@ -320,7 +320,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	}
 	if known != nil {
 		known.dnsClass = of
-		if samePeers(known.peers, peers) { // announce the catalog again, see earlyTime
+		if samePeers(known.peers, peers) { // see earlyTime
 			if time.Since(known.peersChangedAt) < earlyTime {
 				known.AnnounceCatalog()
 			}
@@ -368,9 +368,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys decides which class has the right to the key names of peers, those of class of: the class with the name in
-// its status (S11.18), or else the oldest with a key of the name. Other classes that lose a name are no longer served;
-// if of loses, the result is an error. Keys of servers (block bind9) yield to those of classes (see Keys).
+// decideKeys decides which class has the right to the key names of class of: the class with the name in its status
+// (S11.18), or else the oldest. Others that lose a name are no longer served; if of loses, the result is an error. Keys
+// of servers (block bind9) yield to keys of classes (see Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
@@ -401,7 +401,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	return c.dropServers(of, peers.Claims())
 }
 
-// dropServers drops the servers of other classes with a block bind9 whose keys have names in claims.
+// dropServers drops other classes' servers (block bind9) whose keys have names in claims.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]
@@ -472,8 +472,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		here[m.UID] = true
 	}
 	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
-		// A member leaves only while the API has the class: if the store is lost, Deliveries and class are both absent,
-		// and the zones must stay.
+		// A lost store has neither Deliveries nor the class: then the zones must stay.
 		live, err := c.askUID(ctx, name)
 		if err != nil {
 			return fmt.Errorf("zones have to leave the class, and whether it still exists is unknown: %w", err)

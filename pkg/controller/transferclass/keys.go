@@ -16,8 +16,8 @@ import (
 
 // Keys are the TSIG keys of all classes. A signature identifies its key by name alone, so a name has a single key. The
 // authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no
-// server of another namespace, has the name. The key of a class precedes that of a server. Of servers in a namespace,
-// the one of the older class precedes.
+// server of another namespace, has the name. A class's key precedes a server's; among a namespace's servers the older
+// class's precedes.
 type Keys struct {
 	mu      sync.Mutex
 	byClass map[string]*heldKeys
@@ -27,8 +27,8 @@ type Keys struct {
 // heldKeys are the keys of a class; the class "" has the primary's own keys.
 type heldKeys struct {
 	rank      precedence.Rank
-	ofServers bool              // block bind9
-	claims    map[string]string // see Peers.Claims
+	ofServers bool
+	claims    map[string]string
 }
 
 // Hold replaces the keys of a class. release removes them, unless replaced since. A paused class has no keys.
@@ -89,7 +89,7 @@ func (k *Keys) release(class string) {
 	k.forgetKeys(class)
 }
 
-// classesWith returns the classes with a key of one of the names.
+// classesWith returns the classes with a key of the names.
 func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,7 +102,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// denyReason returns why a server of the namespace, in class of, may not have the key, or "".
+// denyReason returns why a namespace's server in class of may not have the key, or "".
 func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -130,8 +130,8 @@ func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key)
 const serverLabel = "bind9"
 
 // NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. Keys of UpdateKeys are
-// named LABEL.NAMESPACE., those of servers (ofServer) LABEL.bind9.NAMESPACE. Whether the namespace exists does not
-// matter, so a new namespace takes no names from others.
+// named LABEL.NAMESPACE., of servers (ofServer) LABEL.bind9.NAMESPACE. The namespace need not exist, so a new namespace
+// takes no names from others.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:

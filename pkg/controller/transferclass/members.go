@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every class, which its servers have or get, from Deliveries in revision order. An informer,
-// which applies a listing object by object, would show states that the store never had.
+// Members are the zones that a class's servers have or get, from Deliveries in revision order. An informer, which
+// applies a listing object by object, would show states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -37,12 +37,12 @@ type Members struct {
 	mu      sync.RWMutex
 	rows    map[cache.ObjectName]row // by Delivery
 	classes map[string]*members
-	// firstRevision is etcd's at the first listing, or 0 before.
+	// firstRevision is etcd's at the first listing, or 0.
 	firstRevision uint64
 	onChange      func(class string)
 }
 
-// row is a member: a zone in a class, with the zone's UID.
+// row is a member: a zone (UID) in a class.
 type row struct {
 	class, uid string
 	zone       name.Name
@@ -83,9 +83,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Membership returns the members of a class, in order of precedence, and the catalog's serial, for which created is the
+// Membership returns a class's members, in order of precedence, and the catalog's serial, for which created is the
 // class's creation. With ofServers (block bind9), the catalog marks members that some server never had (Unconfirmed),
-// so its serial grows with the marks too.
+// and the marks count in the serial.
 func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -118,8 +118,8 @@ func (m *Members) find(class string) members {
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
 // serialAt returns a catalog's serial: etcd's revision plus the class's creation in Unix seconds. So a class recreated
-// in a new store, whose revisions begin again, has a higher serial than in the old, unless that averaged more than a
-// write a second. A secondary follows after an absence of fewer than 2^31 revisions, also by a restore (backup.Clock).
+// in a new store is ahead of the old, unless that averaged more than a write a second. A secondary follows after an
+// absence of fewer than 2^31 revisions, also by a restore (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -177,8 +177,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone, in one of the classes, with the first right to a name, or "": a server has a
-// single zone of a name.
+// HolderAmong returns the UID of the classes' Zone with the first right to a name, or "": a server has a single zone of
+// a name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -218,8 +218,8 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// replaceRow replaces the row of Delivery at, or removes it if one is nil. revision is etcd's. The classes of changed
-// rows are added to touched. mu is held.
+// replaceRow replaces the row of Delivery at; nil removes it. revision is etcd's. Classes of changed rows are added to
+// touched. mu is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
@@ -325,7 +325,7 @@ func (s store) notifyChanged(classes map[string]bool) {
 // versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// revisionOf returns etcd's revision of a resourceVersion. No transaction writes two Deliveries, so it is unique.
+// revisionOf returns etcd's revision, unique since no transaction writes two Deliveries.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

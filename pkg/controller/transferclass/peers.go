@@ -162,7 +162,7 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 	return key, err
 }
 
-// rotating are prefixes of further keys in a Secret, which are accepted during a rotation, but do not sign.
+// rotating are prefixes of keys that are accepted during a rotation, but do not sign.
 var rotating = []string{"next-", "former-"}
 
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {

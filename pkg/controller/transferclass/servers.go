@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Servers reads the BIND 9 servers of classes with a block bind9. If the API group bind9.kubi.zone is absent, only
-// other classes are served.
+// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, only other classes are
+// served.
 type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
@@ -73,8 +73,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets; nil until the informer of Bind9Instances has synced. It omits
-// external signers, which may serve other operators' zones.
+// ListSigners returns the running signers of all fleets; nil until Bind9Instances are listed. It omits external
+// signers, which may serve others' zones.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
@@ -122,7 +122,7 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// waitForSync waits at most serversWait, because the APIService of servers may be absent.
+// waitForSync waits at most serversWait: the APIService of servers may be absent.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
@@ -164,12 +164,12 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			return Selected{}, err
 		}
 	}
-	// A server also waits if a class, or an earlier server in this order, has another key of the same name. Servers
-	// with a key named for another namespace come last, however old.
+	// A server also waits if a class, or an earlier server in this order, has another key of the name. Servers with a
+	// key named for another namespace come last.
 	slices.SortStableFunc(read, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
 	})
-	named := map[string]keyed{} // by key name, the server with the right to it
+	named := map[string]keyed{} // by key name
 	for _, server := range read {
 		for _, key := range server.keys {
 			why := held.denyReason(of, server.Namespace, key)

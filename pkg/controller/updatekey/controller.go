@@ -65,8 +65,8 @@ type Controller struct {
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// lastKeys are the last keys read from Secrets, by UID of the UpdateKey. recordedNames are the key names that this
-	// process wrote into a status: the informer may lag behind. Only Run uses both.
+	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are key names that this process
+	// wrote into a status: the informer may lag. Only Run uses both.
 	lastKeys      map[types.UID]tsig.Key
 	recordedNames map[types.UID]string
 	// outcomes are yet to be written, by ID of the key.
@@ -92,8 +92,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answers earlier would refuse
-// updates by unknown keys, and clients repeat no refused update.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse updates by
+// unknown keys, which no client repeats.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -135,7 +135,7 @@ type candidate struct {
 	verdict
 }
 
-// claims and uses are for precedence.Decide: the key's name; the name if already in the status.
+// claims and uses are the key's name, and the name in the status (precedence.Decide).
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.object.Status.KeyName != "":
@@ -153,8 +153,8 @@ func (k *candidate) uses() []string {
 	return []string{k.object.Status.KeyName}
 }
 
-// syncKeys serves the keys and writes the status of all UpdateKeys. A key is served only once its name is in the
-// status, where all primaries see the owner of the name.
+// syncKeys serves keys and writes the status of UpdateKeys. A key is served only once its name is in the status, where
+// all primaries see the owner of the name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -213,7 +213,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	})
 	candidates := make([]*candidate, 0, len(all))
 	there := map[types.UID]bool{}
-	taken := map[string]int{} // keys by namespace, without suspended keys, whose Secrets are not read
+	taken := map[string]int{} // without suspended keys, whose Secrets are not read
 	for _, of := range all {
 		there[of.UID] = true
 		if of.Status.KeyName == "" && c.recordedNames[of.UID] != "" {
@@ -258,7 +258,7 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey returns the key, or a verdict other than Served. While reads fail, but are not forbidden, the last key stays.
+// readKey returns the key, or a verdict other than Served. The last key stays while reads fail, unless forbidden.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.lastKeys, of.UID)
@@ -345,7 +345,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 	return err
 }
 
-// ignoreChanged drops the error of a changed or deleted UpdateKey: the informer delivers it.
+// ignoreChanged drops the error of a changed or deleted UpdateKey, since the informer delivers that.
 func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

@@ -24,15 +24,15 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DefaultQuotaBytes is larger than etcd's 2 GiB: every write of a Record also writes its Zone.
+// DefaultQuotaBytes exceeds etcd's 2 GiB: every write of a Record also writes its Zone.
 const DefaultQuotaBytes = 8 << 30
 
-// maxSocketPath is below sun_path: 104 on the BSDs, 108 on Linux.
+// below sun_path: 104 on the BSDs, 108 on Linux
 const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window is the flow-control window in octets, for requests; pkg/apiserver has that for answers.
+	// window of flow control in octets, for requests
 	window = 4 << 20
 )
 
@@ -40,7 +40,7 @@ const (
 type Config struct {
 	// Dir is closed by the caller after Stop.
 	Dir *Dir
-	// QuotaBytes is the store's size above which etcd rejects writes. 0 means DefaultQuotaBytes.
+	// QuotaBytes is the store's size above which etcd rejects writes; 0 means DefaultQuotaBytes.
 	QuotaBytes int64
 	// Log receives etcd's log by line, unless nil.
 	Log func(line string)
@@ -62,17 +62,17 @@ type Member struct {
 	dir      string
 	server   *etcd.Etcd
 	endpoint string
-	// ephemeral is the socket's directory if the path in the data directory is too long, else "".
+	// ephemeral is the socket's directory if the data directory's path is too long, else "".
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
-	// stopping mutes etcd's reports of closed listeners.
+	// stopping mutes reports of closed listeners.
 	stopping atomic.Bool
 }
 
 // Start returns when etcd accepts writes, for which a cluster needs a majority, or with ctx's error.
 //
-// The error is *LostMemberError, or names the flag or directory and the next step.
+// The error is *LostMemberError, or names flag or directory and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
@@ -81,7 +81,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// E3 needs the mode, which an existing directory may lack.
+	// an existing directory may lack the mode (E3)
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -125,8 +125,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd in a goroutine of its own: etcd reports fatal errors by its logger's Fatal and Panic, whose
-// hooks end the calling goroutine (E4).
+// startServer starts etcd in its own goroutine, ended by the hooks of its logger's Fatal and Panic (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -153,7 +152,6 @@ func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 // Failed is closed if etcd stops by itself.
 func (m *Member) Failed() <-chan struct{} { return m.failure.done }
 
-// Err returns the reason and the next step after Failed is closed, nil before.
 func (m *Member) Err() error {
 	select {
 	case <-m.failure.done:
@@ -196,8 +194,7 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// RunningEndpoint returns the endpoint of the etcd that another process runs in a data directory; ok is false without a
-// socket.
+// RunningEndpoint returns the endpoint of another process's etcd in a data directory; ok is false without a socket.
 func RunningEndpoint(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -210,8 +207,7 @@ func RunningEndpoint(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of a data directory's etcd. If none runs, Reach starts a sole member until release. log
-// is as in Config.
+// Reach returns the endpoints of a data directory's etcd. If none runs, it starts a sole member until release.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -244,8 +240,8 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is the number of log entries between snapshots. A start reads the entries after the last snapshot into
-// memory: etcd's default of 10,000, at 0.3 MiB each, would be 3 GB.
+// snapshotEvery is the number of log entries between snapshots. A start reads the later entries into memory: etcd's
+// 10,000, at 0.3 MiB each, would be 3 GB.
 const snapshotEvery = 1000
 
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
@@ -254,18 +250,18 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	// A sole member advertises a peer address, but does not listen (E3).
+	// A sole member advertises a peer address without a listener (E3).
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
-	// Watches of the ledger resume from the last progress, which must be newer than compaction.
+	// Watches resume from the last progress: newer than compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// The defaults would only delay a sole member's start.
+	// would only delay a sole member's start
 	c.TickMs, c.ElectionMs = 20, 200
 	// By default etcd warns whenever a laptop sleeps or a disk stalls.
 	c.WarningApplyDuration = 5 * time.Second
@@ -274,7 +270,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	return c
 }
 
-// noEntryYet is in an error that etcd logs every four seconds until the first entry, since it cannot store its version.
+// noEntryYet is in an error logged every four seconds until the first entry.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
 func (m *Member) newLogger(cfg Config) *zap.Logger {
@@ -299,7 +295,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure is the fatal error of an etcd. done is closed when err is set.
+// failure is etcd's fatal error; done is closed when err is set.
 type failure struct {
 	dir   string
 	ready atomic.Bool

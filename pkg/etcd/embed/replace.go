@@ -18,16 +18,16 @@ import (
 )
 
 // Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
-// vote. dataDir is the directory of a running member; initialCluster is as in Cluster. report is called when the new
-// member may start. An interrupted Replace can be repeated.
+// vote. dataDir is a running member's; initialCluster is as in Cluster. report is called when the new member may start.
+// Replace can be repeated.
 //
-// Until all data have arrived, the new member is a learner (without vote), and so blocks no write.
+// Until all data have arrived, the new member is a learner, without vote, and so blocks no write.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := RunningEndpoint(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// The new member joins through this member, so this member must stay.
+	// the member through which the new one joins must stay
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -104,7 +104,7 @@ func replaceMember(ctx context.Context, client *clientv3.Client, member string, 
 	if at >= 0 {
 		old := list.Members[at]
 		if old.Name == "" || old.IsLearner {
-			return old.ID, nil // added by an earlier call
+			return old.ID, nil // by an earlier call
 		}
 		if _, err := client.MemberRemove(ctx, old.ID); err != nil {
 			return 0, fmt.Errorf("taking the old one out: %w", err)

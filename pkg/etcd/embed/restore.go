@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// The name and peer address of a sole member; etcd requires them, but nothing listens there.
+// required by etcd, though nothing listens there
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"
@@ -20,13 +20,13 @@ const (
 
 // Snapshot is the source of Restore.
 type Snapshot struct {
-	// Path is the file of an etcd snapshot with its hash.
+	// Path of an etcd snapshot with its hash.
 	Path string
-	// Bump is added to etcd's revision, and earlier revisions are compacted. So clients list again, and no revision has
-	// two contents. 0 keeps the revision.
+	// Bump is added to etcd's revision, and earlier revisions are compacted, so that no revision has two contents. 0
+	// keeps the revision.
 	Bump int64
-	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
-	// Replace. Both are "" for a sole member.
+	// MemberName and InitialCluster make this a new cluster's first member, which others join by Replace. Both are ""
+	// for a sole member.
 	MemberName, InitialCluster string
 }
 
@@ -78,8 +78,8 @@ func (d *Dir) Restore(from Snapshot) error {
 	return nil
 }
 
-// Adopt moves a sole member's data from another directory of the file system into d, which must have none. Neither
-// member may run.
+// Adopt moves a sole member's data from another directory of the file system into d, without data. Neither member may
+// run.
 func (d *Dir) Adopt(other *Dir) error {
 	if err := d.SetMember(""); err != nil {
 		return err

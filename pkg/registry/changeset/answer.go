@@ -20,7 +20,7 @@ const (
 	maxOutcome = 300
 )
 
-// errorOf returns the error of a set, or nil: of the set itself, else of refused items, else of failed ones.
+// errorOf returns the error of a set, else of refused items, else of failed items, else nil.
 func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	if failure := together.Err(); failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
@@ -63,7 +63,7 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-// errorOfItems names failed items. Its code is the one of all of them, else 422, so that clients do not retry in vain.
+// errorOfItems names failed items, with the code of all, else 422, so that clients do not retry in vain.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,

@@ -68,8 +68,7 @@ func WithRequest(handler http.Handler) http.Handler {
 
 type actingKey struct{}
 
-// ActFor returns a context in which change sets write Records of a namespace without rights. Callers must have checked
-// the writes.
+// ActFor returns a context in which change sets write Records of a namespace without rights: callers check the writes.
 func ActFor(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, actingKey{}, namespace)
 }
@@ -85,7 +84,7 @@ func sentBy(ctx context.Context) *http.Request {
 	return from
 }
 
-// readItem decodes item i. Its fault is kept in the write, until the handler serves the item.
+// readItem decodes item i. The handler refuses invalid text when it serves the item.
 func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, options *metav1.CreateOptions) *item {
 	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, Request: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
 	x := &item{index: i, set: set, write: w}
@@ -128,7 +127,7 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
-// run serves the item as part of the set, until the set has committed or ended.
+// run serves the item until the set has committed or ended.
 func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	own, cancel := x.newContext(ctx)
 	defer cancel()
@@ -170,7 +169,7 @@ func (x *item) fail(err apierrors.APIStatus) {
 	x.code, x.failure = int(status.Code), &status
 }
 
-// newContext returns a context for the item: it ends with ctx, but has only ctx's user, trace and log.
+// newContext returns a context that ends with ctx, but has only ctx's user, trace and log.
 func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {

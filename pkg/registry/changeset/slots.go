@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// slots bounds items in progress. A set acquires slots for all items before it sends the first, so that sets cannot
-// deadlock. It acquires the namespace's slots before the server's, so that a waiting set blocks no other namespace.
+// slots bounds items in progress. A set first acquires slots for all items, so that sets cannot deadlock; the
+// namespace's before the server's, so that a waiting set blocks no other namespace.
 type slots struct {
 	all *semaphore.Weighted
 
@@ -23,7 +23,7 @@ type slots struct {
 
 type namespaceSlots struct {
 	free  *semaphore.Weighted
-	users int // sets that wait or have slots; at 0 the entry is removed
+	users int // sets that wait or have slots
 }
 
 func newSlots() slots {

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Set (ledger.Set) joins the writes of items, by index, in one transaction: each waits at its commit for the others.
+// Set (ledger.Set) joins the writes of items in one transaction: each waits at its commit for the others.
 type Set interface {
 	// Require sets the prerequisites, before the first write. An error means invalid text.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error

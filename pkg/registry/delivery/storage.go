@@ -27,7 +27,7 @@ import (
 // Config configures the kind. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Zones is called at requests, since the storage of Zones is built later.
+	// Zones is called at requests: the storage is built later.
 	Zones func() rest.Getter
 	// Stale returns the cause for which the table prints every Ready as Unknown, or "".
 	Stale func() string

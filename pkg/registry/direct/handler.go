@@ -56,7 +56,7 @@ type Config struct {
 	CheckText func(text []byte) error
 }
 
-// Handler serves the writes of a resource that are items of change sets.
+// Handler serves items of change sets.
 type Handler struct {
 	Config
 	kind       schema.GroupVersionKind
@@ -106,7 +106,7 @@ type Write struct {
 	// Request is the causing request, for audit events, or nil.
 	Request *http.Request
 
-	text   []byte  // of Decode; nil if Object was set
+	text   []byte  // nil if Object was set
 	fault  error   // of decoding text
 	strict []error // unknown or duplicate fields
 }
@@ -150,7 +150,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 
 const slow = 500 * time.Millisecond
 
-// Serve makes the write for the user of ctx. It returns the response code, and the object or a Status.
+// Serve makes the write for ctx's user, and returns the code, and the object or a Status.
 func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
 	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)

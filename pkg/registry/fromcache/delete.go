@@ -32,7 +32,7 @@ type beginning struct {
 
 type contextKey struct{}
 
-// Delete deletes an object from a store whose storage is wrapped by Storage. validation may be nil.
+// Delete deletes from a store whose storage Storage wraps. validation may be nil.
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {
@@ -46,7 +46,7 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return out, immediately, err
 }
 
-// checkUnchanged returns errOutdated if the object now has other finalizers, uid or deletionTimestamp than read.
+// checkUnchanged returns errOutdated if finalizers, uid or deletionTimestamp have changed since the read.
 func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if was := b.read; was != nil {
@@ -66,9 +66,8 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 	}
 }
 
-// Storage wraps a storage with a watch cache, for stores passed to Delete; only deletions read the cache. Its Delete
-// refuses an object with finalizers and no deletionTimestamp: the generic store tries this only if it read no
-// finalizers.
+// Storage wraps a watch cache for stores passed to Delete; only deletions read the cache. Its Delete refuses an object
+// with finalizers and no deletionTimestamp: the generic store tries this only if it read no finalizers.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {

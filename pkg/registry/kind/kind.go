@@ -45,7 +45,7 @@ type Kind[T Object] struct {
 	New                    func() T
 	NewList                func() runtime.Object
 
-	// KeepsParentLabel is true if only the server sets the label with the adopting zone (S6.12).
+	// KeepsParentLabel is true if only the server sets the adopting zone's label (S6.12).
 	KeepsParentLabel bool
 	// Keep restores further server-set fields of after. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
@@ -63,7 +63,6 @@ type Kind[T Object] struct {
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
 
-	// Fields are for field selectors.
 	Fields  func(T) fields.Set
 	Indexes []Index[T]
 	// Columns and Row are the output of `kubectl get`.
@@ -71,10 +70,10 @@ type Kind[T Object] struct {
 	Row     func(T) []any
 }
 
-// Index is an index of the watch cache, by some values of a field: a list by such a value reads no other objects.
+// Index is an index of the watch cache: a list by one of Values reads no other objects.
 type Index[T Object] struct {
 	Field string
-	// Values are the indexed values. Only few objects should have them, since each object takes memory.
+	// Values should be of few objects, since each takes memory.
 	Values []string
 	Get    func(T) string
 }
@@ -93,7 +92,7 @@ var (
 	_ rest.SingularNameProvider = (*REST[Object])(nil)
 )
 
-// AddStorage adds the storage of a kind and its subresources to paths. Without decide, dry runs only validate.
+// AddStorage adds a kind and its subresources to paths. Without decide, dry runs only validate.
 func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Scheme, options generic.RESTOptionsGetter,
 	decide Decide[T]) (*REST[T], error) {
 	strategy := Strategy[T]{scheme, names.SimpleNameGenerator, k}
@@ -139,7 +138,7 @@ func (k *Kind[T]) makeIndexers() *cache.Indexers {
 	return &all
 }
 
-// selectObjects uses the index of a field only for its Values.
+// selectObjects uses an index only for its Values.
 func (k *Kind[T]) selectObjects(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
 	selection := storage.SelectionPredicate{Label: label, Field: field, GetAttrs: k.AttributesOf}
 	for i := range k.Indexes {

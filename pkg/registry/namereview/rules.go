@@ -25,14 +25,14 @@ import (
 
 type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
-	// forAll are the rules without a namespace, for every namespace (S4.2).
+	// forAll are the rules for every namespace (S4.2).
 	forAll []v1alpha1.NameReviewRule
 	// childZones has, by zone, the fqdns of delegated child zones, which alone are public (S1.8).
 	childZones map[types.NamespacedName]map[string]bool
 }
 
-// addRule adds a rule for namespaces, or without any for all. Patterns whose names are all in child zones have no
-// effect in z, and are added as a rule Elsewhere.
+// addRule adds a rule for namespaces, or without any for all. Patterns whose names are all in child zones become a rule
+// Elsewhere.
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
 	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
 	elsewhere := gives
@@ -104,7 +104,7 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 }
 
 // ruleReader reads all rules once for all waiting reviews, then rests four times as long. A review waits for a reading
-// that begins after the review.
+// that begins later.
 type ruleReader struct {
 	zones, delegations rest.Lister
 

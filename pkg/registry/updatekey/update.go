@@ -33,7 +33,7 @@ import (
 // Group has the users of all UpdateKeys.
 const Group = "kubi.zone:updatekeys"
 
-// User returns the user of an UpdateKey. Only requests of this process have rights by this name (changeset.ActFor).
+// User returns the user of an UpdateKey, without rights for requests from outside (changeset.ActFor).
 func User(key *v1alpha1.UpdateKey, from string) user.Info {
 	return &user.DefaultInfo{Name: v1alpha1.UpdateKeyUserPrefix + key.Namespace + ":" + key.Name, Groups: []string{Group},
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
@@ -134,7 +134,7 @@ func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 const maxTries = 10
 
 // Apply makes the changes of a message for a key's namespace, as the user, and annotates the Records with the key. The
-// status has the RCODE. An error means an unknown outcome, or a request to retry.
+// status has the RCODE. An error is an unknown outcome, or to retry.
 func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	p := &plan{w: w, key: key, message: m, requester: as}
@@ -162,19 +162,19 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is the work on a message, until status has the RCODE.
+// plan is the work on a message.
 type plan struct {
 	w         *Writer
 	key       *v1alpha1.UpdateKey
 	message   *update.Message
 	requester user.Info
 	scope     update.Scope
-	in        zone                  // the updated zone
-	at        v1alpha1.AdoptingZone // its object
+	in        zone // the updated zone
+	at        v1alpha1.AdoptingZone
 	status    v1alpha1.UpdateRequestStatus
-	// retriedUnmet is true once an unmet prerequisite has led to a second read.
+	// retriedUnmet is true after a second read for an unmet prerequisite.
 	retriedUnmet bool
-	// nameConflicts counts attempts that found another Record under the name of a new one.
+	// nameConflicts counts attempts that found another Record of a new one's name.
 	nameConflicts int
 }
 
@@ -226,7 +226,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	if isUnmet(err) && p.message.ID != "" && !p.retriedUnmet {
-		// Perhaps an earlier copy of the message has been written since: findWritten will see its Records.
+		// Perhaps an earlier copy was written since: findWritten will see it.
 		p.retriedUnmet = true
 		return true, nil
 	}
@@ -301,7 +301,7 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 }
 
 // findWritten returns a Record that an earlier copy of the message wrote, or nil. A single Record proves that all were
-// written, even if the prerequisites no longer hold.
+// written, even if prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -338,8 +338,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds to present what Records do not have. In the namespace's own zone these are RRsets of the Zone's spec. If
-// the message updates NS at the apex, ForeignNS is set if the apex has NS values that are not in present.
+// addApex adds RRsets of the Zone's spec to present, in the namespace's own zone. If the message updates NS at the
+// apex, it sets ForeignNS if the apex has further NS values.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// checkReferences checks the classes, and warns of absent classes and namespaces. For a new Zone, with an empty before,
-// it also warns of missing name servers and rules.
+// checkReferences checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also
+// of missing name servers and rules.
 func (r *REST) checkReferences(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -47,7 +47,7 @@ func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	return slices.Compact(names)
 }
 
-// checkClasses checks only the classes that an update adds: a former class must not block other changes.
+// checkClasses checks only added classes: a former class must not block other changes.
 func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
 		return err
@@ -121,8 +121,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets a missing ttl (S6.5) from the first class. made means a new Zone: if its name servers are nil,
-// they are set too (S6.2).
+// setClassDefaults sets a missing ttl (S6.5), and in a new Zone (made) nil name servers (S6.2), from the first class.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {

@@ -162,7 +162,7 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
-// findHistory returns the history of the Zone named id; else of the last removed Zone named id, or for id "-" of
+// findHistory returns the history of the Zone named id, else of the last removed Zone named id, or for id "-" of
 // query.FQDN.
 func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryQuery) (answer *HistoryPage,
 	zone *v1alpha1.Zone, err error) {
@@ -264,7 +264,7 @@ func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta,
 	return list.finishList(meta)
 }
 
-// viewer is the reader of a history: its namespace, or all namespaces, whose users and Records it may see (S1.8).
+// viewer is the reader of a history, by namespace: it sees only the namespace's users and Records, or all (S1.8).
 type viewer struct {
 	namespace string
 	all       bool

@@ -88,7 +88,7 @@ func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	return err == nil && s.prefix.Contains(address)
 }
 
-// page is the part of a zone that a request selects, from resumeAt on. Zero fields do not limit.
+// page is the part of a zone that a request selects. Zero fields do not limit.
 type page struct {
 	snapshot Snapshot
 	uid      string
@@ -151,7 +151,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if at == p.resumeAt.Name && index < p.resumeAt.Skip {
 				continue
 			}
-			// A search ends at maxExamined entries, and names the place even without a match there.
+			// A search ends at maxExamined entries, even without a match there.
 			examined++
 			ends := p.search != nil && examined > maxExamined
 			if !ends && (p.rrtype != 0 && entry.Type != p.rrtype || p.search != nil && !p.search.matches(entry, ofOwner)) {

@@ -17,12 +17,12 @@ import (
 )
 
 // rebased applies the update of an older version of a Zone to the current version if only computed status has changed
-// since (S7.10): Records of a busy zone make many versions a second.
+// since (S7.10): busy zones have many versions a second.
 type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
-	version string         // of older
+	version string
 	older   *v1alpha1.Zone // nil if unreadable
 }
 

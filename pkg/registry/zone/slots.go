@@ -14,10 +14,10 @@ import (
 )
 
 // slots bounds concurrent reads. A user gets another slot only while more are free than the user has, since a slow
-// reader keeps a slot indefinitely. A quarter is for users who may read all zones, such as primary and controller.
+// reader keeps a slot. A quarter is for users who may read all zones, such as primary and controller.
 type slots struct {
 	total   int
-	perUser int // at most
+	perUser int
 
 	mutex    sync.Mutex
 	acquired int
@@ -28,7 +28,7 @@ func newSlots(total, each int) *slots {
 	return &slots{total: total, perUser: each, byUser: make(map[string]int)}
 }
 
-// acquire returns 429 without a free slot. readsAll is true for a user who may read all zones.
+// acquire returns 429 without a free slot. readsAll is for a user who may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -57,7 +57,7 @@ func (s *slots) release(user string) {
 	}
 }
 
-// readerOf returns the user for slots. A namespace's service accounts are one user, as its owner can create any number.
+// readerOf returns the user for slots. A namespace's service accounts are one user, as their number is free.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

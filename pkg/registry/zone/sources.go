@@ -18,7 +18,7 @@ type recordSources struct {
 	zone    *v1alpha1.Zone
 	apex    name.Name
 
-	owner name.Name // whose Records are in refs
+	owner name.Name
 	refs  map[value][]v1alpha1.RecordReference
 }
 

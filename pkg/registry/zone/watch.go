@@ -54,8 +54,8 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher sends a watch's changes. It reads the next when all up to lastSent are sent, so a slow client takes no memory
-// besides the views.
+// watcher sends a watch's changes. It reads the next when all up to lastSent are sent, so a slow client takes no
+// memory.
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone
@@ -65,7 +65,7 @@ type watcher struct {
 	stream *stream
 }
 
-// sendUntilEnd ends with ctx, a client too far behind, or the zone's deletion. Its error is of writing to the client.
+// sendUntilEnd ends with ctx, a client too far behind, or the zone's deletion. Its error is of the write.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	next := w.zone.DeepCopy()
 	for {

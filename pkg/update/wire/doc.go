@@ -6,7 +6,7 @@
 //
 // Guarantees:
 //
-//  1. No input panics. At most update.MaxRecords records are read, and each name and value is parsed once.
+//  1. No input panics. At most update.MaxRecords records are read, each name and value once.
 //  2. Values have the form of Records.
 //
 // Out of scope: zones and signatures.

@@ -22,8 +22,8 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary names BIND's primaries list with the hidden primary's addresses, in the configuration of a signer (a
-// secondary that signs). Zones follow changes of the list.
+// HiddenPrimary names BIND's primaries list with the hidden primary's addresses, in the configuration of a signer.
+// Zones follow changes of the list.
 const HiddenPrimary = "kubizone"
 
 // Server is a BIND server of a class.
@@ -45,13 +45,13 @@ type Agent struct {
 	URL       string
 	PlainHTTP bool
 	Token     v1alpha1.SecretKeyReference
-	// Authorities are PEM certificates that verify the agent. With AuthoritiesKey they are in the Secret of Token; by
-	// default the system's are used.
+	// Authorities are PEM certificates that verify the agent. With AuthoritiesKey they are in the Secret of Token; the
+	// default is the system's.
 	Authorities    []byte
 	AuthoritiesKey string
 }
 
-// ServersOf returns the servers of class of, with a block bind9, by namespace and name (S11.13). clusterOf returns a
+// ServersOf returns the servers of a class with a block bind9, by namespace and name (S11.13). clusterOf returns a
 // Bind9Cluster, or nil.
 func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
@@ -116,7 +116,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// agentOf returns the agent of an instance. For the fleet's own, a Secret has both token and authority.
+// agentOf returns an instance's agent. The fleet's agents have token and authority in one Secret.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {
@@ -133,8 +133,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to zones of every namespace of class of, since a server gets all
-// zones in the catalog of the class.
+// takesZones reports whether an instance consents to every namespace of the class: a server gets all zones of its
+// catalog.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

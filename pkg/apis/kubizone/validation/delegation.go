@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// MaxDelegationNamespaces is low, since a write of a Delegation also writes the rules of each namespace (S4.3).
+	// MaxDelegationNamespaces is low: a write of a Delegation also writes each namespace's rules (S4.3).
 	MaxDelegationNamespaces = 16
 	// MaxDelegationOctets bounds the stored size; half bounds the spec.
 	MaxDelegationOctets = 64 << 10

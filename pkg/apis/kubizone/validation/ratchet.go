@@ -12,9 +12,8 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// onlyNewErrors returns the errors of an update, now, without those that the stored object has: before returns them,
-// and is called only if there are errors. An error at another index of its list is not new, and a list that is too long
-// may shrink.
+// onlyNewErrors returns the errors now of an update which the stored object lacks. before is called only if there are
+// errors. An error at another index of its list is not new.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil

@@ -15,12 +15,12 @@ import (
 )
 
 // Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes its
-// Zone, into etcd's log and every server: a small write must not cost all tenants much.
+// Zone, into etcd's log and every server.
 const (
 	MaxRecordOctets   = 96 << 10
 	MaxZoneOctets     = 96 << 10
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is reserved for the status and its writers' managedFields, beside a full spec.
+	// maxStatusOctets is reserved for the status and its managedFields.
 	maxStatusOctets = 16 << 10
 )
 
