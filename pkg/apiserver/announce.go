@@ -62,14 +62,14 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
-	// find, if not nil, looks up the object's name and UID. If it finds none, the Event is dropped.
+	// find, if not nil, looks up the object; without an object the Event is dropped.
 	find func(context.Context) (object, uid string, err error)
 	// zone, if not nil, has its last change appended to the note.
 	zone *v1alpha1.Zone
 }
 
-// eventQueue has a queue for each namespace, and serves them in turn. If full, a new Event replaces the last of the
-// longest queue, unless its own is as long or one Event shorter.
+// eventQueue has a queue for each namespace, served in turn. If full, a new Event replaces the last of the longest
+// queue, unless its own is as long or one Event shorter.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
@@ -131,7 +131,7 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 }
 
 // announceWithdrawn reports the end of an object's grace period, or with endsAt 0 that rules allow the object again
-// (S2.12, S3.5). The reference has no resourceVersion, so an object's Events form a series.
+// (S2.12, S3.5). Without resourceVersion an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return

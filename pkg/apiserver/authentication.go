@@ -34,8 +34,8 @@ const (
 
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyDelegatedAuthentication is upstream's ApplyTo with two differences: an empty list of allowed names allows no
-// requestheader certificate, and anonymous clients reach only healthPaths (A6).
+// applyDelegatedAuthentication is upstream's ApplyTo, but an empty list of allowed names allows no requestheader
+// certificate, and anonymous clients reach only healthPaths (A6).
 func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
 	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -171,7 +171,7 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 }
 
 // knownCA serves the CA read at startup until its controller has read the config map: without a CA in the TLS handshake
-// every request of the connection gets 401, which clients do not retry.
+// a connection's requests get 401.
 type knownCA struct {
 	dynamiccertificates.CAContentProvider
 	dynamiccertificates.ControllerRunner

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Bounds of a request body (S5.12). Bodies within the generic server's bounds, 3 MiB and 10,000 levels and operations,
+// Bounds of a request body (S5.12). Within the generic server's bounds, 3 MiB and 10,000 levels and operations, a body
 // may take minutes and gigabytes.
 const (
 	// maxBody, in octets, is over five times the largest stored object (96 KiB): JSON may escape an octet by six.

@@ -34,8 +34,7 @@ type budgetedWrite struct {
 	before, after sized
 }
 
-// An update that removes 1/shrinks of an object always passes, so that a namespace beyond its budget can empty an
-// object.
+// An update that removes 1/shrinks of an object always passes, so that a namespace can empty an object.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -49,8 +48,8 @@ type budgetJudge struct {
 //   - the subresource finalizers, so that a zone can be delivered;
 //   - the subresource dnssec, so that no DS rollover waits for a busy tenant.
 //
-// A status is charged but not counted as stored: S5.10 bounds its size. No Role of a namespace grants status,
-// finalizers or dnssec (S8.3, S12.2).
+// A status is charged but not counted as stored: S5.10 bounds it. No Role of a namespace grants status, finalizers or
+// dnssec (S8.3, S12.2).
 func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {

@@ -46,7 +46,7 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// returnQuota subtracts refused Records from the used quota, never below the existing Records. Kubernetes' quota
+// returnQuota subtracts refused Records from the used quota, never below the existing Records, as Kubernetes'
 // controller takes minutes.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)

@@ -35,7 +35,7 @@ const (
 	dialTimeout      = 20 * time.Second
 	keepAliveTime    = 30 * time.Second
 	keepAliveTimeout = 10 * time.Second
-	// window is a static flow-control window: gRPC's dynamic window costs a single caller a ping with each request.
+	// window of flow control: gRPC's dynamic window costs a single caller a ping with each request.
 	window = 4 << 20
 )
 
@@ -96,7 +96,7 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure asks by a call: gRPC reports the cause of a failed connection to calls only.
+// lastFailure asks by a call: gRPC reports causes to calls only.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -68,7 +68,7 @@ const (
 	authenticationTimeout = 10 * time.Second
 )
 
-// NewDelegated returns a server behind a kube-apiserver; see New. It fails on unreadable files, an unresponsive
+// NewDelegated returns a server behind a kube-apiserver; see New. It fails on unreadable files, a silent
 // kube-apiserver, or authentication that would admit every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	registry := install.New()
@@ -151,8 +151,8 @@ func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider)
 	}
 }
 
-// writesDelivery reports whether a request writes the state of deliveries, signing or update keys: rights in a
-// namespace do not suffice (S8.3, S12.2, S13.2).
+// writesDelivery reports whether a request writes the state of deliveries, signing or update keys, beyond a namespace's
+// rights (S8.3, S12.2, S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
@@ -247,8 +247,7 @@ func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdO
 	return options
 }
 
-// ClientConfig returns the client configuration of the file kubeconfig, or of the pod's service account if "". Errors
-// name the flag.
+// ClientConfig returns the client configuration of the file kubeconfig, or of the pod if "". Errors name the flag.
 func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	var config *restclient.Config
 	var err error

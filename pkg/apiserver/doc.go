@@ -21,6 +21,5 @@
 //
 // Out of scope: decisions about names and records (law, ledger), DNS (primary), and the etcd process (pkg/etcd/embed).
 //
-// Read server.go first (storageDecorator stacks each storage), then storage.go, standalone.go, delegated.go and
-// views.go.
+// Read server.go first (storageDecorator), then storage.go, standalone.go, delegated.go and views.go.
 package apiserver

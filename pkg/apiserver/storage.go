@@ -36,7 +36,7 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 }
 
 // newDecorator returns the factory of a resource's storage, from etcd up: connect's client, upstream's store, wrap,
-// upstream's watch cache, above. Caches must not share a client's progress notifications.
+// upstream's watch cache, above. Caches must not share a client.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {

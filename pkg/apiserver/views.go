@@ -62,8 +62,7 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// frozenError is the error for readers of a frozen zone. Only the log has the cause, which may name other namespaces'
-// Records (S1.8).
+// frozenError is for readers of a frozen zone. Only the log has the cause, which may name others' Records (S1.8).
 func frozenError(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -114,7 +113,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps reads steps, and changes of entries if asked, at once: the journal may be condensed in between.
+// Steps reads steps, and changes of entries if asked, at once: the journal may be condensed meanwhile.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)

@@ -67,7 +67,7 @@ type sight struct {
 	changed bool      // false until a renewal was seen
 }
 
-// Replica describes a replica by its Lease.
+// Replica describes a replica.
 type Replica struct {
 	Process, Identity string
 	// Started and Renewed are the first and last renewal, by the replica's clock.

@@ -67,7 +67,7 @@ func (a *Author) String() string {
 	return fmt.Sprintf("%s at %s, serial %d", a.User(), a.Time, a.Serial)
 }
 
-// Value is an entry of a zone, with its author.
+// Value is a zone's entry with author.
 type Value struct {
 	// Op is + (added), - (removed) or absent (present).
 	Op     string `json:"op,omitempty"`
@@ -87,8 +87,8 @@ type valueKey struct {
 	data  string
 }
 
-// findAuthors returns a function for the author of an entry: of the newest step that added it, or if removed is true,
-// removed it. Entries of the Zone's spec have the author of its newest change.
+// findAuthors returns a function for the author of an entry: of the newest step that added the entry, or if removed is
+// true, removed it. Entries of the Zone's spec have the author of the newest change.
 func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	newest := map[valueKey]*v1alpha1.HistoryStep{}
 	var header *v1alpha1.HistoryStep // the newest step that changed the spec

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// A Record deleted within deletionWindow before its zone counts as deleted with the zone.
+// Records deleted within deletionWindow before the zone count as deleted with the zone.
 const deletionWindow = 10 * time.Minute
 
 // Deleted names a deleted Zone.
@@ -30,11 +30,11 @@ type Deleted struct {
 	Object types.NamespacedName
 	// Namespace of the user, searched first.
 	Namespace string
-	// TargetNamespace of the Zone; "" means its former namespace.
+	// TargetNamespace of the Zone; "" means the former namespace.
 	TargetNamespace string
 }
 
-// MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it.
+// MakeDeletedPlan plans to create a deleted Zone with Delegations and Records.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {
@@ -217,7 +217,7 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 	steps := slices.DeleteFunc(slices.Clone(p.past.Steps[1:]), func(x v1alpha1.HistoryStep) bool {
 		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletionWindow))
 	})
-	for i := range steps { // the Zone's own Records move with it
+	for i := range steps { // the Zone's own Records move, too
 		steps[i].Records = slices.Clone(steps[i].Records)
 		for j := range steps[i].Records {
 			if x := &steps[i].Records[j]; x.Namespace == removal.Zone.Namespace {

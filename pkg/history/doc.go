@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history reads a zone's past from the API, rebuilds its content at a moment, and reverts Records.
+// Package history reads a zone's past from the API, rebuilds former content, and reverts Records.
 //
 // Guarantees:
 //

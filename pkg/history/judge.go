@@ -115,8 +115,7 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for each set, rrsets.MaxSets at once, and after an error for no more. It returns when all calls have
-// ended.
+// eachSet calls do for each set, rrsets.MaxSets at once, and after an error for no more. All calls have then ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)
@@ -139,7 +138,7 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is a Reversal or half of it: the deletion that frees a name for another namespace, or the later creation.
+// write is a Reversal or half of one: the deletion that frees a name for another namespace, or the later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change
@@ -247,7 +246,7 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
-// isOfZone reports whether a refusal depends on a zone, or on its choice.
+// isOfZone reports whether a refusal depends on a zone, or on the choice of a zone.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:
@@ -258,8 +257,7 @@ func isOfZone(one refusal.Refusal) bool {
 	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
-// replanWrite returns the write for a Record that changed since the plan, nil if it is as wanted. A new spec is
-// refused.
+// replanWrite returns the write for a Record that changed since the plan, nil for none. A new spec is refused.
 func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
 	switch {

@@ -38,7 +38,7 @@ type Plan struct {
 	Time string `json:"time,omitempty"`
 	// Deleted is the author of the Zone's removal.
 	Deleted *Author `json:"deleted,omitempty"`
-	// Objects are a deleted Zone and its Delegations.
+	// Objects are a deleted Zone and Delegations.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
 	// Left is not undone.
@@ -82,7 +82,7 @@ type Restoral struct {
 	create func(ctx context.Context, dryRun []string) error
 }
 
-// Left is a difference that the revert does not undo, with its writer and the reason.
+// Left is a difference that the revert does not undo, with writer and reason.
 type Left struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -156,7 +156,7 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 
 const updateKeyUser = "kubi.zone:updatekey:"
 
-// addWriter notes a step's writer if it renews the Record.
+// addWriter notes a step's writer that renews the Record.
 func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	switch x.Way {
 	case v1alpha1.WayChallenge:
@@ -283,10 +283,10 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
-// addRecord adds the write that restores a Record, or the reason to leave it.
+// addRecord adds the write that restores a Record, or the reason to leave the Record.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.present[t.key], AuthorOf(t.newest)
-	// nil if the Record did not exist, or its spec is not kept
+	// nil without a Record or a kept spec
 	var want *v1alpha1.Record
 	if t.existed && t.stateBefore != nil && t.stateBefore.Spec != nil {
 		want = &v1alpha1.Record{}

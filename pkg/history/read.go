@@ -24,9 +24,9 @@ import (
 
 const maxSteps = 100_000
 
-// Subject is a zone, or a name in it.
+// Subject is a zone or name.
 type Subject struct {
-	// Zone is nil if the user may not read it: steps are then of Namespace's own Records.
+	// Zone is nil for a user who may not read the Zone: steps are then of Namespace's own Records.
 	Zone      *v1alpha1.Zone
 	Name      name.Name
 	Namespace string
@@ -55,7 +55,7 @@ type Past struct {
 	Masked bool
 }
 
-// Reader reads the API with the rights of its user.
+// Reader reads the API with a user's rights.
 type Reader struct {
 	Client typed.KubizoneV1alpha1Interface
 	// Page is the steps of a request, 0 for v1alpha1.MaxHistoryLimit.
@@ -110,7 +110,7 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	return past, nil
 }
 
-// readTenant reads the steps of the namespace's own Records. It sorts them all, as pages of several zones overlap in
+// readTenant reads the steps of the namespace's own Records, and sorts them all, as pages of several zones overlap in
 // time. If the name is a zone's, other zones are dropped.
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
@@ -308,7 +308,7 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v
 	return &answer.History[0], nil
 }
 
-// LastOfZone returns the newest step of a zone, nil for none, with its user if the caller may read users.
+// LastOfZone returns the newest step of a zone, nil for none; a caller who may read users also gets the user.
 func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	step, err := r.lastOfZone(ctx, namespace, object, true)
 	if apierrors.IsForbidden(err) {

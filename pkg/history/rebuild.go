@@ -58,7 +58,7 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	if x.ContentGeneration != c.generation {
 		return misfit("is not the one before", c.Serial)
 	}
-	for _, row := range x.Removed { // before Added: an RRset with other values keeps its TTL
+	for _, row := range x.Removed { // before Added: an RRset with other values keeps the TTL
 		k, data, err := parseRow(row)
 		if err != nil {
 			return misfit("has a row that cannot be read:", err)

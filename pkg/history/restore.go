@@ -45,8 +45,8 @@ const (
 	settleEvery = 300 * time.Millisecond
 )
 
-// runObjects creates the Delegations, then the Zone, so that its first cascade has all rules (S4.22), and waits until
-// the zone has adopted present Records.
+// runObjects creates the Delegations before the Zone, whose first cascade needs all rules (S4.22), and waits until the
+// zone has adopted present Records.
 func (r *Reader) runObjects(ctx context.Context, p *Plan) error {
 	for i := range slices.Backward(p.Objects) {
 		x := &p.Objects[i]

@@ -10,8 +10,8 @@
 //  2. A message has the meaning of RFC 2136 §3.2 and §3.4. Records that the RFC silently ignores are refused, so that
 //     NOERROR means all is in the zone.
 //  3. An update changes only a namespace's dynamic share: the RRsets that updates made for it. A change of the
-//     namespace's other data is refused; but a deletion of all RRsets at a name (ANY, ANY) leaves them, with NOERROR.
-//     Other namespaces' data is ignored.
+//     namespace's other data is refused; but a deletion of all RRsets at a name (ANY, ANY) leaves other data, with
+//     NOERROR. Other namespaces' data is ignored.
 //
 // Out of scope: users and storage.
 //

@@ -210,7 +210,7 @@ func (b *Budgets) Admit(w Write) error {
 }
 
 // AdmitCluster returns 403 beyond the limit of Bind9Clusters, or count's error. The caller calls done after the create,
-// which is registered before count runs, so two creates never take the same last place.
+// registered before count runs, so no two creates take the last place.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()

@@ -25,8 +25,8 @@ import (
 
 const (
 	workers = 4
-	// revokeRate bounds writes a second that end a wrong Ready, otherRate others of unchanged Records, such as all of a
-	// zone whose class fails. At 1 to 2 KB a write both are within a namespace's budget (S9.2).
+	// revokeRate bounds writes a second that end a wrong Ready, otherRate others of unchanged Records. At 1 to 2 KB a
+	// write both are within a namespace's budget (S9.2).
 	revokeRate = 1000
 	otherRate  = 500
 	burst      = 1000

@@ -28,7 +28,7 @@ const pageRecords = 128
 
 const (
 	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
-	// causeInterval. With Stalled (S7.4) this makes less than 60 transactions, for any number of Records.
+	// causeInterval. With Stalled (S7.4) this makes less than 60 transactions.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -170,7 +170,7 @@ type zone struct {
 	inStallTimes map[law.Ref]bool
 }
 
-// dueRecords are Records to write: fresh not in pages yet, pages by namespace, the next page first. turn lists the
+// dueRecords are Records to write: fresh not in pages yet, pages by namespace, the next page first. turn has the
 // namespaces of pages, the next first.
 type dueRecords struct {
 	fresh map[law.Ref]bool

@@ -55,7 +55,7 @@ func zoneUID(record *v1alpha1.Record) string {
 	return ""
 }
 
-// isOpen reports whether a Record is in no zone, or not Ready in its present generation, as kubectl wait reads Ready.
+// isOpen reports whether a Record is in no zone, or not Ready in its present generation.
 func isOpen(record *v1alpha1.Record) bool {
 	if record.Status.ZoneRef == nil {
 		return true
@@ -86,8 +86,7 @@ type change struct {
 }
 
 // followRecords queues changes after the resourceVersion since until the watch or ctx ends, and returns the
-// resourceVersion to continue from, or "" to begin again. It never waits for the tracker: the watch cache closes slow
-// watches.
+// resourceVersion to continue from, or "". It never waits for the tracker: the watch cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {

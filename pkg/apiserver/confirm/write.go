@@ -181,7 +181,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 }
 
 // choosePages removes and returns whole pages, until they have at least most Records. Namespaces take turns, each with
-// its latest changes first. The caller holds mu.
+// its latest changes first. mu is held.
 func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range from.fresh {

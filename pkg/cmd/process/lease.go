@@ -23,7 +23,7 @@ import (
 // errLost ends the run: caches may lack the next holder's writes.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
-// ErrUnfinished: work goes on after the loss of the Lease, so the process must exit.
+// ErrUnfinished means that work goes on after the loss of the Lease: the process must exit.
 var ErrUnfinished = fmt.Errorf("%w; a part of the work does not stop", errLost)
 
 // RenewLease has Run renew a Lease while ready (package heartbeat); without a namespace it does nothing.
@@ -47,8 +47,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease waits for the Lease, then calls work, whose context ends with running or the loss of the Lease. It
-// releases the Lease after work: the next holder must not begin while calls are in flight.
+// WorkWithLease waits for the Lease, then calls work, whose context ends with running or the loss of the Lease. The
+// release follows work: the next holder must not begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()

@@ -18,7 +18,7 @@ import (
 
 const consoleStop = 2 * time.Second
 
-// clientProgram returns the client (kubectl-kubizone) beside this program, or "". Others must not be able to write it.
+// clientProgram returns the client (kubectl-kubizone) beside this program, or "" if others may write there.
 func clientProgram() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -37,7 +37,7 @@ func clientProgram() string {
 	return client
 }
 
-// startConsole runs the client's console, whose standard input ends with this process. Its failure ends no other part.
+// startConsole runs the client's console until this process ends. A failure ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return

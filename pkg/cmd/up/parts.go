@@ -27,7 +27,7 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs a part until stop, beyond the end of ctx: parts end one by one (U4).
+// startPart runs a part until stop, beyond the end of ctx, since parts end in order (U4).
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}
@@ -64,7 +64,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring runs do. If a part fails or ctx ends first, it returns that error after do.
+// runDuring runs do. If a part fails or ctx ends first, the error comes after do.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

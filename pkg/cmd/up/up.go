@@ -40,8 +40,8 @@ import (
 
 const shownZones = 12
 
-// Run serves until ctx ends or a part fails, then stops the parts, the last started first (U4). After the end of ctx it
-// returns nil, even if a part then failed.
+// Run serves until ctx ends or a part fails, then stops the parts, the last started first (U4). The result is nil after
+// the end of ctx, even if a part then failed.
 func (c *Config) Run(ctx context.Context) error {
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
@@ -68,7 +68,7 @@ func (c *Config) Run(ctx context.Context) error {
 
 	zones := zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	updates := &updatekey.Poster{}
-	dns, err := c.Primary(zones, updates) // serveAll runs it
+	dns, err := c.Primary(zones, updates) // run by serveAll
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 
 const viewsTimeout = 10 * time.Second
 
-// waitForLoaded waits at most viewsTimeout for every stored zone at its settled serial.
+// waitForLoaded waits at most viewsTimeout for every stored zone at the settled serial.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil
@@ -289,7 +289,7 @@ func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.
 		c.printf("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// Of thousands of zones, print one.
+		// There may be thousands of zones.
 		c.printf("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.printf("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.printf("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())

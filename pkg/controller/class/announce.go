@@ -98,7 +98,7 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 
 const maxRefusals = 20
 
-// logRefusals logs the provider's words, which tenants must not read (S6.17).
+// Tenants must not read the provider's words (S6.17).
 func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
 	for n, failure := range refused {
 		if n == maxRefusals {

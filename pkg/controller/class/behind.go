@@ -52,7 +52,7 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 }
 
 // findDifferent returns the last comparison with other data at the zone's serial. again is true if each such secondary
-// has since transferred the whole zone, and still differs: another serial would not help.
+// has since transferred the whole zone, in vain.
 func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	for _, of := range f.Classes {
 		for _, server := range of.State.Servers {
@@ -72,7 +72,7 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 // askAgain is the delay before other data ask for a serial again: each minute compares.
 const askAgain = 10 * time.Minute
 
-// describeOutlook returns the next step: the API server raises the zone's serial, or, if refused, later or by a person.
+// describeOutlook returns the next step: the API server raises the zone's serial, perhaps later, or a person.
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
@@ -92,7 +92,7 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 }
 
 // passSecondary adds the next step to a message of reason SerialBehind or ContentDiffers. It returns the sighting past
-// which the API server is to raise the serial; zero for none, or if the last request, asked, was the same.
+// which the API server is to raise the serial; zero for none, or if asked, the last request, was the same.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A status write counts in its namespace's budget (S9.2), so the answer may be 429. client-go would sleep in the call,
-// and a tenant without budget block all workers: the queue retries instead.
+// A status write counts in its namespace's budget (S9.2), so the answer may be 429. client-go would sleep and block the
+// worker: the queue retries instead.
 
-// WithoutWaiting returns a copy of config for a client that does not retry status writes after a 429.
+// WithoutWaiting copies config for a client that does not retry status writes after a 429.
 func WithoutWaiting(config *rest.Config) *rest.Config {
 	out := rest.CopyConfig(config)
 	out.Wrap(func(next http.RoundTripper) http.RoundTripper { return answering{next} })

@@ -46,8 +46,7 @@ type classSync struct {
 	emptied map[types.UID]time.Time
 }
 
-// farewellTime delays the release of a deleted class: only a primary that still serves the class tells servers of the
-// empty catalog.
+// farewellTime delays the release of a deleted class: servers must hear of the empty catalog from a primary.
 const farewellTime = 5 * time.Second
 
 // knownClass is a class as last passed to the Loop.
@@ -60,22 +59,21 @@ type knownClass struct {
 	abilities delivery.Abilities
 	spec      delivery.Class
 	asking    bool // Loop.AskLast runs
-	// checkedAt is the begin of the last health check, provenAt the time of the last delivery that showed the health.
+	// checkedAt is the begin of the last check, provenAt the time of the last delivery that showed health.
 	checkedAt, provenAt time.Time
-	// hasHealth is true once a check has a result: health, nil if good, as of healthFoundAt.
+	// hasHealth is true once a check has a result: health, nil if good, of healthFoundAt.
 	hasHealth     bool
 	health        error
 	healthFoundAt metav1.Time
-	// writtenCondition is the last Delivering of a Bind9Cluster, writtenVersion the version that it replaced: the
-	// informer may lag.
+	// the last Delivering of a Bind9Cluster, and the version that it replaced: the informer may lag
 	writtenCondition metav1.Condition
 	writtenVersion   string
 	// claims maps the names of this class's TSIG keys to texts that identify the keys. lost is the class with the right
-	// to one of the names, or "". stale is true if lost changed since the last SetClass.
+	// to one of them, or "". stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// keyNames were last assigned to the class, sorted; nil means those in the status.
+	// keyNames were last assigned, sorted; nil means those in the status.
 	keyNames []string
 }
 
@@ -125,8 +123,8 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
-// forgetCluster drops the state of an unused Bind9Cluster, since tenants create any number. A zone is indexed before
-// enqueueCluster reads c.known, so none is missed.
+// forgetCluster drops an unused Bind9Cluster, since tenants create any number. A zone is indexed before enqueueCluster
+// reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -150,8 +148,8 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims sets lost, as primaries decide (transferclass): a key name belongs to the class that uses it, or else to
-// the oldest. It enqueues changed classes. c.mu is held.
+// decideClaims sets lost: a key name belongs to the class that uses it, else to the oldest, as at primaries
+// (transferclass). It enqueues changed classes. c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9, possibly thousands, claim nothing.
 	order := c.index.AllClasses()
@@ -178,7 +176,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// usesOf returns the names assigned to a class by this process, or else by the status. c.mu is held.
+// usesOf returns the names that this process or the status assigns to a class. c.mu is held.
 func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.keyNames != nil {
 		return known.keyNames
@@ -331,7 +329,8 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// replaceClass replaces known, nil for a new class. If fresh loses a key name, it gets an error, not the provider.
+// replaceClass replaces known, nil for a new class. If fresh loses a key name, it gets an error instead of the
+// provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -361,7 +360,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 }
 
 // driftInterval returns the interval between comparisons of a zone, or queries for serials: the class's, doubled until
-// queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, within its share of
+// queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, its share of
 // allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
@@ -403,7 +402,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// enqueueClasses reads all Secrets again: a watch would need the right to list a namespace's Secrets.
+// enqueueClasses reads all Secrets again: a watch needs the right to list them.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -447,8 +446,7 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth checks in the background, and enqueues the write. If a delivery has shown good health since the last
-// check, it sends nothing.
+// checkHealth checks in the background, unless a delivery has shown good health since the last check.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -518,8 +516,7 @@ func sameError(one, other error) bool {
 	return one.Error() == other.Error()
 }
 
-// syncHealth writes the last health, and Stalled if a person is needed. Its task is the only writer, so none overwrites
-// a newer.
+// syncHealth writes the last health, and Stalled if a person is needed. No other task writes it.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)

@@ -25,8 +25,8 @@ import (
 
 const FieldManager = "kubizone-controller"
 
-// NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: a class with a new
-// target must not keep former confirmations. Errors are *delivery.Error, except those of GetSecret.
+// NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: former
+// confirmations are of a target. Errors are *delivery.Error, except those of GetSecret.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
 type GetSecret func(namespace, name string) (map[string][]byte, error)
@@ -58,22 +58,22 @@ type Config struct {
 	Frozen    func() []cache.ObjectName
 	Providers map[string]NewProvider // by provider block
 	Secrets   Secrets
-	// Servers returns the sorted names of servers that come and go without a change of the class; else nil.
+	// Servers returns the sorted names of servers that change without the class; else nil.
 	Servers func(class *v1alpha1.DNSClass) []string
-	// Namespaces is nil without a cluster: a namespace then has only the label with its name.
+	// Namespaces is nil without a cluster: then only the label with the name is known.
 	Namespaces coreinformers.NamespaceInformer
 	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
-	// Leases returns a Watcher of processes' Leases, which calls changed; nil if all work is in this process.
+	// Leases returns a Watcher that calls changed; nil if all work is in this process.
 	Leases func(changed func()) *heartbeat.Watcher
 	// Events are logged if nil.
 	Events events.EventRecorder
-	// LastChange returns a text about the zone's last change, for the end of a note; may be nil.
+	// LastChange returns the zone's last change as the end of a note; may be nil.
 	LastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	Registry   metrics.KubeRegistry
 	// Traces may be nil.
 	Traces trace.TracerProvider
-	// Lease is the longest time for which a former leader may continue; 0 as in schedule.Config.
+	// Lease is the longest time of a former leader; 0 as in schedule.Config.
 	Lease          time.Duration
 	HealthInterval time.Duration
 	Backoff        delivery.Backoff

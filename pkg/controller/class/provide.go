@@ -26,7 +26,7 @@ type providers struct {
 	secrets      Secrets
 }
 
-// makeProvider sets the provider in spec. used has digests of Secrets, by namespace/name, even with an error.
+// makeProvider sets the provider in spec. used has digests of Secrets, even with an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.constructors[kind]
@@ -55,8 +55,7 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	return used, err
 }
 
-// readSecret returns the data and a digest, "none" if absent and "error" if unreadable. The digest stays in the
-// process, since it would confirm guesses.
+// readSecret returns the data and a digest, or "none" or "error". Out of the process, a digest would confirm guesses.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, ErrSecretNotFound) {

@@ -62,8 +62,8 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery stores a Delivery's state; nil removes it. After a report of the Loop, only another worker's
-// confirmation of a later serial counts.
+// takeDelivery stores a Delivery's state; nil removes it. After a report of the Loop, only another worker's later
+// serial counts.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

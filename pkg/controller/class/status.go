@@ -33,7 +33,7 @@ type readyPatch struct {
 	stalled    *metav1.Condition
 }
 
-// encode returns the patch of fields with serial, Ready and Stalled. A zero Judgement leaves Ready unchanged.
+// encode returns the patch of fields with serial, Ready and Stalled. A zero Judgement leaves Ready.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.conditions, p.stalled)
 	if p.judgement.Status != "" {
@@ -52,7 +52,7 @@ type patcher[T any] interface {
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, sub ...string) (T, error)
 }
 
-// patchObject merges conditions by type and finalizers by value, so writers do not undo each other.
+// patchObject merges conditions by type and finalizers by value: no writer undoes another.
 func patchObject[T any](ctx context.Context, of patcher[T], name string, patch map[string]any, sub ...string) (patched T, err error) {
 	data, err := json.Marshal(patch)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store saves states as Deliveries. The resourceVersion is the fence: a worker with an older one gets a conflict (F22).
+// store saves states as Deliveries. A worker with an older resourceVersion gets a conflict (F22).
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
@@ -42,8 +42,7 @@ type store struct {
 	lastSeen       map[delivery.Key]observed
 }
 
-// logFailure logs the provider's words, which the Delivery lacks, once until they change. Only a delivered zone resets
-// them: a running attempt has no error yet.
+// logFailure logs the provider's words, which the Delivery lacks, once until they change or the zone is delivered.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
@@ -52,7 +51,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	message := ""
 	if failure != nil {
 		if failure.Stored {
-			return // from a Delivery: the words are in the log, or come with the next attempt
+			return // from a Delivery: the words are logged already, or come with the next attempt
 		}
 		message = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Detail}, " ")
 	}
@@ -97,7 +96,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 }
 
 // Save creates or updates the Delivery. Once delivery has begun, it first sets the finalizers of zone, class and
-// Delivery; before, the Delivery may go with its zone.
+// Delivery.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -215,13 +214,13 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 		return nil
 	}
 	if zone.Status.DNSSEC != nil || zone.Spec.DNSSEC != nil {
-		// The signer may still have the zone after the class left it.
+		// the signer may still have the zone
 		live, err := s.client.Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 		if err != nil {
 			return ignoreGone(err)
 		}
 		if status := live.Status.DNSSEC; live.UID == zone.UID && status != nil && status.Phase != "" && status.Signer != nil {
-			return nil // the signer must first remove the zone, which clears status.dnssec (S12.9)
+			return nil // the signer must first remove the zone (S12.9)
 		}
 	}
 	held, err := s.hasDelivery(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,
@@ -261,7 +260,7 @@ func (s *store) hasDelivery(ctx context.Context, namespace, field, value string,
 // finalizers is a subresource: the controller has no right on specs.
 const finalizers = "finalizers"
 
-// finalizerPatch leaves other finalizers. With a uid or version, a patch of a changed object gets 409.
+// finalizerPatch leaves other finalizers. With uid or version, a changed object gets 409.
 func finalizerPatch(add bool, uid types.UID, version string) map[string]any {
 	metadata := map[string]any{"finalizers": []string{v1alpha1.FinalizerDelivery}}
 	if !add {
@@ -304,7 +303,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// ignoreGone drops the error of a gone or replaced object, which needs no write.
+// ignoreGone drops the error of a gone or replaced object.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -138,15 +138,15 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 }
 
 // holdNames passes the zone names of a Delivery's servers to the Loop. Of two Deliveries with a name, the earlier has
-// the right, as at primaries (transferclass). The Zone must exist.
+// the right, as at primaries (transferclass).
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
 	}
 }
 
-// forgetZone drops a deleted Zone from the Loop, and deletes Deliveries without finalizer: standalone there is no
-// garbage collector.
+// forgetZone drops a deleted Zone from the Loop, and deletes Deliveries without finalizer: standalone nothing else
+// would.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesByUID(uid) {
@@ -188,7 +188,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := readyWrite{zone.ResourceVersion, j, stalled != nil}
-	// An equal lastWrite was made from this version of the object, and its event is still to come.
+	// made from this version of the object: the event is still to come
 	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 		return err
 	}
 	before := ready.StalledOf(zone.Status.Conditions)
-	// The cached Zone may still be stalled after the write that ended that.
+	// The cached Zone may still be stalled.
 	ended := before != nil && stalled == nil && (m.lastWrite == readyWrite{} || m.lastWrite.stalled)
 	if m.lastWrite = now; ahead.serial != 0 {
 		m.askedSighting = ahead
@@ -216,8 +216,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// hasJudgement reports whether the status has the judgement. An older generation's condition does not count, as for
-// kubectl wait.
+// hasJudgement reports whether the status has the judgement, of this generation, as for kubectl wait.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

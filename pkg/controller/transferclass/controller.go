@@ -32,12 +32,12 @@ import (
 )
 
 const (
-	// Secrets are read at this interval: a watch would need the right to list them.
+	// A watch of Secrets would need the right to list them.
 	secretInterval = 5 * time.Second
 	// remindInterval is for NOTIFYs of unconfirmed zones: an earlier NOTIFY may be lost, or too early.
 	remindInterval = 30 * time.Second
 	// earlyTime is how long after a change of peers the catalog's NOTIFY is repeated: BIND ignores a NOTIFY during its
-	// query for the catalog, and would lack the class's zones.
+	// query for the catalog.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
@@ -69,8 +69,8 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class or, with peers, its settings and Secrets. With remind, it sends NOTIFY for
-// unconfirmed zones.
+// task syncs the members of a class, with peers its settings and Secrets too, with remind sends NOTIFY for unconfirmed
+// zones.
 type task struct {
 	class         string
 	peers, remind bool
@@ -369,8 +369,8 @@ func (c *Controller) endClass(name string) {
 }
 
 // decideKeys decides which class has the right to the key names of class of: the class with the name in its status
-// (S11.18), or else the oldest. Others that lose a name are no longer served; if of loses, the result is an error. Keys
-// of servers (block bind9) yield to keys of classes (see Keys).
+// (S11.18), else the oldest. Others that lose a name are no longer served; if of loses, the result is an error. Keys of
+// servers (block bind9) yield (see Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

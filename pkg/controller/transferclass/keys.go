@@ -15,9 +15,8 @@ import (
 )
 
 // Keys are the TSIG keys of all classes. A signature identifies its key by name alone, so a name has a single key. The
-// authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no
-// server of another namespace, has the name. A class's key precedes a server's; among a namespace's servers the older
-// class's precedes.
+// authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey). A class's key
+// precedes a server's; among a namespace's servers the older class's precedes.
 type Keys struct {
 	mu      sync.Mutex
 	byClass map[string]*heldKeys
@@ -31,7 +30,7 @@ type heldKeys struct {
 	claims    map[string]string
 }
 
-// Hold replaces the keys of a class. release removes them, unless replaced since. A paused class has no keys.
+// Hold replaces the keys of a class. release removes them, unless replaced since.
 func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 	if of.Spec.Paused {
 		peers = Peers{}
@@ -130,8 +129,7 @@ func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key)
 const serverLabel = "bind9"
 
 // NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. Keys of UpdateKeys are
-// named LABEL.NAMESPACE., of servers (ofServer) LABEL.bind9.NAMESPACE. The namespace need not exist, so a new namespace
-// takes no names from others.
+// named LABEL.NAMESPACE., of servers (ofServer) LABEL.bind9.NAMESPACE. The namespace need not exist.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:

@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones that a class's servers have or get, from Deliveries in revision order. An informer, which
-// applies a listing object by object, would show states that the store never had.
+// Members are the zones that a class's servers have or get, from Deliveries in revision order. An informer's listing
+// would show states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -48,15 +48,13 @@ type row struct {
 	zone       name.Name
 	zoneObject cache.ObjectName
 	rank       precedence.Rank
-	// confirmed is true if every secondary has confirmed the wanted serial, everConfirmed if every secondary has ever
-	// confirmed any.
+	// confirmed means that every secondary has confirmed the wanted serial, everConfirmed any serial.
 	confirmed, everConfirmed bool
 }
 
 type members struct {
 	rows map[string]row // by the zone's UID
-	// membersRevision is etcd's at the last change of members, marksRevision at the last new row or change of
-	// everConfirmed.
+	// membersRevision is of the last change of members, marksRevision of the last new row or change of everConfirmed.
 	membersRevision, marksRevision uint64
 }
 
@@ -68,8 +66,8 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// SetOnChange sets the function called for a class when members change or a zone is confirmed. Call SetOnChange before
-// Run; notify must not block.
+// SetOnChange, before Run, sets the function called for a class when members change or a zone is confirmed; it must not
+// block.
 func (m *Members) SetOnChange(notify func(class string)) { m.onChange = notify }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
@@ -85,7 +83,7 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 
 // Membership returns a class's members, in order of precedence, and the catalog's serial, for which created is the
 // class's creation. With ofServers (block bind9), the catalog marks members that some server never had (Unconfirmed),
-// and the marks count in the serial.
+// and marks count in the serial.
 func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -118,8 +116,8 @@ func (m *Members) find(class string) members {
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
 // serialAt returns a catalog's serial: etcd's revision plus the class's creation in Unix seconds. So a class recreated
-// in a new store is ahead of the old, unless that averaged more than a write a second. A secondary follows after an
-// absence of fewer than 2^31 revisions, also by a restore (backup.Clock).
+// in a new store is ahead, unless the old averaged more than a write a second. A secondary follows after an absence of
+// fewer than 2^31 revisions.
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -177,8 +175,7 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the classes' Zone with the first right to a name, or "": a server has a single zone of
-// a name.
+// HolderAmong returns the UID of the classes' Zone with the first right to a name, or "".
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -218,8 +215,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// replaceRow replaces the row of Delivery at; nil removes it. revision is etcd's. Classes of changed rows are added to
-// touched. mu is held.
+// replaceRow replaces the row of Delivery at; nil removes it. Classes of changed rows are added to touched. mu is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)

@@ -31,8 +31,7 @@ type Peers struct {
 	Catalog     name.Name // zero without a catalog
 }
 
-// Claims maps key names to values that differ for different keys (identityOf): all classes of a primary need the same
-// key under a name.
+// Claims maps key names to values that differ for different keys (identityOf).
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
@@ -43,8 +42,8 @@ func (p Peers) Claims() map[string]string {
 
 // ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error, except those of secret.
 //
-// A secondary with a key may transfer from any address, since queries often come from another than the listed. Others
-// are known by address alone. Local addresses need allowLocalAddresses.
+// A secondary with a key may transfer from any address: queries often come from another than the listed. Others are
+// known by address. Local addresses need allowLocalAddresses.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
@@ -156,7 +155,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 	return peers, nil
 }
 
-// Key reads a TSIG key from a Secret in BIND's terms: name, algorithm, and secret in base64.
+// Key reads a TSIG key from a Secret: name, algorithm, and secret in base64.
 func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error) {
 	key, _, err := readKeys(ref, secret)
 	return key, err

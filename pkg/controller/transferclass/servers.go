@@ -73,8 +73,7 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets; nil until Bind9Instances are listed. It omits external
-// signers, which may serve others' zones.
+// ListSigners returns the running signers of all fleets, except external ones; nil until Bind9Instances are listed.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
@@ -95,7 +94,7 @@ type Selected struct {
 	Waiting []WaitingServer
 }
 
-// WaitingServer is a server without delivery: it has no address (Err is nil), or no usable key.
+// WaitingServer has no address (Err is nil), or no usable key.
 type WaitingServer struct {
 	apiclass.Server
 	Err *delivery.Error
@@ -135,7 +134,7 @@ type keyed struct {
 }
 
 // ReadServers is ReadPeers for a class with a block bind9; secondaries are named NAMESPACE/NAME. A server without
-// address, readable key, or right to the key's name waits, and delays no other.
+// address, readable key, or right to the key's name waits alone.
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
@@ -164,8 +163,8 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			return Selected{}, err
 		}
 	}
-	// A server also waits if a class, or an earlier server in this order, has another key of the name. Servers with a
-	// key named for another namespace come last.
+	// A server also waits if a class, or an earlier server, has another key of the name. Keys named for another
+	// namespace come last.
 	slices.SortStableFunc(read, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
 	})

@@ -65,8 +65,8 @@ type Controller struct {
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are key names that this process
-	// wrote into a status: the informer may lag. Only Run uses both.
+	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are what this process wrote into
+	// a status: the informer may lag. For Run only.
 	lastKeys      map[types.UID]tsig.Key
 	recordedNames map[types.UID]string
 	// outcomes are yet to be written, by ID of the key.
@@ -92,8 +92,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse updates by
-// unknown keys, which no client repeats.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse unknown keys,
+// and no client repeats.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -153,8 +153,7 @@ func (k *candidate) uses() []string {
 	return []string{k.object.Status.KeyName}
 }
 
-// syncKeys serves keys and writes the status of UpdateKeys. A key is served only once its name is in the status, where
-// all primaries see the owner of the name.
+// syncKeys serves keys and writes the status of UpdateKeys. A key is served only once its name is in the status.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -258,7 +257,7 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey returns the key, or a verdict other than Served. The last key stays while reads fail, unless forbidden.
+// readKey returns the key, or a verdict other than Served. While reads fail, unless forbidden, the last key stays.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.lastKeys, of.UID)

@@ -59,8 +59,8 @@ func NewREST(config Config) *REST {
 	return &REST{kind.NewResource(&acme.ChallengePayload{}, acme.Resource, false), config}
 }
 
-// Create solves the challenge. A refusal, or faulty payload, is in the response; an error is a missing right, or a
-// failure that cert-manager retries.
+// Create solves the challenge. A refusal is in the response; an error is a missing right, or a failure that
+// cert-manager retries.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
@@ -121,8 +121,7 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 const ttl = 60
 
 // solveChallenge returns the reason of a refusal, or "". denied is the error of a caller without the right. Cleanup of
-// an absent challenge succeeds even then or with an invalid payload; otherwise Challenge and namespace could not be
-// deleted.
+// an absent challenge succeeds even then: otherwise Challenge and namespace could not be deleted.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -168,8 +167,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports whether err asks to wait over a second. The response has it: on an error cert-manager's client would
-// wait, and block a worker of all namespaces.
+// isLater reports whether err asks to wait over a second. As an error it would block a worker of all namespaces in
+// cert-manager's client.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)

@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// slots bounds items in progress. A set first acquires slots for all items, so that sets cannot deadlock; the
-// namespace's before the server's, so that a waiting set blocks no other namespace.
+// slots bounds items in progress. A set acquires slots for all items at once, against deadlocks; the namespace's first,
+// so that waiting blocks no other namespace.
 type slots struct {
 	all *semaphore.Weighted
 

@@ -29,7 +29,7 @@ type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	// Zones is called at requests: the storage is built later.
 	Zones func() rest.Getter
-	// Stale returns the cause for which the table prints every Ready as Unknown, or "".
+	// Stale returns why the table prints every Ready as Unknown, or "".
 	Stale func() string
 }
 
@@ -43,7 +43,7 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// checkStatus requires the right to confirm for the class: a status makes Records Ready (S6.18).
+// checkStatus requires the right to confirm for the class: status makes Records Ready (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	class := v1alpha1.Resource("dnsclasses")

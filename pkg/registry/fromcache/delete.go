@@ -67,7 +67,7 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 }
 
 // Storage wraps a watch cache for stores passed to Delete; only deletions read the cache. Its Delete refuses an object
-// with finalizers and no deletionTimestamp: the generic store tries this only if it read no finalizers.
+// with finalizers and no deletionTimestamp: the generic store has read no finalizers.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {

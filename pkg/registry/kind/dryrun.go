@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Decide decides a dry run, as the ledger decides a write: it sets after's status, or returns the commit's error.
-// before is nil for a create, after for a removal.
+// Decide decides a dry run like the ledger's write: it sets after's status, or returns the commit's error. before is
+// nil for a create, after for a removal.
 type Decide[T Object] func(ctx context.Context, before, after T) error
 
 func (r *REST[T]) decideUpdate(ctx context.Context, existing, out runtime.Object, created bool) error {

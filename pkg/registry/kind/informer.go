@@ -38,7 +38,7 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 	}, r.New(), 0, indexers)
 }
 
-// WatchAll watches from the resourceVersion since; if "", the present objects come first, as Added, then a bookmark
+// WatchAll watches from the resourceVersion since; from "", the present objects come first, as Added, then a bookmark
 // with metav1.InitialEventsAnnotationKey. Events have copies.
 func (r *REST[T]) WatchAll(ctx context.Context, since string) (watch.Interface, error) {
 	options := &internalversion.ListOptions{ResourceVersion: since, AllowWatchBookmarks: true}

@@ -58,7 +58,7 @@ type Kind[T Object] struct {
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// IsProtected and CheckDeletion refuse a deletion, for the object as it is deleted, not as read before.
+	// IsProtected and CheckDeletion refuse the deletion of the object as it is then.
 	IsProtected   func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]

@@ -54,8 +54,8 @@ func setDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepDeliveryFinalizer returns the finalizers written, but kubi.zone/delivery as before. So the right to write an
-// object does not complete its deletion while a provider has its data (S8.3).
+// KeepDeliveryFinalizer returns the finalizers written, but kubi.zone/delivery as before: the right to write does not
+// complete a deletion (S8.3).
 func KeepDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }

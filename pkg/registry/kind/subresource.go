@@ -119,8 +119,8 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 
 func (*subresource[T]) Destroy() {}
 
-// Update writes the part. The uid of another object, such as a deleted predecessor, is a Conflict: a patch has no
-// preconditions, and validation would answer Invalid.
+// Update writes the part. The uid of another object is a Conflict: a patch has no preconditions, and validation would
+// answer Invalid.
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	var before T

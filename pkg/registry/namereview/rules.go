@@ -31,8 +31,7 @@ type ruleTable struct {
 	childZones map[types.NamespacedName]map[string]bool
 }
 
-// addRule adds a rule for namespaces, or without any for all. Patterns whose names are all in child zones become a rule
-// Elsewhere.
+// addRule adds a rule for namespaces, or without any for all: Elsewhere, if all its names are in child zones.
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
 	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
 	elsewhere := gives
@@ -103,8 +102,8 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads all rules once for all waiting reviews, then rests four times as long. A review waits for a reading
-// that begins later.
+// ruleReader reads all rules once for all waiting reviews, then rests four times as long. A review waits for a later
+// reading.
 type ruleReader struct {
 	zones, delegations rest.Lister
 

@@ -50,7 +50,7 @@ type Zones interface {
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
 	// MayMake reports, without a read, whether a zone's spec may make RRsets at the names.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
-	// Judge checks prerequisites like a change set. The error has the cause ZoneNotFound if the zone has no rule for
+	// Judge checks prerequisites like a change set. The error has the cause ZoneNotFound for a zone without rule for
 	// the namespace.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
@@ -134,7 +134,7 @@ func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 const maxTries = 10
 
 // Apply makes the changes of a message for a key's namespace, as the user, and annotates the Records with the key. The
-// status has the RCODE. An error is an unknown outcome, or to retry.
+// status has the RCODE. After an error the outcome is unknown, or to retry.
 func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	p := &plan{w: w, key: key, message: m, requester: as}
@@ -300,8 +300,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier copy of the message wrote, or nil. A single Record proves that all were
-// written, even if prerequisites no longer hold.
+// findWritten returns a Record that an earlier copy of the message wrote, or nil. It proves that all were written, even
+// if prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -339,7 +339,7 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 }
 
 // addApex adds RRsets of the Zone's spec to present, in the namespace's own zone. If the message updates NS at the
-// apex, it sets ForeignNS if the apex has further NS values.
+// apex, ForeignNS is set for further NS values there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })

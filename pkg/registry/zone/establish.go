@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is a subresource whose create is the permission for a standalone zone (S3.3). Every Role with
-// all verbs on zones would grant a custom verb.
+// subresourceEstablish is a subresource whose create is the permission for a standalone zone (S3.3): a custom verb
+// would be in every Role with all verbs.
 const subresourceEstablish = "establish"
 
 const maxReviews = 3
@@ -80,7 +80,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 }
 
 // Update may create, by server-side apply. Patch and admission determine the zone's name, perhaps under a lock, where
-// no check may run. So an unchecked name ends the attempt, and after the check Update starts again.
+// no check may run. So an unchecked name ends the attempt, and Update starts again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt := ctx

@@ -28,8 +28,7 @@ import (
 type History interface {
 	// ReadZone returns the steps of a zone, newest first.
 	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)
-	// ReadRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view in zone; or
-	// ErrNotHeld.
+	// ReadRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view; or ErrNotHeld.
 	ReadRemoved(ctx context.Context, namespace, name string, ask HistoryQuery) (answer *HistoryPage, zone *v1alpha1.Zone, err error)
 	// ReadRemovedFQDN is ReadRemoved for a DNS name in a namespace, or in all for "".
 	ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryQuery) (*HistoryPage, *v1alpha1.Zone, error)

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// rebased applies the update of an older version of a Zone to the current version if only computed status has changed
-// since (S7.10): busy zones have many versions a second.
+// rebased applies the update of an older version of a Zone to the current one if only computed status has changed
+// (S7.10): busy zones have many versions a second.
 type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone

@@ -13,8 +13,8 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots bounds concurrent reads. A user gets another slot only while more are free than the user has, since a slow
-// reader keeps a slot. A quarter is for users who may read all zones, such as primary and controller.
+// slots bounds concurrent reads. A user gets another slot only while more are free than the user has: a slow reader
+// keeps a slot. A quarter is for users who may read all zones.
 type slots struct {
 	total   int
 	perUser int
@@ -57,7 +57,7 @@ func (s *slots) release(user string) {
 	}
 }
 
-// readerOf returns the user for slots. A namespace's service accounts are one user, as their number is free.
+// readerOf returns the user for slots: a namespace's service accounts are one, as their number is free.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -45,8 +45,8 @@ func (i *deadlineWriter) Write(piece []byte) (int, error) {
 	return i.w.Write(piece)
 }
 
-// list writes a JSON object with a list in the field key, then metadata, whose continue is known last. After an error
-// it writes nothing.
+// list writes a JSON object with a list in the field key, then metadata, whose continue is known last; after an error
+// nothing.
 type list struct {
 	*stream
 	separator string

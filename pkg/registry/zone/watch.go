@@ -54,8 +54,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher sends a watch's changes. It reads the next when all up to lastSent are sent, so a slow client takes no
-// memory.
+// watcher sends a watch's changes, the next when all up to lastSent are sent, so a slow client takes no memory.
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone
