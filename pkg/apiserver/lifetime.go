@@ -57,7 +57,7 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 func (s *Server) closeConnections(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {
-			w.Header().Set("Connection", "close") // HTTP/2 sends GOAWAY
+			w.Header().Set("Connection", "close")
 		}
 		handler.ServeHTTP(w, r)
 	})

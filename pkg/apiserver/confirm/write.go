@@ -121,7 +121,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	}
 	apex, err := name.Parse(found.Status.FQDN)
 	if err != nil {
-		return nil // an ended zone
+		return nil
 	}
 	names := now.NewlyMissing(z.progress)
 	slices.SortFunc(names, name.Name.Compare)

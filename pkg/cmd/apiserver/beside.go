@@ -144,8 +144,7 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 }
 
 // runSubcommands waits until the server is ready, and runs the sub-commands until ctx ends. Its error is a sub-command
-// that does not stop (process.ErrUnfinished). They reach the server without kube-apiserver, so their last outcomes need
-// no Service.
+// that does not stop (process.ErrUnfinished). They reach the server directly: their last outcomes need no Service.
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil

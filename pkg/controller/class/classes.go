@@ -42,7 +42,7 @@ type classSync struct {
 	known map[string]*knownClass
 	// questions counts queries to servers that fetch zones.
 	questions questions
-	// emptied is since when deleted classes, by UID, deliver nothing.
+	// emptied is since when deleted classes deliver nothing.
 	emptied map[types.UID]time.Time
 }
 
@@ -54,7 +54,7 @@ type knownClass struct {
 	uid        types.UID
 	generation int64
 	missing    bool // there is no such class
-	// secrets are digests of Secrets (see readSecret), by namespace/name.
+	// secrets are digests (see readSecret) by namespace/name.
 	secrets   map[string]string
 	abilities delivery.Abilities
 	spec      delivery.Class
@@ -151,7 +151,7 @@ func (c *classSync) forgetCluster(name string) bool {
 // decideClaims sets lost: a key name belongs to the class that uses it, else to the oldest, as at primaries
 // (transferclass). It enqueues changed classes. c.mu is held.
 func (c *classSync) decideClaims() {
-	// Classes with a block bind9, possibly thousands, claim nothing.
+	// Classes with a block bind9 claim nothing.
 	order := c.index.AllClasses()
 	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	_, lost := precedence.Decide(order, func(of *v1alpha1.DNSClass) map[string]string {
@@ -473,7 +473,7 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if known != nil && known.provenAt.Before(began) { // else a delivery has shown the health since
+		if known != nil && known.provenAt.Before(began) {
 			known.noteHealth(err)
 		}
 		c.queue.Add(task{kind: healthTask, name: of.Name})

@@ -16,8 +16,7 @@ const allPerSecond = 250
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int
-	// byNamespace sums Bind9Clusters, without zeros.
-	byNamespace map[string]int
+	byNamespace           map[string]int
 }
 
 func newQuestions() questions {

@@ -154,7 +154,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return written.ResourceVersion, nil
 }
 
-// Delete also removes the zone's finalizer after its last Delivery.
+// Delete also removes the zone's finalizer after the last Delivery.
 func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	zone := s.zone(key.UID)
 	if zone == nil {

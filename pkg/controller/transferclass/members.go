@@ -42,7 +42,6 @@ type Members struct {
 	onChange      func(class string)
 }
 
-// row is a member: a zone (UID) in a class.
 type row struct {
 	class, uid string
 	zone       name.Name
@@ -81,9 +80,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Membership returns a class's members, in order of precedence, and the catalog's serial, for which created is the
-// class's creation. With ofServers (block bind9), the catalog marks members that some server never had (Unconfirmed),
-// and marks count in the serial.
+// Membership returns a class's members, in order of precedence, and the catalog's serial; created is the class's
+// creation. With ofServers (block bind9), the catalog marks members that some server never had (Unconfirmed), and marks
+// count in the serial.
 func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

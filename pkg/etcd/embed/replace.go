@@ -18,8 +18,7 @@ import (
 )
 
 // Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
-// vote. dataDir is a running member's; initialCluster is as in Cluster. report is called when the new member may start.
-// Replace can be repeated.
+// vote. dataDir is a running member's; report is called when the new member may start. Replace can be repeated.
 //
 // Until all data have arrived, the new member is a learner, without vote, and so blocks no write.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {

@@ -167,8 +167,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports whether err asks to wait over a second. As an error it would block a worker of all namespaces in
-// cert-manager's client.
+// isLater reports whether err asks to wait over a second: as an error it would block a worker of all namespaces in
+// cert-manager.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)

@@ -26,7 +26,7 @@ const attempts = 5
 
 // beginning is the read that begins a deletion.
 type beginning struct {
-	cached bool          // from the cache, not etcd
+	cached bool
 	read   metav1.Object // nil before the read
 }
 

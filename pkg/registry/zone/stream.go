@@ -40,7 +40,6 @@ type deadlineWriter struct {
 }
 
 func (i *deadlineWriter) Write(piece []byte) (int, error) {
-	// Tests' recorders have no deadlines.
 	_ = i.control.SetWriteDeadline(time.Now().Add(i.stall))
 	return i.w.Write(piece)
 }
