@@ -108,7 +108,7 @@ type touch struct {
 	uid types.UID
 	// newest and oldest step that wrote the Record
 	newest, oldest *v1alpha1.HistoryStep
-	// of the Record before oldest
+	// stateBefore and existed precede oldest.
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
 	// renewer writes the Record again by itself; "" for none.

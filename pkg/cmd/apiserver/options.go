@@ -104,7 +104,7 @@ func NewOptions() *Options {
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
-	// before policies and webhooks, which need not see Records without a zone
+	// Before policies and webhooks, which need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
 	// Quota comes last, and counts only admitted requests.

@@ -84,7 +84,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		return stopped(outer, err)
 	}
 	defer server.Close()
-	// pending requests of the API need the ledger
+	// Pending requests need the ledger.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -98,7 +98,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
-	// the API gets the sub-commands' last outcomes
+	// The API gets the sub-commands' last outcomes.
 	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	besideEnded := make(chan error, 1)
 	go func() {

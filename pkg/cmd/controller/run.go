@@ -169,7 +169,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	}
 
 	w.Informers = []process.Informers{local, remote, servers}
-	// decide whose Zone has a name in a class
+	// Members decide whose Zone has a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }

@@ -58,7 +58,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Object.Namespace, Name: lease.Object.Name}, Client: lease.Client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 		},
-		// stops after half of the Lease; the last call ends within the other half
+		// The process stops after half of the Lease; the last call ends within the other half.
 		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true,
 		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{

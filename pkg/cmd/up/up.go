@@ -84,7 +84,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		c.printf("stopping")
 	} else {
-		// before other output hides the error
+		// Print before other output hides the error.
 		c.printf("stopping: %v", err)
 	}
 	if stopping := running.stop(); stopping != nil {

@@ -65,7 +65,7 @@ type knownClass struct {
 	hasHealth     bool
 	health        error
 	healthFoundAt metav1.Time
-	// the last Delivering of a Bind9Cluster, and the version that it replaced: the informer may lag
+	// The last Delivering of a Bind9Cluster, and the version that it replaced: the informer may lag.
 	writtenCondition metav1.Condition
 	writtenVersion   string
 	// claims maps the names of this class's TSIG keys to texts that identify the keys. lost is the class with the right

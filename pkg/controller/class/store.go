@@ -214,7 +214,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 		return nil
 	}
 	if zone.Status.DNSSEC != nil || zone.Spec.DNSSEC != nil {
-		// the signer may still have the zone
+		// The signer may still have the zone.
 		live, err := s.client.Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 		if err != nil {
 			return ignoreGone(err)

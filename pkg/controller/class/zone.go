@@ -188,7 +188,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := readyWrite{zone.ResourceVersion, j, stalled != nil}
-	// made from this version of the object: the event is still to come
+	// The write was of this version of the object: the event is still to come.
 	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}

@@ -27,7 +27,7 @@ import (
 // DefaultQuotaBytes exceeds etcd's 2 GiB: every write of a Record also writes its Zone.
 const DefaultQuotaBytes = 8 << 30
 
-// below sun_path: 104 on the BSDs, 108 on Linux
+// maxSocketPath is below sun_path: 104 on the BSDs, 108 on Linux.
 const maxSocketPath = 100
 
 const (
@@ -81,7 +81,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// an existing directory may lack the mode (E3)
+	// An existing directory may lack the mode (E3).
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -261,7 +261,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// would only delay a sole member's start
+	// The defaults would only delay a sole member's start.
 	c.TickMs, c.ElectionMs = 20, 200
 	// By default etcd warns whenever a laptop sleeps or a disk stalls.
 	c.WarningApplyDuration = 5 * time.Second

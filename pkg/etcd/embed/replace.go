@@ -26,7 +26,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// the member through which the new one joins must stay
+	// The new member joins through here.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err

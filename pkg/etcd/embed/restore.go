@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// required by etcd, though nothing listens there
+// etcd requires both, though nothing listens there.
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"

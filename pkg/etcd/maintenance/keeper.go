@@ -219,7 +219,7 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// The API server's compactor keeps five minutes, enough to fill the quota. So compactHistory compacts
+// compactHistory compacts, as the API server's compactor keeps enough history to fill the quota:
 //
 //   - after growth by an eighth of the quota, all history but keepHistory
 //   - at 0.7 of the quota, after growth by a 64th, all history but the changes since the last check
@@ -230,7 +230,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if k.leastInUse == 0 || m.DbSizeInUse < k.leastInUse {
 		k.leastInUse = m.DbSizeInUse
 	}
-	// older than keepHistory
+	// Revisions before old are older than keepHistory.
 	old := 0
 	for old < last && now.time.Sub(k.recentRevisions[old].time) >= k.keepHistory {
 		old++
@@ -443,7 +443,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 			return err
 		}
 	}
-	// of members below the quota now
+	// Disarm members below the quota now.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}

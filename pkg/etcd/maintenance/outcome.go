@@ -28,7 +28,7 @@ const (
 	// more.
 	resendAfter = time.Second
 	repeatPause = 50 * time.Millisecond
-	// operations in a transaction that every etcd accepts
+	// Every etcd accepts maxProbes operations in a transaction.
 	maxProbes = 100
 )
 

@@ -20,7 +20,7 @@ import (
 // MaxDS bounds status.dnssec.ds (S12.3).
 const MaxDS = 16
 
-// by digest type (RFC 4034 §5.1.4, RFC 4509, RFC 6605)
+// Lengths by digest type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
 var digestOctets = map[int32]int{1: 20, 2: 32, 4: 48}
 
 var zoneSigning = []int32{3, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16, 17, 23, 253, 254}
