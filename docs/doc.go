@@ -23,3 +23,8 @@ var Semantics string
 //
 //go:embed reasons.md
 var Reasons string
+
+// Operations is operations.md, with a section for each alert.
+//
+//go:embed operations.md
+var Operations string

@@ -9,7 +9,7 @@ import (
 )
 
 // Backoff is a retry schedule: the first Attempts delays are Base, 2·Base, 4·Base, up to Max; later delays are Slow.
-// Zero fields mean 5 s, 60 s, 5 and 10 min.
+// Zero fields mean Base 5 s, Max 60 s, Attempts 5, Slow 10 min.
 type Backoff struct {
 	Base, Max time.Duration
 	Attempts  int
@@ -37,7 +37,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
-// RetryDelay prefers e.RetryAfter. A permanent error or an exceeded quota is retried after Slow.
+// RetryDelay returns e.RetryAfter if set; Slow after a permanent error or an exceeded quota.
 func (b Backoff) RetryDelay(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:

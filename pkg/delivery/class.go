@@ -12,17 +12,17 @@ import (
 type Class struct {
 	Name string
 	Kind string
-	// Generation changes with every setting that may resolve a failure, credentials included.
+	// Generation changes with every setting that may resolve a failure, also credentials.
 	Generation string
 	// Target identifies the destination. After a change, the whole zone is delivered again.
 	Target string
 	// Provider is closed by the Loop. If nil, Err is the reason.
 	Provider Provider
 	Err      *Error
-	// RequestsPerSecond limits the writes and comparisons of all zones together; 0 means 50.
+	// RequestsPerSecond limits writes and comparisons; 0 means 50.
 	RequestsPerSecond float64
 	Paused            bool
-	// DriftInterval is the time between comparisons of a zone; 0 means 1 h.
+	// DriftInterval separates comparisons of a zone; 0 means 1 h.
 	DriftInterval time.Duration
 	// Servers is sorted; nil means that servers change only with Target.
 	Servers []string
@@ -31,19 +31,18 @@ type Class struct {
 }
 
 type Zone struct {
-	UID string
-	// Tenant has a share of the workers of each class.
+	UID     string
 	Tenant  string
 	Classes []string
-	// FormerClasses still have the zone. The Loop itself remembers earlier Classes.
+	// FormerClasses still have the zone.
 	FormerClasses []string
 	// ExpelledClasses are former classes that lose the zone at once.
 	ExpelledClasses []string
-	// Remove is true for a Zone being deleted, which leaves Classes, too.
+	// Remove is true if the Zone object is being deleted.
 	Remove bool
 	Retain bool
 	Paused bool
-	// Request asks for an immediate comparison and retry, if different from State.Request.
+	// Request, if new, asks for an immediate comparison and retry.
 	Request string
 	// FrozenSerial is delivered while a terminating namespace deletes its records; 0 means none.
 	FrozenSerial serial.Serial

@@ -49,17 +49,18 @@ const (
 
 type Error struct {
 	Reason Reason
-	// Code is the provider's code, such as an rcode or HTTP status; "" means none.
+	// Code is the provider's, such as an rcode or HTTP status; "" means none.
 	Code string
-	// Message is for users, without a secret or the text of a foreign answer.
+	// Message is for users, without secrets or foreign text.
 	Message string
-	// Detail is text of the provider for operators only (S6.13): printable, short, without a secret.
+	// Detail is the provider's text for operators (S6.13): printable, short, without secrets.
 	Detail string
-	// Permanent excludes a retry until a change of the zone, the class or its credentials, or a Zone.Request. A
-	// comparison retries refused RRsets, too.
+	// Permanent prevents retries until zone, class or credentials change, or Zone.Request asks. Comparisons still retry
+	// refused RRsets.
 	Permanent bool
-	// RetryAfter is 0 for the usual backoff.
+	// RetryAfter is the delay before a retry; 0 means the usual backoff.
 	RetryAfter time.Duration
+	// WholeClass pauses all deliveries of the class.
 	WholeClass bool
 	Err        error
 }
@@ -89,7 +90,7 @@ var ErrNotProven = errors.New("the first zone shows it")
 
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// AsError leaves out the text of other errors, which may contain a secret.
+// AsError leaves out the text of other errors: it may contain a secret.
 func AsError(err error) *Error {
 	var e *Error
 	switch {

@@ -14,7 +14,7 @@ const (
 	// OutcomeDelivered means that all servers of the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
 	OutcomePending   Outcome = "Pending"
-	// OutcomeFailed means State.Error. RRsets beyond Failed may be missing, too.
+	// OutcomeFailed has its reason in State.Error. RRsets beyond Failed may be missing, too.
 	OutcomeFailed   Outcome = "Failed"
 	OutcomeDrifted  Outcome = "Drifted"
 	OutcomeCompared Outcome = "Compared"
@@ -35,6 +35,6 @@ type Event struct {
 	Drift            Drift
 	// AbsentZone counts as removed: the provider lacked the zone for too long.
 	AbsentZone name.Name
-	// LeftoverZone may still have removed RRsets at the provider.
+	// LeftoverZone may have removed RRsets at the provider.
 	LeftoverZone name.Name
 }

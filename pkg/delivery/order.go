@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder sorts writes: RRsets that failed before come last, the oldest failure first, so that they delay no others
-// if an attempt ends early.
+// WriteOrder puts RRsets that failed before last, the oldest failure first: they must not delay others if an attempt
+// ends early.
 type WriteOrder struct {
 	mu       sync.Mutex
 	failures map[name.Name]map[RRsetKey]uint64
@@ -22,33 +22,33 @@ type WriteOrder struct {
 
 const MaxFailed = 4096
 
-// FailedRRsets returns a zone's failed RRsets, with higher numbers for later failures.
+// FailedRRsets returns a zone's RRsets whose last write failed. A higher number means a later failure.
 func (o *WriteOrder) FailedRRsets(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.failures[zone])
 }
 
-// Note records a write. It ignores new failures beyond MaxFailed of a zone.
+// Note records the result of a write. It ignores new failures beyond MaxFailed of a zone.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	of := o.failures[zone]
-	_, known := of[key]
+	failures := o.failures[zone]
+	_, known := failures[key]
 	switch {
 	case !failed:
-		if delete(of, key); len(of) == 0 {
+		if delete(failures, key); len(failures) == 0 {
 			delete(o.failures, zone)
 		}
-	case of == nil:
+	case failures == nil:
 		if o.failures == nil {
 			o.failures = map[name.Name]map[RRsetKey]uint64{}
 		}
 		o.count++
 		o.failures[zone] = map[RRsetKey]uint64{key: o.count}
-	case known || len(of) < MaxFailed:
+	case known || len(failures) < MaxFailed:
 		o.count++
-		of[key] = o.count
+		failures[key] = o.count
 	}
 }
 
@@ -58,7 +58,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failures, zone)
 }
 
-// Divide puts changes at names without failed RRsets into first, others into last, in the order of failure.
+// Divide returns the changes at names without failed RRsets, and the others in the order of failure.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.FailedRRsets(zone) {

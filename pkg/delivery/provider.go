@@ -23,41 +23,45 @@ import (
 // with the context, and return errors as *Error.
 type Provider interface {
 	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider, and returns
-	// the fence's error unchanged. Every call ends within plan.CallTimeout, as does the wait for servers that fetch the
-	// zone: Deliver reports their serials, and is called again. The report is valid beside an error.
+	// the fence's error unchanged. Each call, and the wait for servers that fetch the zone, ends within
+	// plan.CallTimeout. If a server lags, the report has its serial, and Deliver is called again. The report is valid
+	// beside an error.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes only RRsets that Deliver wrote. plan.All has those at the provider; plan.Changes has those
-	// possibly there, with an empty After.
+	// Remove removes the RRsets that Deliver wrote, no others: those of plan.All and, with an empty After, those of
+	// plan.Changes, which may be at the provider.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Verify compares without side effects. If the provider cannot list its content, the error wraps ErrCannotList.
-	// With ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
+	// Verify compares plan and provider without side effects. If the provider cannot list its content, the error wraps
+	// ErrCannotList. Beside ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
-	// Health returns nil if the provider accepts the credentials. If the answer does not show that, the error wraps
+	// Health returns nil if the provider accepts the credentials. If the answer does not show this, the error wraps
 	// ErrNotProven.
 	Health(ctx context.Context) error
-	// AskLast asks each server for its zone that changed last. A server without that serial may have lost other zones,
-	// too, and is returned, once until it confirms again. Nil if servers do not fetch zones.
+	// AskLast asks each server for its zone that changed last, and returns the servers without that serial: they may
+	// have lost other zones, too. A server is returned once, until it confirms again. Nil if servers do not fetch
+	// zones.
 	AskLast(ctx context.Context) (lost []string)
 	Abilities() Abilities
 	Close() error
 }
 
-// Abilities are data, since a wrapper could hide optional interfaces.
+// Abilities are data: a wrapper could hide optional interfaces.
 type Abilities struct {
-	// Lists is true if Verify reads the whole zone, with foreign RRsets, not only the zone's RRsets.
+	// Lists is true if Verify reads the whole zone, foreign RRsets included.
 	Lists bool
-	// OwnApexNS is true if the provider has its own NS at the apex: the zone's are not written, removed or compared.
+	// OwnApexNS is true if the provider has its own NS at the apex. The zone's are then not written, removed or
+	// compared.
 	OwnApexNS bool
-	// Fetched is true if servers fetch zones. A confirmation needs rows in Report.Servers.
+	// Fetched is true if servers fetch zones. A confirmation then needs rows in Report.Servers.
 	Fetched bool
 	// Claims maps names unique across all classes, such as TSIG keys, to this class's use of them: a text to compare,
 	// never to print.
 	Claims map[string]string
 }
 
-// Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
-// (F22). The first call records the intent. Each waits for the class's rate limit, so call Fence before each call to
-// the provider, with the method's ctx: a single call's timeout would run during the wait.
+// Fence is the check before each write outside: nil only if no other worker has begun a later plan of the zone. After
+// an error nothing may be written (F22). An attempt's first call stores the intent, the serial about to be written.
+// Each call waits for the class's rate limit, so pass the method's ctx: a single call's timeout would run during the
+// wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -102,38 +106,39 @@ type Plan struct {
 	UID    string
 	Serial serial.Serial
 	Hash   string
-	// Since is the last confirmed serial, at the time Confirmed; 0 for none, or for unknown Changes.
+	// Since is the last confirmed serial, first confirmed at Confirmed; 0 if there is none or Changes is nil.
 	Since     serial.Serial
 	Confirmed time.Time
 	SOA       RRset
 	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown: the whole
-	// zone is compared or written, and other RRsets at the provider stay. If empty but not nil, only the serial
+	// zone is compared or written, and other RRsets at the provider stay. Empty but not nil means that only the serial
 	// differs.
 	Changes []Change
-	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset neither Before nor After
-	// may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed and History.
+	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset at the provider that
+	// equals neither Before nor After may then be ours, and is replaced; providers that spare foreign RRsets first
+	// consult Unconfirmed and History.
 	Uncertain bool
 	// Delivered is true if an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Unconfirmed, of an Uncertain plan, names the RRsets refused or half written; nil if too many. Of every other
-	// RRset in Changes, Before is confirmed. History has the changes of each serial since the earliest that may be at
-	// the provider; nil if unknown.
+	// Unconfirmed lists, in an Uncertain plan, the RRsets refused or half written; nil if too many. For all others in
+	// Changes, Before is confirmed. History has the changes of each serial since the earliest that may be at the
+	// provider; nil if unknown.
 	Unconfirmed []RRsetKey
 	History     []dns.Change
-	// Forgotten is true if the history no longer names all RRsets removed since an earlier delivery: the provider may
-	// have further RRsets of ours.
+	// Forgotten is true if the history no longer names all removed RRsets: the provider may have further RRsets of
+	// ours.
 	Forgotten bool
-	// Named is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
-	Named       bool
+	// Named is true if Changes of a Forgotten plan lists them nevertheless, without their data.
+	Named bool
+	// CallTimeout bounds each call; 0 means the provider's default.
 	CallTimeout time.Duration
-	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
-	// next call.
+	// Whole makes Verify compare the whole zone. Otherwise a provider that asks for each RRset may compare a part, and
+	// continue in the next call.
 	Whole bool
 	// All yields the RRsets at Serial except the SOA, in canonical order.
 	All iter.Seq[RRset]
 	// Servers has the rows of the last report, also of servers that left the class but may have the zone.
-	Servers []Server
-	// Requested is true if Zone.Request asks for this comparison.
+	Servers   []Server
 	Requested bool
 }
 
@@ -153,7 +158,6 @@ type RRsetKey struct {
 
 func (k RRsetKey) String() string { return k.Name.String() + " " + k.Type.String() }
 
-// Digest returns the first eight octets of the SHA-256 of String.
 func (k RRsetKey) Digest() uint64 {
 	sum := sha256.Sum256([]byte(k.String()))
 	return binary.BigEndian.Uint64(sum[:])
@@ -212,12 +216,13 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 type Change struct{ Before, After RRset }
 
 type Report struct {
-	// Confirmed is the serial confirmed by all servers of the class, or by its single service; 0 if unknown.
+	// Confirmed is the serial confirmed by all servers of the class; 0 if unknown.
 	Confirmed serial.Serial
 	// Servers has a row for each server, in the class's order; empty for a single service.
 	Servers []Server
 	// Failed has the refused RRsets, which do not prevent the confirmation.
-	Failed  []Failure
+	Failed []Failure
+	// Skipped counts failed RRsets that the provider cannot represent. Proven is true if our credentials were accepted.
 	Skipped int
 	Proven  bool
 	// Remains is true if removed RRsets of a Forgotten plan may still be at the provider.
@@ -229,22 +234,21 @@ type Server struct {
 	// Serial is the server's serial of the zone; 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
-	// Err is why the server lacks the serial; nil if a fetch is expected. The message names the server.
+	// Err is why the server lacks the serial, and names the server; nil if a fetch is expected.
 	Err *Error
-	// At is the time of the answer.
-	At time.Time
+	At  time.Time
 	// Content compares the server's data with the zone's at Serial. DiffersSince is the zone's serial at the first
 	// ContentDiffers, or 0.
 	Content      Content
 	DiffersSince serial.Serial
 }
 
-// Content is the result of a comparison; "" if equal or not compared yet.
+// Content is the result of a comparison; "" means equal or not compared yet.
 type Content string
 
 const (
 	ContentDiffers Content = "Differs"
-	// ContentNotCompared means that the server refuses transfers, or was too slow. Note says why.
+	// ContentNotCompared means that the server refuses transfers, or was too slow (Note).
 	ContentNotCompared Content = "NotCompared"
 )
 
@@ -272,7 +276,7 @@ type Drift struct {
 	Missing, Differing []RRset
 	// Unfit are RRsets that the provider refuses or cannot represent: another delivery would not help.
 	Unfit []RRset
-	// Foreign are RRsets written by others. They stay.
+	// Foreign are RRsets written by others, which stay.
 	Foreign []RRset
 	Servers []Server
 }

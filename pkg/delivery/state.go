@@ -29,7 +29,7 @@ type State struct {
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
-	// AskedSerial is the settled serial for which Servers were asked; 0 if read from a Store.
+	// AskedSerial is the settled serial for which Servers were asked; 0 after a load.
 	AskedSerial     serial.Serial
 	Failed, Skipped int
 	// Refused are the RRsets refused in the last attempt. FailedWhole is true if the attempt failed for another reason.
@@ -38,8 +38,7 @@ type State struct {
 	// Digests has RRsetKey.Digest of further refused RRsets, ascending.
 	Digests []uint64
 	Error   *StateError
-	// Drifted is True until the repair, which is stored with the next other change. Drift may list only some of the
-	// RRsets.
+	// Drifted is True until the repair, which is stored with the next other change. Drift lists some of the RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
@@ -49,7 +48,7 @@ type State struct {
 	Holder string
 }
 
-// Bounds of a State (attack 8). MaxRefusal is in octets of a message in Refused.
+// Bounds of a State, against large refusals (attack 8). MaxRefusal is in octets of a message in Refused.
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
@@ -75,7 +74,7 @@ func (s State) LaggingServers() (names []string) {
 	return names
 }
 
-// WentBack reports whether a server answers an earlier serial than the confirmed Serial, as after a start from an old
+// WentBack reports whether a server answers an earlier serial than the confirmed one, as after a start from an old
 // disk.
 func (s State) WentBack(server Server) bool {
 	return server.Err == nil && server.Serial != 0 && s.Serial != 0 && s.Serial.Ahead(server.Serial)
@@ -95,19 +94,19 @@ func (s State) Served() serial.Serial {
 // Intent announces a worker's writes (lease.PassFence).
 type Intent struct {
 	Serial serial.Serial
-	// From is the earliest serial whose RRsets may be at the provider. If 0 beside a State.Serial, more RRsets were
-	// refused than listed: the whole zone is written.
+	// From is the earliest serial whose RRsets may be at the provider. 0 beside a State.Serial: more were refused than
+	// RRsets can list, and the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the writing worker; "" means none.
+	// Holder is the writing worker's Config.Identity; "" means none.
 	Holder string
 	Time   time.Time
-	// RRsets may be half written, or were refused and are still to be written. All others are as at State.Serial,
-	// unless Unlisted: then more are among the changes since From.
+	// RRsets may be half written, or were refused and are to be retried. All others are as at State.Serial, unless
+	// Unlisted: then more are among the changes since From.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
 
-// Earliest is 0 if unknown.
+// Earliest returns the earliest serial whose RRsets may be at the provider; 0 if unknown.
 func (s State) Earliest() serial.Serial {
 	if s.Intent != nil && s.Intent.From != 0 {
 		return s.Intent.From
@@ -128,7 +127,7 @@ func (i *Intent) Alike(other *Intent) bool {
 	return i.Equal(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
-// Alike ignores times, Version and Holder. AskedSerial counts by its effect on LaggingServers alone.
+// Alike ignores times, Version and Holder. AskedSerial counts only by its effect on LaggingServers.
 func (s State) Alike(other State) bool {
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
 		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&

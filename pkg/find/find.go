@@ -19,6 +19,7 @@ import (
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -39,6 +40,24 @@ func (s *Search) Where() string {
 	return fmt.Sprintf("in namespace %s, the only one that was searched", s.Namespace)
 }
 
+// Kinds of objects in arguments.
+const (
+	KindRecord = "Record"
+	KindZone   = "Zone"
+)
+
+var kinds = map[string]string{"record": KindRecord, "records": KindRecord, "rec": KindRecord, "zone": KindZone, "zones": KindZone,
+	"zn": KindZone}
+
+// CutKind splits KIND/NAME. The kind is "" for any other text; with a final dot it is a DNS name, as of RFC 2317.
+func CutKind(text string) (kind, object string) {
+	before, after, isObject := strings.Cut(text, "/")
+	if kind = kinds[before]; kind == "" || !isObject || strings.HasSuffix(text, ".") {
+		return "", text
+	}
+	return kind, after
+}
+
 // ParsePrefix parses a prefix, or an address as a prefix.
 func ParsePrefix(text string) (netip.Prefix, bool) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
@@ -48,9 +67,14 @@ func ParsePrefix(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(address, address.BitLen()), err == nil
 }
 
-// ParseName parses a DNS name, absolute also without trailing dot.
+// ParseName parses a DNS name, absolute also without trailing dot. No top-level domain is a number: 192.0.2.80-90 is an
+// error.
 func ParseName(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
+		if last := text[strings.LastIndex(text, ".")+1:]; strings.Trim(last, "0123456789-/*") == "" {
+			return name.Name{}, fmt.Errorf("%q is neither an address, a prefix nor a name: write an address, such as 192.0.2.80, or a "+
+				"prefix, such as 192.0.2.80/28", text)
+		}
 		text += "."
 	}
 	fqdn, err := name.Parse(text)
@@ -68,31 +92,37 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, else those at the nearest name above, perhaps a wildcard, and that name.
-// zones, from Enclosing, exclude Records above their view's zone.
+// Nearest returns the Records at a name, or else at the nearest wildcard or name above that claims it (S4.8), and that
+// name. zones are those of Enclosing: the nearest of them decide, and their apex claims nothing.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
-	apexes := make(map[string]name.Name)
-	for i := range zones {
-		if apex, err := name.Parse(zones[i].Status.FQDN); err == nil {
-			apexes[zones[i].Status.View] = apex
+	found, err = s.RecordsAt(ctx, fqdn.String())
+	if err != nil || len(found) > 0 {
+		return found, "", err
+	}
+	apex := name.Root
+	if len(zones) > 0 {
+		if apex, err = name.Parse(zones[0].Status.FQDN); err != nil {
+			return nil, "", err
 		}
 	}
-	for at, more := fqdn, true; more && at != name.Root; at, more = at.Parent() {
-		counts := func(r *v1alpha1.Record) bool {
-			apex, known := apexes[r.Status.View]
-			return !known || apex.Encloses(at)
+	claims := func(r *v1alpha1.Record) bool {
+		return r.Status.ZoneRef != nil && r.Status.Admission != string(rules.AdmittedUnderscore) && (len(zones) == 0 ||
+			slices.ContainsFunc(zones, func(z v1alpha1.Zone) bool {
+				return z.Status.FQDN == zones[0].Status.FQDN && z.Status.View == r.Status.View
+			}))
+	}
+	for at := fqdn; at != apex; {
+		if at, _ = at.Parent(); at == name.Root {
+			break
 		}
 		candidates := []string{"*." + at.String(), at.String()}
-		if at == fqdn {
-			candidates = candidates[1:]
+		if at == apex {
+			candidates = candidates[:1]
 		}
 		for _, candidate := range candidates {
-			found, err = s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: candidate}, counts)
-			switch {
-			case err != nil || len(found) > 0 && at == fqdn:
-				return found, "", err
-			case len(found) > 0:
-				return found, candidate, nil
+			found, err = s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: candidate}, claims)
+			if err != nil || len(found) > 0 {
+				return found, candidate, err
 			}
 		}
 	}
@@ -104,7 +134,8 @@ func (s *Search) RecordsAt(ctx context.Context, fqdn string) ([]v1alpha1.Record,
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }
 
-// Enclosing returns the nearest zone of each view at or above a name. Nil without the right to list zones.
+// Enclosing returns the nearest zone of each view at or above a name: the longest names first, then by view. Nil
+// without the right to list zones.
 func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
 	for at, more := fqdn, true; more; at, more = at.Parent() {
 		zones, err := s.ZonesAt(ctx, at)
@@ -120,7 +151,6 @@ func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alp
 			}
 		}
 	}
-	slices.SortFunc(nearest, compareViews)
 	return nearest, nil
 }
 

@@ -108,6 +108,24 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
+// FindDeleted returns the object of a deleted zone, from any namespace or else the user's. Nil if none, or without the
+// right.
+func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Name) (*v1alpha1.Zone, error) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.AnyZone}}
+	zone.Status.FQDN = fqdn.String()
+	past, err := r.Read(ctx, Subject{Zone: zone, Namespace: namespace}, func(*v1alpha1.HistoryStep) bool { return true })
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(past.Steps) == 0 || past.Steps[0].Zone == nil:
+		return nil, nil
+	}
+	removed := past.Steps[0].Zone
+	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: removed.Namespace, Name: removed.Name}}, nil
+}
+
 // oneTimeAnnotations request an action once.
 var oneTimeAnnotations = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
 	v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt}

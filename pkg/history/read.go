@@ -6,6 +6,7 @@ package history
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
@@ -306,6 +308,27 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v
 		return nil, err
 	}
 	return &answer.History[0], nil
+}
+
+// NameOfRecord returns the DNS name that a Record had at its step.
+func NameOfRecord(step *v1alpha1.HistoryStep, of types.NamespacedName) (name.Name, error) {
+	apex, err := name.Parse(step.FQDN)
+	if err != nil {
+		return apex, fmt.Errorf("the history has no valid zone: %w", err)
+	}
+	rows := slices.Concat(step.Removed, step.Added)
+	for i := range step.Records {
+		r := &step.Records[i]
+		var spec v1alpha1.RecordSpec
+		switch {
+		case r.Namespace != of.Namespace || r.Name != of.Name:
+		case r.Before != nil && r.Before.Spec != nil && json.Unmarshal(r.Before.Spec.Raw, &spec) == nil:
+			return name.ParseIn(spec.DomainName, apex)
+		case len(step.Records) == 1 && len(rows) > 0:
+			return name.Parse(ownerOf(rows[0].Owner, step.FQDN))
+		}
+	}
+	return apex, fmt.Errorf("the history has no DNS name of record %s; kubectl kubizone log %s prints the changes of the zone", of, apex)
 }
 
 // LastOfZone returns the newest step of a zone, nil for none; a caller who may read users also gets the user.

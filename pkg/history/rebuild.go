@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
+	"kubi.zone/kubizone/pkg/zoneview/definition"
 )
 
 type rrset struct {
@@ -34,7 +34,7 @@ type Content struct {
 
 // ReadContent reads the present definition of a zone.
 func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content, error) {
-	snapshot, err := fromapi.ReadDefinition(ctx, r.Client.RESTClient(), zone)
+	snapshot, err := definition.Read(ctx, r.Client.RESTClient(), zone)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// PointerTypes lead clients to a host (S4.26).
+// PointerTypes lead clients to a host, which claims count (S4.26) and warnings of a missing dot check (S5.14).
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
 // ListPointerHosts returns the base names of the first MaxPointerHosts hosts in a zone to which c leads, without the

@@ -161,7 +161,7 @@ func (w *world) unlockNames(work *law.Work) {
 	}
 }
 
-// passTime runs servers for d: it adds to each withdrawal, and releases objects after the period (S2.5, S3.5).
+// passTime runs servers for d: it adds to each withdrawal, and releases objects after the period (S2.5, S3.6).
 func (w *world) passTime(d time.Duration) {
 	for _, k := range w.listWithdrawals() {
 		withdrawal := *w.facts[k].(*law.Withdrawal)

@@ -4,11 +4,13 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +18,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -256,6 +260,79 @@ func TestHistory_ofTwoServersAtOnce(t *testing.T) {
 		if x := &items[i]; x.Step.Record != nil && x.Step.Record.Was != (len(x.Was) == 1) {
 			t.Errorf("step %d: was %t, %d states", x.Step.N, x.Step.Record.Was, len(x.Was))
 		}
+	}
+	if countKeys(t, st, "history") == 0 {
+		t.Error("nothing is archived")
+	}
+}
+
+// archiveFailures fails the archive's transactions, as a connection does that broke while the server was stopped.
+type archiveFailures struct {
+	clientv3.KV
+	archived string // prefix of the keys archived/
+	active   atomic.Bool
+	failed   atomic.Int64
+}
+
+func (f *archiveFailures) Txn(ctx context.Context) clientv3.Txn {
+	return &archiveFailure{Txn: f.KV.Txn(ctx), of: f}
+}
+
+type archiveFailure struct {
+	clientv3.Txn
+	of    *archiveFailures
+	fails bool
+}
+
+func (t *archiveFailure) If(cmps ...clientv3.Cmp) clientv3.Txn {
+	t.Txn = t.Txn.If(cmps...)
+	return t
+}
+
+func (t *archiveFailure) Then(ops ...clientv3.Op) clientv3.Txn {
+	t.fails = t.of.active.Load() && slices.ContainsFunc(ops, func(op clientv3.Op) bool {
+		return op.IsPut() && strings.HasPrefix(string(op.KeyBytes()), t.of.archived)
+	})
+	t.Txn = t.Txn.Then(ops...)
+	return t
+}
+
+func (t *archiveFailure) Else(ops ...clientv3.Op) clientv3.Txn {
+	t.Txn = t.Txn.Else(ops...)
+	return t
+}
+
+func (t *archiveFailure) Commit() (*clientv3.TxnResponse, error) {
+	if t.fails {
+		t.of.failed.Add(1)
+		return nil, grpcstatus.Error(codes.Unavailable, "error reading from server: EOF")
+	}
+	return t.Txn.Commit()
+}
+
+// While etcd fails, steps stay in the journal, and the history has no gap afterwards.
+func TestHistory_afterAFailureOfEtcd(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	failures := &archiveFailures{archived: layout.Keys{Prefix: st.Prefix}.Room("archived")}
+	s := st.Server(archiveAfter(5), func(c *ledger.Config) { failures.KV, c.Client.KV = c.Client.KV, failures })
+	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	write := func(from, to int) {
+		for i := from; i < to; i++ {
+			ns := fmt.Sprint("team", i%11)
+			store.Must(s.CreateRecord(t.Context(), recordAt(ns, ns)))
+			must.Succeed(t, s.DeleteRecord(t.Context(), ns, ns))
+		}
+	}
+	failures.active.Store(true)
+	write(0, 22)
+	store.Eventually(t, "an archive fails", func() bool { return failures.failed.Load() > 0 })
+	failures.active.Store(false)
+	write(22, 40)
+	st.Settle()
+	expectWhole(t, s, s.Zone("infra", "top"))
+	if _, whole := readHistory(t, s, s.Zone("infra", "top"), 1000); whole >= time.Now().Unix()-60 {
+		t.Errorf("the history is whole since %d only", whole)
 	}
 	if countKeys(t, st, "history") == 0 {
 		t.Error("nothing is archived")

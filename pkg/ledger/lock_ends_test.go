@@ -33,6 +33,8 @@ type severed struct {
 	broken chan struct{}
 	// read counts keys of waiting objects.
 	read atomic.Int64
+	// leave, unless nil, is the error of writes without an answer.
+	leave error
 }
 
 var errSevered = errors.New("the line to etcd is broken (a fault of a test)")
@@ -87,6 +89,9 @@ func (x *severedTransaction) Commit() (*clientv3.TxnResponse, error) {
 	s := x.line
 	if s.isBroken() {
 		return nil, errSevered
+	}
+	if x.writes && s.leave != nil {
+		return nil, s.leave
 	}
 	breaks := x.writes && s.left.Add(-1) == 0
 	if breaks && !s.behind {

@@ -5,12 +5,16 @@ package ledger_test
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"strings"
 	"testing"
-	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -35,76 +39,191 @@ func (c timed) Err() error {
 	}
 }
 
-// A timeout before the request to etcd means "nothing written", a timeout afterwards "unknown".
-func TestOutcome_hasAReason(t *testing.T) {
-	t.Parallel()
-	st, g := store.New(t), &gate{}
-	s := st.Server(stopClock, func(c *ledger.Config) { c.OnFault = g.passPoint })
-	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	alone := func(ctx context.Context) (err error, unwritten bool) {
-		_, err = s.CreateRecord(ctx, store.Record("team", "r", "r.example.org.", "A", "192.0.2.1"))
+type timedWrite func(context.Context) (err error, unwritten bool)
+
+func createTimed(s *store.Server, name string) timedWrite {
+	return func(ctx context.Context) (error, bool) {
+		_, err := s.CreateRecord(ctx, store.Record("team", name, name+".example.org.", "A", "192.0.2.1"))
 		return err, false
 	}
-	inASet := func(ctx context.Context) (error, bool) {
-		set, errs := inSet(ctx, s, createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")),
-			createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
+}
+
+func createTimedSet(s *store.Server, names ...string) timedWrite {
+	return func(ctx context.Context) (error, bool) {
+		var writes []setWrite
+		for _, name := range names {
+			writes = append(writes, createLater(store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+		}
+		set, errs := inSet(ctx, s, writes...)
 		if set.Err() != nil {
 			return set.Err(), set.NothingWritten()
 		}
 		return errs[0], set.NothingWritten()
 	}
-	aSetOfOne := func(ctx context.Context) (error, bool) {
-		set, errs := inSet(ctx, s, createLater(store.Record("team", "one", "one.example.org.", "A", "192.0.2.1")))
-		return errs[0], set.NothingWritten()
+}
+
+func wantUnwritten(t *testing.T, err error) {
+	t.Helper()
+	if !apierrors.IsServerTimeout(err) || !strings.Contains(err.Error(), "nothing was written") {
+		t.Fatalf("%v: want reason ServerTimeout, and that nothing was written", err)
 	}
-	for i, test := range []struct {
-		what  string
-		write func(context.Context) (error, bool)
-		sent  bool
-	}{
-		{"a write that waits", alone, false},
-		{"a write that is sent", alone, true},
-		{"a change set that waits", inASet, false},
-		{"a change set that is sent", inASet, true},
-		{"a change set of one that waits", aSetOfOne, false},
-		{"a change set of one that is sent", aSetOfOne, true},
+}
+
+// A write whose request ends before etcd is asked has written nothing.
+func TestOutcome_ofAnUnsentWriteIsKnown(t *testing.T) {
+	t.Parallel()
+	st, g := store.New(t), &gate{}
+	s := st.Server(stopClock, func(c *ledger.Config) { c.OnFault = g.passPoint })
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	for kind, write := range map[string]timedWrite{
+		"write": createTimed(s, "r"), "set": createTimedSet(s, "a", "b"), "set-of-one": createTimedSet(s, "one"),
 	} {
-		t.Run(test.what, func(t *testing.T) {
-			ctx := timed{t.Context(), make(chan struct{})}
+		t.Run(kind+" that waits", func(t *testing.T) {
 			g.holdAt("before-commit")
-			reached, first := g.reached, make(chan error, 1)
-			if !test.sent { // another write has the zone
-				go func() {
-					_, err := s.CreateRecord(context.Background(), store.Record("team", fmt.Sprintf("first%d", i), "first.example.org.", "A", "192.0.2.1"))
-					first <- err
-				}()
-				<-reached
-				time.AfterFunc(300*time.Millisecond, ctx.endTime)
-			} else {
-				first <- nil
-				go func() {
-					<-reached
-					ctx.endTime()
-					g.holdAt("")
-				}()
-			}
-			err, unwritten := test.write(ctx)
-			switch {
-			case test.sent && (!apierrors.IsTimeout(err) || !strings.Contains(err.Error(), "whether it was written is not known") || unwritten):
-				t.Errorf("%v, unwritten %t: want reason Timeout, and that the outcome is not known", err, unwritten)
-			case !test.sent && apierrors.ReasonForError(err) == v1alpha1.StatusReasonChangeSetEnded && unwritten: // before all writes had come
-			case !test.sent && (!apierrors.IsServerTimeout(err) || !strings.Contains(err.Error(), "nothing was written")):
-				t.Errorf("%v: want reason ServerTimeout, and that nothing was written", err)
+			first, answer := make(chan error, 1), make(chan error, 1)
+			go func() {
+				err, _ := createTimed(s, "first-"+kind)(t.Context())
+				first <- err
+			}()
+			<-g.reached
+			ctx := timed{t.Context(), make(chan struct{})}
+			go func() {
+				err, _ := write(ctx)
+				answer <- err
+			}()
+			store.Eventually(t, "the write waits", func() bool { return s.Ledger.Waiting("infra", "z") == 1 })
+			ctx.endTime()
+			err := <-answer
+			if wantUnwritten(t, err); strings.Contains(err.Error(), "kept changing") {
+				t.Error(err)
 			}
 			g.holdAt("")
 			if err := <-first; err != nil {
 				t.Error(err)
 			}
 		})
+		t.Run(kind+" that is decided", func(t *testing.T) {
+			ctx := timed{t.Context(), make(chan struct{})}
+			g.holdAt("before-commit")
+			reached := g.reached
+			go func() {
+				<-reached
+				ctx.endTime()
+				g.holdAt("")
+			}()
+			err, _ := write(ctx)
+			wantUnwritten(t, err)
+		})
 	}
 	if n := len(s.ListRecords("team")); n != 3 {
 		t.Errorf("%d records stand, want the 3 that had the zone", n)
 	}
+}
+
+// The error of a write that ends after a lost race names the cause, which a slow etcd or a long queue is not.
+func TestOutcome_namesALostRace(t *testing.T) {
+	t.Parallel()
+	st, g := store.New(t), &gate{}
+	s, other := st.Server(func(c *ledger.Config) { c.OnFault = g.passPoint }), st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	for kind, write := range map[string]timedWrite{"write": createTimed(s, "r"), "set": createTimedSet(s, "a", "b")} {
+		ctx, answer := timed{t.Context(), make(chan struct{})}, make(chan error, 1)
+		g.holdAt("before-commit")
+		go func() {
+			err, _ := write(ctx)
+			answer <- err
+		}()
+		<-g.reached
+		store.Must(other.CreateRecord(t.Context(), store.Record("team", kind, kind+".example.org.", "A", "192.0.2.1")))
+		g.holdAt("before-commit")
+		<-g.reached // decided again
+		ctx.endTime()
+		g.holdAt("")
+		err := <-answer
+		if wantUnwritten(t, err); !strings.Contains(err.Error(), "other writes kept changing") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// A write that etcd leaves without an answer may be carried out, whatever the error.
+func TestOutcome_ofAnUnansweredWriteIsUnknown(t *testing.T) {
+	t.Parallel()
+	st, line := store.New(t), &severed{}
+	s := st.Server(severLine(line))
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "stored", "stored.example.org.", "A", "192.0.2.1")))
+	for kind, write := range map[string]timedWrite{
+		"write": createTimed(s, "r"), "set": createTimedSet(s, "a", "b"), "set of one": createTimedSet(s, "one"),
+		"write of labels": func(ctx context.Context) (error, bool) {
+			_, err := s.UpdateRecord(ctx, "team", "stored", func(r *v1alpha1.Record) { r.Labels = map[string]string{"new": "yes"} })
+			return err, false
+		},
+	} {
+		for what, failure := range map[string]error{
+			"the deadline": context.DeadlineExceeded, "the end of the request": context.Canceled,
+			"etcd's timeout": rpctypes.ErrTimeout, "a change of the leader": rpctypes.ErrLeaderChanged,
+			"a lost connection": status.Error(codes.Unavailable, "the connection is closing"),
+		} {
+			line.leave = failure
+			err, unwritten := write(t.Context())
+			line.leave = nil
+			if !apierrors.IsTimeout(err) || !strings.Contains(err.Error(), "whether it was written is not known") || unwritten {
+				t.Errorf("%s, ended by %s: %v, unwritten %t: want reason Timeout, and that it is not known", kind, what, err, unwritten)
+			}
+		}
+	}
+}
+
+// A group that the queue has taken is not written if its caller goes before the decision.
+func TestOutcome_ofAnUndecidedWriteIsKnown(t *testing.T) {
+	t.Parallel()
+	st, g := store.New(t), &gate{}
+	s := st.Server(func(c *ledger.Config) { c.OnFault, c.Records.Codec = g.passPoint, gatedCodec{c.Records.Codec, g} })
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	g.holdAt("before-commit")
+	ctx, answers := timed{t.Context(), make(chan struct{})}, map[string]chan error{}
+	for i, name := range []string{"first", "decided", "waits"} {
+		of, within := make(chan error, 1), t.Context()
+		if answers[name] = of; name == "waits" {
+			within = ctx
+		}
+		go func() {
+			err, _ := createTimed(s, name)(within)
+			of <- err
+		}()
+		if i == 0 {
+			<-g.reached
+			continue
+		}
+		store.Eventually(t, "the write waits", func() bool { return s.Ledger.Waiting("infra", "z") == i })
+	}
+	g.holdAt("decided")
+	<-g.reached // in the same batch as the third
+	ctx.endTime()
+	wantUnwritten(t, <-answers["waits"])
+	g.holdAt("")
+	for _, name := range []string{"first", "decided"} {
+		if err := <-answers[name]; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := len(s.ListRecords("team")); n != 2 {
+		t.Errorf("%d records stand, want 2", n)
+	}
+}
+
+// gatedCodec passes the point of a Record's name when it encodes the Record.
+type gatedCodec struct {
+	runtime.Codec
+	gate *gate
+}
+
+func (c gatedCodec) Encode(o runtime.Object, w io.Writer) error {
+	if m, ok := o.(metav1.Object); ok {
+		c.gate.passPoint(m.GetName())
+	}
+	return c.Codec.Encode(o, w)
 }
 
 func TestOutcome_ofASetIsKnown(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -232,6 +233,60 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 		mustGoOn(t, s, "after-"+test.fault)
 	}
 	s.Record("team", "good2")
+	s.Run()
+	st.Settle()
+}
+
+// faultyContext panics at fault "deadline" when its deadline is read, and at fault "warning" when a warning is added.
+type faultyContext struct {
+	context.Context
+	faults *faults
+}
+
+func (c faultyContext) Deadline() (time.Time, bool) {
+	c.faults.meetFault("deadline", false)
+	return c.Context.Deadline()
+}
+
+func (c faultyContext) AddWarning(string, string) { c.faults.meetFault("warning", false) }
+
+// A panic outside of the decisions answers the waiting writes, too, and leaves the goroutine of the last request alive.
+func TestPanic_besideTheDecisionsOfAChangeSet(t *testing.T) {
+	t.Parallel()
+	st, f := store.New(t), &faults{}
+	s := faultyZone(t, st, f)
+	for _, test := range []struct{ fault, want string }{
+		{"deadline", "nothing was written"}, // before the decisions
+		{"warning", "whether it was written is not known"},
+	} {
+		set, answers := s.Ledger.NewSet(3), make(chan error, 2)
+		ctx := faultyContext{t.Context(), f}
+		ctx.Context = warning.WithWarningRecorder(t.Context(), ctx)
+		for i := range cap(answers) {
+			go func() { // of a host that the zone lacks, so with a Warning
+				name := fmt.Sprint(test.fault, i)
+				r := store.Record("team", name, name+".example.org.", "MX", "10 host.example.org.")
+				_, err := s.CreateRecord(set.Context(ctx, i), r)
+				answers <- err
+			}()
+			store.Eventually(t, "the write waits for the others", func() bool { return set.HasArrived(i) })
+		}
+		f.setFaults(test.fault)
+		set.EndRequest(2, false)
+		f.setFaults()
+		for range cap(answers) {
+			wantFault(t, <-answers, test.want)
+		}
+		wantFault(t, set.Err(), test.want)
+		if unwritten := test.fault == "deadline"; set.NothingWritten() != unwritten {
+			t.Errorf("%s: unwritten %t", test.fault, !unwritten)
+		}
+		if zone, _ := set.CommittedZone(); zone != nil {
+			t.Errorf("%s: committed in %v", test.fault, zone)
+		}
+		mustGoOn(t, s, "after-"+test.fault)
+	}
+	s.Record("team", "warning1")
 	s.Run()
 	st.Settle()
 }

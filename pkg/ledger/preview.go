@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -92,7 +93,7 @@ func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, af
 	x.Unchanged = before != nil && after != nil && apiequality.Semantic.DeepEqual(before, after)
 	a := s.awaitOthers(x)
 	if a.Err == nil && !a.Out.OK {
-		return commit.TooBusy("records", x.Object().Name, facts.ErrMoved)
+		return commit.TooBusy(fmt.Sprintf("records %q", x.Object().Name), facts.ErrMoved)
 	}
 	return a.Err
 }

@@ -5,10 +5,15 @@ package ledger_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/history"
@@ -69,6 +74,47 @@ func TestRemoved_keepsDelegations(t *testing.T) {
 		t.Errorf("found after its retention: %+v, %v", of, err)
 	}
 	if n := countKeys(t, st, "archived"); n > 0 {
+		t.Errorf("%d keys are left", n)
+	}
+	st.Settle()
+}
+
+// A server that ends between two writes of the sweep leaves no segment without its zone's archive, also of a zone whose
+// steps are younger than an hour.
+func TestRemoved_expiresWholeHistories(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	clock := &store.Clock{}
+	var ends atomic.Bool
+	s := st.Server(archiveAfter(5), func(c *ledger.Config) {
+		c.Now = clock.Now
+		c.OnFault = func(at string) {
+			if at == "expire" && ends.Load() {
+				runtime.Goexit()
+			}
+		}
+	})
+	s.Run()
+	z := store.Zone("infra", "top", "example.org.", store.Allow("", "*"))
+	z.Spec.HistoryRetention = &metav1.Duration{Duration: 10 * time.Minute}
+	store.Must(s.CreateZone(z))
+	for i := range 20 {
+		store.Must(s.CreateRecord(t.Context(), recordAt("team", fmt.Sprint("r", i))))
+	}
+	must.Succeed(t, s.DeleteZone("infra", "top"))
+	st.Settle()
+	if countKeys(t, st, "history") == 0 {
+		t.Fatal("nothing is archived")
+	}
+	clock.Pass(11 * time.Minute)
+	ends.Store(true)
+	var sweep sync.WaitGroup
+	sweep.Go(func() { _ = s.Ledger.SweepHistory(t.Context()) })
+	sweep.Wait()
+	st.MustBeClean()
+	ends.Store(false)
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if n := countKeys(t, st, "archived") + countKeys(t, st, "history"); n > 0 {
 		t.Errorf("%d keys are left", n)
 	}
 	st.Settle()

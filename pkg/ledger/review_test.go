@@ -134,6 +134,10 @@ func TestReviewName_isSilentWithoutARule_S14_2(t *testing.T) {
 			}
 		}
 	}
+	const whole = "write the whole name, such as shop2.example.org."
+	if got := ask(full, "team", "shop2.", "A", ""); got != ask(empty, "team", "shop2.", "A", "") || !strings.Contains(got, whole) {
+		t.Errorf("a name of one label: %q, without %q", got, whole)
+	}
 	known := "new.apps.example.org."
 	if got, want := ask(full, "team", known, "A", ""), ask(empty, "team", known, "A", ""); got == want {
 		t.Error("a name with a rule is answered as one without a zone: this test compares nothing")

@@ -245,9 +245,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	commits := !s.refused
 	s.mu.Unlock()
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requirements: s.requires}
-	ctx := decisionContext(writes)
-	again, err := b.Run(ctx)
-	s.l.outbox.CountCuts(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.PendingCuts)
+	again, zone, serial, err := s.runSet(b)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent
@@ -281,9 +279,21 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 		w.Answers <- a
 	}
 	if !again && s.closedErr == nil {
-		s.zone, s.serial = b.Zone()
+		s.zone, s.serial = zone, serial
 		s.closedErr = errSetEnded(errors.New("it is committed already"))
 	}
+}
+
+// runSet has the only calls of a set that may panic: the answers of decideSet follow in any case.
+func (s *Set) runSet(b *commit.Set) (again bool, zone *v1alpha1.AdoptingZone, serial int64, err error) {
+	defer s.l.com.Recover(b.Writes[0].Ctx, &b.Sent, &err)
+	ctx := decisionContext(b.Writes)
+	if again, err = b.Run(ctx); err != nil || again {
+		return again, nil, 0, err
+	}
+	s.l.outbox.CountCuts(etcd.PaidBy(ctx, etcd.Payer{Namespace: b.Writes[0].Namespace(), Weight: 1}), b.PendingCuts)
+	zone, serial = b.Zone()
+	return false, zone, serial, nil
 }
 
 func decisionContext(writes []*commit.SetWrite) context.Context {

@@ -229,7 +229,7 @@ func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
 
 // The status has the end of the period, edits are refused, deletions pass, a restored rule keeps all, and a second
 // withdrawal has a separate period. The answer of the write, and of a dry run, names the withdrawn objects.
-// kubi.zone/release-now ends the period for listed namespaces (S2.5, S3.5, attack 21).
+// kubi.zone/release-now ends the period for listed namespaces (S2.5, S3.6, attack 21).
 func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -328,7 +328,8 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A clock a year ahead ends no period, and constant writes by the tenant do not prolong it (S3.5, attack 63).
+// A clock a year ahead ends no period, and constant writes by the tenant do not
+// prolong it (attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

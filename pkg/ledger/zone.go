@@ -148,7 +148,7 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 	l := w.l
 	if len(w.tx.Locks) == 0 {
 		if err := l.com.Acquire(ctx, w.tx, key); err != nil {
-			return commit.Outcome{}, l.com.TimeoutError(w.tx, err)
+			return commit.Outcome{}, commit.TimeoutError(w.tx.String(), err)
 		}
 	}
 	out, err := l.com.WriteObjectOnly(ctx, key, expected, put)

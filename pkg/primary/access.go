@@ -12,16 +12,16 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits requests from Prefixes (if none, from any source) signed by Key (if "", unsigned too). A Rule without
-// both is an error.
+// Rule admits requests from Prefixes (any source if empty) that Key signed; if Key is "", unsigned requests, too. A
+// Rule without both is an error.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
-	// Signs is set for a peer that signs zones (DNSSEC); only such peers see Membership.Signed.
+	// Signs is true for a peer that signs zones (DNSSEC). Only such peers see Membership.Signed.
 	Signs bool
 }
 
-// Rules returns rules that require an address in prefixes and, if there are keys, one of them.
+// Rules returns rules that require an address in prefixes and, if there are keys, a signature by any.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -39,8 +39,8 @@ type Target struct {
 	NoCatalog bool
 	// NoZones suppresses NOTIFY of zones: the target transfers them from another server.
 	NoZones bool
-	// Signs is set for a target that signs zones (DNSSEC). Such a target gets NOTIFYs of the zones in Membership.Signed
-	// and Signing, others of all zones not in Signed.
+	// Signs is true for a target that signs zones (DNSSEC). It gets NOTIFYs of the zones in Membership.Signed and
+	// Signing; others get NOTIFYs of all zones not in Signed.
 	Signs bool
 }
 
@@ -86,7 +86,7 @@ const (
 	peer
 )
 
-// allow reports whether a rule admits a message, and one with Signs. key is nil if unsigned.
+// allow reports whether a rule admits a message, and a rule with Signs. key is nil if unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {
@@ -115,16 +115,16 @@ func newTargets(list []Target, keys tsig.Keyring) ([]Target, error) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	targets := append([]Target(nil), list...)
 	for i := range targets {
-		t := &targets[i]
-		if !t.Addr.IsValid() || t.Addr.Port() == 0 {
+		target := &targets[i]
+		if !target.Addr.IsValid() || target.Addr.Port() == 0 {
 			fault("Notify[%d].Addr: not an address with a port; write 192.0.2.53:53", i)
 		}
-		if t.Key == "" {
+		if target.Key == "" {
 			continue
 		}
-		t.Key = tsig.CanonicalName(t.Key)
-		if _, ok := keys[t.Key]; !ok {
-			fault("Notify[%d].Key: no key %q in Keys; add it there or name one that is", i, t.Key)
+		target.Key = tsig.CanonicalName(target.Key)
+		if _, ok := keys[target.Key]; !ok {
+			fault("Notify[%d].Key: no key %q in Keys; add it there or name one that is", i, target.Key)
 		}
 	}
 	return targets, errors.Join(faults...)

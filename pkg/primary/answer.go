@@ -21,26 +21,29 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 	case malformed:
 		return answer{msg: headerOnly(req, rcodeFormErr), refusal: "malformed"}
 	}
+
 	registry := r.classes.registry.Load()
 	var key *tsig.SigningKey
 	if req.signature != nil {
-		v := registry.keys.Verify(msg, req.signature, nil, r.clock())
+		verdict := registry.keys.Verify(msg, req.signature, nil, r.clock())
 		switch {
-		case v.Malformed:
+		case verdict.Malformed:
 			return answer{msg: headerOnly(req, rcodeFormErr), zone: req.qname, refusal: "MAC of impossible length"}
-		case v.Err != 0:
-			return answer{msg: r.replyBadSignature(req, v, len(msg)), zone: req.qname, refusal: tsig.ErrorNames[v.Err],
-				advice: registry.adviseAlgorithm(v.OtherAlgorithm, req.signature.Algorithm, r.clock())}
+		case verdict.Err != 0:
+			return answer{msg: r.replyBadSignature(req, verdict, len(msg)), zone: req.qname, refusal: tsig.ErrorNames[verdict.Err],
+				advice: registry.adviseAlgorithm(verdict.OtherAlgorithm, req.signature.Algorithm, r.clock())}
 		}
-		key = v.Key
+		key = verdict.Key
 	}
+
 	reply := func(rcode uint16, why string) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, extended: rcode >> 4}
 	}
+
 	updater := registry.updaterOf(key)
 	switch {
 	case req.opcode == opcodeNotify:
-		return reply(rcodeRefused, "NOTIFY") // never a secondary
+		return reply(rcodeRefused, "NOTIFY") // this server is never a secondary
 	case req.opcode == opcodeUpdate && updater == nil:
 		return reply(rcodeRefused, "UPDATE that no update key signed")
 	case req.opcode != opcodeQuery && req.opcode != opcodeUpdate:
@@ -52,11 +55,13 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 	case isMetaType(req.qtype):
 		return reply(rcodeRefused, "type")
 	}
+
 	if updater != nil {
 		a := r.answerUpdater(req, msg, updater, from, overTCP, reply)
 		a.admitted, a.tenant = true, updater.Tenant
 		return a
 	}
+
 	open := registry.classesFor(from, key)
 	if len(open) == 0 {
 		if key == nil {
@@ -64,6 +69,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 		}
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
+
 	a := r.answerPeer(req, key, open, overTCP, reply)
 	a.admitted, a.tenant = true, tenantOf(open)
 	return a
@@ -80,13 +86,16 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []admitti
 	if req.qtype != typeAXFR && req.qtype != typeIXFR {
 		return r.answerQuestion(req, key, open, overTCP)
 	}
+
 	zone, ok := findZone(open, req.qname)
 	if !ok {
 		return reply(rcodeNotAuth, "zone not served") // RFC 5936 §2.2.1
 	}
+
 	if req.qtype == typeAXFR {
 		return answer{transfer: &transfer{zone: zone, request: req.clone(), key: key}}
 	}
+
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
@@ -106,6 +115,7 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []adm
 	fail := func(rcode uint16, why string, fault error) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
+
 	q, ok := readName(req.question[:len(req.question)-4], true)
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
@@ -114,6 +124,7 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []adm
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
 	}
+
 	res, fault := resolveQuestion(zone, q, rdata.Type(req.qtype), !overTCP)
 	if fault != nil {
 		return fail(rcodeServFail, "", fault)
@@ -121,8 +132,8 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []adm
 	return r.writeResult(req, key, zone, res, overTCP)
 }
 
-// findEnclosing returns the closest zone of open at or above the name (S2.1); for DS at an apex the parent zone, if
-// served (RFC 4035 §3.1.4.1).
+// findEnclosing returns the zone in open with the longest name at or above q (S2.1); for DS at an apex the parent zone,
+// if served (RFC 4035 §3.1.4.1).
 func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.zoneSuffix, true; ok; at, ok = at.Parent() {
@@ -139,19 +150,21 @@ func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Ty
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR. Over UDP, a lone SOA makes the peer retry over TCP (RFC 1995 §2, §4). Over TCP the
-// difference is read in the transfer's slot.
+// answerDifference answers an IXFR. Over UDP a lone SOA makes the peer retry over TCP (RFC 1995 §2, §4); over TCP the
+// transfer reads the difference in its slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {
 		return answer{transfer: t}
 	}
+
 	if !r.classes.isShort(zone, serial.Serial(req.serial)) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
 	if r.classes.readDifference(t); !t.incremental {
 		return r.replySOA(req, key, zone, overTCP)
 	}
+
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
 	for _, record := range t.records {
@@ -159,6 +172,7 @@ func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zo
 			return r.replySOA(req, key, zone, overTCP)
 		}
 	}
+
 	r.classes.startTransfer(t, netip.AddrPort{}).End()
 	return answer{msg: r.finishReply(m, req, key, rcodeSuccess), difference: true}
 }

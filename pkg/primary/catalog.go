@@ -64,9 +64,9 @@ func memberRow(uid string, zone name.Name) name.Rel {
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
 }
 
-func (c *catalog) addMember(uid string, of listing) {
+func (c *catalog) addMember(uid string, listed listing) {
 	if c != nil {
-		c.pending[memberRow(uid, of.zone)] = of
+		c.pending[memberRow(uid, listed.zone)] = listed
 	}
 }
 
@@ -90,16 +90,19 @@ func memberPointer(row name.Rel, zone name.Name) content.Row {
 
 func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[string]bool, at serial.Serial) *zoneview.Snapshot {
 	sets := []content.RRset{{Owner: name.MustRel("version"), Type: rdata.TXT, TTL: content.InheritTTL(), Data: []string{`"2"`}}}
+
 	for uid, zone := range members {
-		row, of := memberRow(uid, zone), listing{zone, unconfirmed[uid]}
-		c.published[row] = of
-		sets = append(sets, content.RRset{Owner: row, Type: rdata.PTR, TTL: of.ttl(), Data: []string{zone.String()}})
+		row, listed := memberRow(uid, zone), listing{zone, unconfirmed[uid]}
+		c.published[row] = listed
+		sets = append(sets, content.RRset{Owner: row, Type: rdata.PTR, TTL: listed.ttl(), Data: []string{zone.String()}})
 	}
+
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
 	for _, set := range sets {
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
+
 	c.serial, c.targetSerial = at, at
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
@@ -118,18 +121,21 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 		if before == after {
 			continue
 		}
+
 		change := content.TTLChange{Owner: row, Type: rdata.PTR}
 		if listed {
 			ttl := before.ttl()
 			change.Before = &ttl
 			delete(c.published, row)
 		}
+
 		if !after.zone.IsZero() {
 			ttl := after.ttl()
 			change.After = &ttl
 			c.published[row] = after
 		}
 		step.TTLs = append(step.TTLs, change)
+
 		// The label depends on the zone's name: before and after have the same name.
 		switch {
 		case change.Before == nil:
@@ -138,20 +144,24 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 			step.Removed = append(step.Removed, memberPointer(row, before.zone))
 		}
 	}
+
 	clear(c.pending)
 	if len(step.TTLs) == 0 {
 		return step, false, nil
 	}
+
 	slices.SortFunc(step.Removed, content.Row.Compare)
 	slices.SortFunc(step.Added, content.Row.Compare)
 	slices.SortFunc(step.TTLs, func(a, b content.TTLChange) int {
 		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Type, b.Type))
 	})
+
 	if !c.targetSerial.Ahead(c.serial) {
 		return step, true, fmt.Errorf("serial %d is not ahead of %d", c.targetSerial, c.serial)
 	}
 	c.serial = c.targetSerial
 	step.Serial = c.serial
+
 	removed, added := step.Elements()
 	state, err := from.State().Update(removed, added)
 	step.State = state

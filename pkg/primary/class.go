@@ -20,13 +20,12 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures a Class. Config itself has a nameless class without a catalog.
+// ClassConfig configures a Class. Config itself has a class without name and catalog.
 type ClassConfig struct {
 	Name string
-	// Tenant is the namespace that owns the class and can read its keys; "" for the platform. Update does not change
-	// it.
+	// Tenant is the namespace that owns the class and can read its keys; "" means the platform. Update ignores it.
 	Tenant string
-	// Catalog is the name of the catalog zone (RFC 9432); zero means none.
+	// Catalog names the catalog zone (RFC 9432); zero means none.
 	Catalog name.Name
 	// Keys of the same name must be equal in all classes.
 	Keys []tsig.Key
@@ -44,25 +43,24 @@ type Member struct {
 type Membership struct {
 	// Members are in order of precedence: of a name only the first is served, and none of the catalog's name.
 	Members []Member
-	// Serial is also the catalog zone's, and then not 0. Primaries have the same Members at a serial.
+	// Serial numbers the Members, alike in all primaries. With a catalog it is the catalog's, and not 0.
 	Serial serial.Serial
 	// Paused members (by UID) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool
 	// Unconfirmed members (by UID) have dns.UnconfirmedTTL in the catalog.
 	Unconfirmed map[string]bool
-	// Signed members (by UID) are served only to peers that sign: others would answer without signatures.
+	// Signed members (by UID) are served only to peers that sign zones: others would answer without signatures.
 	Signed map[string]bool
 	// Signing members (by UID) are also announced to peers that sign, to begin signing.
 	Signing map[string]bool
 }
 
-// Class is a group of zones with their peers.
 type Class struct {
 	parent *classes
 	name   string
 	tenant string
-	peers  peerIndex // guarded by classes.changing
-	// views is set for the nameless class and update keys, which have no members.
+	peers  peerIndex // guarded by classes.registryMu
+	// views is set in the nameless class and in classes of update keys, which serve views instead of members.
 	views []string
 
 	mu         sync.RWMutex
@@ -95,6 +93,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	s.registryMu.Lock()
 	defer s.registryMu.Unlock()
 	fail := func(err error) error { return fmt.Errorf("primary: class %q: %w", c.name, err) }
+
 	before := s.registry.Load()
 	at, found := slices.BinarySearchFunc(before.classes, c, compareNames)
 	switch {
@@ -103,6 +102,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	case !isNew && (!found || before.classes[at] != c):
 		return fail(errors.New("it is closed"))
 	}
+
 	keys, err := tsig.NewKeyring(config.Keys)
 	if err != nil {
 		return fail(err)
@@ -112,6 +112,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	if err := errors.Join(errAccess, errNotify); err != nil {
 		return fail(err)
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, taken := c.byName[config.Catalog]; taken {
@@ -120,10 +121,12 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	if c.membership.Serial == 0 && !config.Catalog.IsZero() {
 		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))
 	}
+
 	classes := before.classes
 	if isNew {
 		classes = slices.Insert(slices.Clone(classes), at, c)
 	}
+
 	had := c.peers
 	c.peers = newPeerIndex(keys, rules)
 	after, err := newRegistry(classes, before.updaters)
@@ -131,6 +134,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 		c.peers = had
 		return fail(err)
 	}
+
 	c.access, c.notify = rules, targets
 	c.replaceCatalog(config.Catalog)
 	s.registry.Store(after)
@@ -179,6 +183,7 @@ func (c *Class) SetMembers(to Membership) {
 	if c.catalog != nil {
 		catalog = c.catalog.fqdn
 	}
+
 	members, byName := nameMembers(to.Members, catalog)
 	for uid, zone := range c.members {
 		if members[uid] != zone {
@@ -186,6 +191,7 @@ func (c *Class) SetMembers(to Membership) {
 			c.parent.changes.add(classUID{uid: uid}, false)
 		}
 	}
+
 	for uid, zone := range members {
 		if c.members[uid] != zone || c.membership.Unconfirmed[uid] != to.Unconfirmed[uid] {
 			c.catalog.addMember(uid, listing{zone, to.Unconfirmed[uid]})
@@ -194,16 +200,19 @@ func (c *Class) SetMembers(to Membership) {
 			c.parent.changes.add(classUID{uid: uid}, false)
 		}
 	}
+
 	for uid := range c.membership.Paused {
 		if !to.Paused[uid] {
 			c.parent.changes.add(classUID{uid: uid}, false) // secondaries have missed changes
 		}
 	}
+
 	for uid := range members {
 		if c.membership.Signed[uid] != to.Signed[uid] || c.membership.Signing[uid] != to.Signing[uid] {
 			c.parent.changes.add(classUID{uid: uid}, false) // the targets change
 		}
 	}
+
 	c.members, c.byName, c.membership = members, byName, to
 	if c.catalog != nil {
 		c.catalog.targetSerial = to.Serial
@@ -211,7 +220,7 @@ func (c *Class) SetMembers(to Membership) {
 	wake(c.parent.changes.wakeCatalogs)
 }
 
-// Announce repeats a zone's NOTIFYs, and the catalog's: a target without the zone may have missed it.
+// Announce repeats the NOTIFYs of a zone and of the catalog: a target without the zone may have missed the catalog's.
 func (c *Class) Announce(uid string) {
 	c.parent.changes.add(classUID{c, uid}, true)
 	c.AnnounceCatalog()
@@ -240,12 +249,14 @@ func (c *Class) trustOf(from netip.Addr) trust {
 func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) {
 	if fqdn.IsZero() {
 		return nil, false
+
 	}
 	for _, view := range c.views {
 		if s, ok := c.parent.zones.Find(view, fqdn); ok {
 			return s, true
 		}
 	}
+
 	c.mu.RLock()
 	uid, ok := c.byName[fqdn]
 	if c.catalog != nil && c.catalog.fqdn == fqdn {
@@ -253,11 +264,13 @@ func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) 
 		c.mu.RUnlock()
 		return c.parent.catalogs.Settled(uid)
 	}
+
 	hidden := c.membership.Paused[uid] || c.membership.Signed[uid] && !signs
 	c.mu.RUnlock()
 	if !ok || hidden {
 		return nil, false
 	}
+
 	s, ok := c.parent.zones.Settled(uid)
 	if !ok || s.FQDN() != fqdn {
 		return nil, false
@@ -308,6 +321,7 @@ func (c *Class) targets() []Target {
 func (c *Class) targetsOf(fqdn name.Name) []Target {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+
 	uid := c.byName[fqdn]
 	signed, signing := c.membership.Signed[uid], c.membership.Signing[uid]
 	catalog := c.catalog != nil && c.catalog.fqdn == fqdn
@@ -327,11 +341,13 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 	if !due || wait > 0 {
 		return wait
 	}
+
 	set := c.parent.catalogs
 	from, ok := set.Settled(c.catalog.uid())
 	if !ok {
 		return 0
 	}
+
 	step, changed, err := c.catalog.makeStep(from)
 	if changed {
 		c.catalog.publishedAt = now
@@ -339,6 +355,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 	if err == nil && changed {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
+
 	if err != nil {
 		// Secondaries delete zones missing in the catalog, so rebuild it from the known members.
 		c.parent.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+

@@ -66,7 +66,7 @@ func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChangeQueue(), traces: config.Traces,
 		log: log}
 	nameless := &Class{parent: s, views: config.Views, access: config.Allow, notify: config.Notify, peers: newPeerIndex(keys, config.Allow)}
-	first, _ := newRegistry([]*Class{nameless}, nil) // one class has no conflicts
+	first, _ := newRegistry([]*Class{nameless}, nil) // a single class has no conflicts
 	s.registry.Store(first)
 	return s
 }
@@ -83,6 +83,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 // newRegistry needs classes sorted by name. Keys of classes precede update keys of the same name.
 func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
 	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
+
 	for _, c := range after.classes {
 		by := &c.peers
 		after.anyAddress = after.anyAddress || by.anyAddress
@@ -98,11 +99,13 @@ func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, err
 			after.byKey[keyName] = append(after.byKey[keyName], c)
 		}
 	}
+
 	for keyName, u := range updaters {
 		if after.keys[keyName] == nil {
 			after.keys[keyName], after.updaters[keyName], after.anyAddress = u.signing, u, true
 		}
 	}
+
 	return after, nil
 }
 
@@ -140,7 +143,7 @@ func tenantOf(open []admittingClass) string {
 	return open[0].tenant
 }
 
-// trustOf returns a source's highest trust in any class. If only tenants' classes admit the source, it is unproven
+// trustOf returns a source's highest trust in any class. If only tenants' classes admit it, the source is unproven
 // until its first message; then its connection counts for the tenant.
 func (r *registry) trustOf(from netip.Addr) trust {
 	is := outsider
@@ -209,10 +212,10 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	}
 }
 
-// changeQueue has the zones to announce: a nil class means every class, the uid "" every zone.
+// changeQueue has the zones to announce. A nil class means every class, the uid "" every zone.
 type changeQueue struct {
 	mu sync.Mutex
-	// True repeats a confirmed NOTIFY.
+	// true repeats a confirmed NOTIFY.
 	pending      map[classUID]bool
 	wakeNotifier chan struct{}
 	wakeCatalogs chan struct{}
@@ -260,7 +263,9 @@ type updater struct {
 func (s *classes) setUpdaters(keys []*updates.Key) error {
 	s.registryMu.Lock()
 	defer s.registryMu.Unlock()
+
 	before, updaters := s.registry.Load(), map[string]*updater{}
+
 	for _, key := range keys {
 		signing, err := tsig.NewSigningKey(key.Key)
 		if err != nil {
@@ -273,6 +278,7 @@ func (s *classes) setUpdaters(keys []*updates.Key) error {
 		}
 		updaters[key.Name] = u
 	}
+
 	after, err := newRegistry(before.classes, updaters)
 	if err != nil {
 		return err

@@ -14,11 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names (RFC 1035 §4.1.4), in lower case. A name not remembered is written in full, which is
-// safe; a wrong pointer is not.
+// compressor compresses names (RFC 1035 §4.1.4), in lower case. A name not remembered is written in full; no pointer is
+// ever wrong.
 type compressor struct {
 	zone []byte // wire form of the zone's name, or empty
-	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without it, others down to the root.
+	// zoneAt is the offset of the zone's name in the message, or 0. Names in the zone are hashed without that suffix,
+	// all others down to the root.
 	zoneAt uint16
 	slots  []slot // the length is a power of two
 	used   int
@@ -26,7 +27,6 @@ type compressor struct {
 	owner   name.Rel
 	ownerAt uint16 // 0 if a pointer cannot reach it
 
-	// Scratch for a name.
 	labels []byte
 	starts [128]uint8
 	hashes [128]uint64
@@ -48,7 +48,7 @@ func newCompressor(slots int) compressor {
 	return compressor{slots: make([]slot, slots), labels: make([]byte, 0, 256)}
 }
 
-// hashSeed is random, so that zone owners cannot choose colliding names.
+// hashSeed is random: zone owners must not choose colliding names.
 var hashSeed = maphash.MakeSeed()
 
 const (
@@ -73,9 +73,11 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	if owner == c.owner && c.ownerAt != 0 {
 		return appendPointer(b, c.ownerAt)
 	}
+
 	at := len(b) - lengthOctets
 	c.labels = rdata.AppendLabels(c.labels[:0], owner)
 	b = c.appendLabels(b, c.labels, true)
+
 	c.owner, c.ownerAt = owner, 0
 	switch first := b[lengthOctets+at]; {
 	case first >= 0xC0:
@@ -88,10 +90,12 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
+
 	for {
 		if end >= len(wire) || end > 254 || wire[end] > 63 {
 			return b, wire
 		}
+
 		left := len(wire) - end
 		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
 			return c.appendLabels(b, wire[:end], true), wire[end+len(c.zone):]
@@ -116,17 +120,20 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // root, or no zone
 	}
+
 	starts, hashes := &c.starts, &c.hashes
 	n := 0
 	for i := 0; i < len(labels); i += 1 + int(labels[i]) {
 		starts[n] = uint8(i)
 		n++
 	}
+
 	rest := uint64(hashOfRoot)
 	if inZone {
 		rest = hashOfZone
 	}
-	// Search from the right: all suffixes of a known name are known.
+
+	// Search from the right: all suffixes of a remembered name are remembered.
 	known, target := n, uint16(0)
 	if inZone {
 		target = c.zoneAt
@@ -141,15 +148,18 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 			}
 		}
 	}
+
 	front := len(b) - lengthOctets
 	if known < n {
 		b = append(b, labels[:starts[known]]...)
 	} else {
 		b = append(b, labels...)
 	}
+
 	for i := range known {
 		c.rememberName(hashes[i], front+int(starts[i]))
 	}
+
 	switch {
 	case target != 0:
 		return appendPointer(b, target)
@@ -180,7 +190,7 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
-// follows reports whether the name at b[at:] is the name at offset rest (0: the root).
+// follows reports whether b[at:] continues with the name at offset rest (0: the root).
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
 		return false // still being written
@@ -194,7 +204,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName fills at most half of the table, to keep probing short.
+// rememberName fills at most half of the slots, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

@@ -32,7 +32,7 @@ type Zones interface {
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	All() iter.Seq[*zoneview.Snapshot]
-	// Traces returns the traceparents of the sampled steps between serials.
+	// Traces returns the traceparents of sampled writes between serials.
 	Traces(uid string, since, until serial.Serial) []string
 	// Subscribe returns coalesced events, and a function to end them.
 	Subscribe() (<-chan zoneview.Event, func())
@@ -40,12 +40,12 @@ type Zones interface {
 
 var _ Zones = (*zoneview.Set)(nil)
 
-// Config requires Zones and Listen; "0: x" gives the default of other fields.
+// Config requires Zones and Listen. For other fields, "0: x" gives the default.
 type Config struct {
 	Zones Zones
 
 	// Views are served to the peers of Allow; of zones of the same name the first view's. Without Views, only classes
-	// have zones and peers (AddClass).
+	// have zones and peers.
 	Views []string
 	// Listen is for UDP and TCP. Port 0 selects a free port for both (Addr).
 	Listen netip.AddrPort
@@ -57,7 +57,7 @@ type Config struct {
 	Updates updates.Handler
 
 	// MaxConns bounds TCP connections of peers; 0 means 512. As many further connections wait briefly for a slot.
-	// Separate slots exist:
+	// Others have slots of their own:
 	//
 	//   - as many for sources that only a key or a tenant's class can admit, until their first admitted message. A
 	//     connection is closed after 2 s without a message, and the oldest if all slots are taken;
@@ -74,23 +74,23 @@ type Config struct {
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot; then the answer is SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is in octets a second: slower transfers are cut after WriteTimeout. 0: 16 KiB.
+	// LeastRate is in octets per second: slower transfers are cut after WriteTimeout. 0: 16 KiB.
 	LeastRate int
-	// IdleTimeout is between messages. 0: 30 s.
+	// IdleTimeout bounds the time between messages. 0: 30 s.
 	IdleTimeout time.Duration
-	// ReadTimeout is for the arrival of a message. 0: 5 s.
+	// ReadTimeout bounds the arrival of a message. 0: 5 s.
 	ReadTimeout time.Duration
-	// WriteTimeout is for a message of at most 64 KiB. 0: 30 s.
+	// WriteTimeout bounds the write of a message of at most 64 KiB. 0: 30 s.
 	WriteTimeout time.Duration
-	// StopTimeout is for transfers at shutdown. 0: 5 s.
+	// StopTimeout is for transfers and updates at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
 	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before: BIND would query at
-	// once, and after a lost query delay NOTIFYs of the zone for 15 s.
+	// once and, after a lost query, delay NOTIFYs of the zone for 15 s.
 	Reachable func(ctx context.Context)
-	// NotifyTimeout is for an answer. 0: 2 s.
+	// NotifyTimeout bounds the wait for an answer. 0: 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval is for each zone and target. 0: 200 ms.
+	// NotifyInterval separates NOTIFYs of a zone to a target. 0: 200 ms.
 	NotifyInterval time.Duration
 	// NotifyBackoff precedes the first retry, and doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
@@ -113,6 +113,7 @@ func (c Config) completeConfig() (Config, tsig.Keyring, error) {
 	if !c.Listen.IsValid() {
 		fault("Listen: not an address with a port; write 127.0.0.1:5300 or [::1]:5300")
 	}
+
 	c.MaxConns = cmp.Or(c.MaxConns, 512)
 	c.MaxTransfers = cmp.Or(c.MaxTransfers, 16)
 	c.NotifyAttempts = cmp.Or(c.NotifyAttempts, 8)
@@ -127,12 +128,14 @@ func (c Config) completeConfig() (Config, tsig.Keyring, error) {
 	c.NotifyTimeout = cmp.Or(c.NotifyTimeout, 2*time.Second)
 	c.NotifyInterval = cmp.Or(c.NotifyInterval, 200*time.Millisecond)
 	c.NotifyBackoff = cmp.Or(c.NotifyBackoff, time.Second)
+
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
 	if c.Logger.GetSink() == nil {
 		c.Logger = klog.Background()
 	}
+
 	keys, errKeys := tsig.NewKeyring(c.Keys)
 	rules, errAccess := newAccess(c.Allow, keys)
 	targets, errNotify := newTargets(c.Notify, keys)

@@ -17,16 +17,16 @@
 //     is in flight for a zone and target; later serials are coalesced.
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //  7. The catalog zone of a class (RFC 9432) lists exactly the class's zones, its members, from the first serial on.
-//  8. Only UPDATEs (RFC 2136) signed by an update key reach a Handler, each once, by package updates, and none signed
-//     before this primary began. The client of an update key can read the key's names, the SOA above them, and
-//     by AXFR the zones that the UpdateKey allows.
+//  8. Only UPDATEs (RFC 2136) signed by an update key, after this primary began, reach the Handler
+//     (controller/updatekey.Poster), each once, by package updates. The client of an update key can read the key's
+//     names, the SOA above them, and by AXFR the zones that the UpdateKey allows.
 //  9. Before an UPDATE has a slot of its tenant (the key's namespace), its work is linear in the octets, so updates
 //     delay neither questions nor other tenants.
 //
 // Out of scope: the source of zones (the interface Zones), signing, decisions about UPDATEs, and other servers: a CNAME
 // out of the zone ends the answer.
 //
-// Read answer.go first: it chooses the answers without I/O. Then query.go parses messages, resolve.go answers
-// questions, transfer.go sends zones; class.go has a class, classes.go all with their keys, and notifier.go schedules
-// NOTIFYs.
+// Read answer.go first: it chooses the answers without I/O (type answer is in reply.go). Then query.go parses messages,
+// resolve.go answers questions, transfer.go sends zones; class.go has a class, classes.go all with their keys, and
+// notifier.go schedules NOTIFYs.
 package primary

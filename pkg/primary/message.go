@@ -15,13 +15,13 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is in octets: every link carries it unfragmented. Unsigned answers: unsignedLimit.
+// udpLimit, in octets, fits every link unfragmented. unsignedLimit bounds unsigned answers.
 const udpLimit = 1232
 
 // message packs a DNS message behind the two length octets of TCP, for a single write.
 type message struct {
 	buf    []byte
-	limit  int // without OPT and TSIG
+	limit  int // octets for the message without OPT and TSIG
 	counts [3]uint16
 	full   bool // a record did not fit: begin the next message
 	names  compressor
@@ -44,14 +44,17 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
 	b = binary.BigEndian.AppendUint16(b, flags)
+
 	qdcount := uint16(0)
 	if len(question) > 0 {
 		qdcount = 1
 	}
 	b = binary.BigEndian.AppendUint16(b, qdcount)
 	b = append(b, 0, 0, 0, 0, 0, 0)
+
 	m.names.forgetNames(zone)
 	m.limit, m.counts, m.full = limit, [3]uint16{}, false
+
 	if len(question) > 0 {
 		if named := question[:len(question)-4]; len(named) > 1 && bytes.Equal(named, m.names.zone) {
 			b = m.names.appendZone(b)
@@ -59,12 +62,13 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 		}
 		b = append(b, question...)
 	}
+
 	m.buf = b
 }
 
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
+// addAnswer appends a record with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
@@ -94,7 +98,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 	return true
 }
 
-// Names are compressed only in rdata of RFC 1035 types (RFC 3597 §4).
+// appendData compresses names only in rdata of RFC 1035 types (RFC 3597 §4).
 func (m *message) appendData(b []byte, t rdata.Type, data []byte) []byte {
 	switch t {
 	case rdata.NS, rdata.CNAME, rdata.PTR:

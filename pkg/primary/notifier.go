@@ -74,23 +74,27 @@ type limitGroup struct {
 }
 
 type pendingNotify struct {
-	notification *notification // the newest, nil when done
+	notification *notification // the newest; nil if there is none to send
 	wake         chan struct{}
 }
 
 // runNotifier first announces every zone: a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
+
 	events, end := n.classes.zones.Subscribe()
 	defer end()
+
 	catalogs, endCatalogs := n.classes.catalogs.Subscribe()
 	defer endCatalogs()
+
 	for s := range n.classes.zones.All() {
 		n.announceInClasses(ctx, s.Zone().UID)
 	}
 	for s := range n.classes.catalogs.All() {
 		n.announceInClasses(ctx, s.Zone().UID)
 	}
+
 	for {
 		select {
 		case e, open := <-events:
@@ -142,19 +146,22 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// Both names of a renamed zone are announced: the former may now show a zone of another view.
+// announceInClass announces both names of a renamed zone: another view's zone may have the former now.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
+
 	if !known && len(class.targets()) == 0 {
 		return
 	}
+
 	now := class.nameOf(uid)
 	if now.IsZero() {
 		delete(n.names, at)
 	} else {
 		n.names[at] = now
 	}
+
 	if known && before != now {
 		n.announceName(ctx, servedName{class, before})
 	}
@@ -163,58 +170,68 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 	}
 }
 
-// announceName notifies the targets without the present serial.
+// announceName notifies the targets not yet notified of the present serial.
 func (n *notifier) announceName(ctx context.Context, at servedName) {
 	s, served := at.class.findZone(at.fqdn, true)
 	var targets []Target
 	if served {
 		targets = at.class.targetsOf(at.fqdn)
 	}
+
 	n.forgetTargets(at, targets)
 	if len(targets) == 0 {
 		return
 	}
-	is := announcement{uid: s.Zone().UID, serial: s.Serial()}
-	w := &notification{fqdn: at.fqdn, serial: s.Serial()}
-	w.soa, _ = s.PackedSOA()
+
+	latest := announcement{uid: s.Zone().UID, serial: s.Serial()}
+	current := &notification{fqdn: at.fqdn, serial: s.Serial()}
+	current.soa, _ = s.PackedSOA()
 	if n.announcements[at] == nil {
 		n.announcements[at] = map[Target]announcement{}
 	}
+
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, target := range targets {
 		before := n.announcements[at][target]
-		if before == is {
+
+		if before == latest {
 			continue
 		}
-		n.announcements[at][target] = is
+
+		n.announcements[at][target] = latest
 		k := pendingKey{at, target}
-		w := n.withTraces(w, s, before, k)
+		current := n.withTraces(current, s, before, k)
+
 		if h := n.pending[k]; h != nil {
-			h.notification = w
+			h.notification = current
 			wake(h.wake)
 			continue
 		}
+
 		in := limitGroup{target, at.class.isCatalog(at.fqdn)}
 		if n.limits[in] == nil {
 			n.limits[in] = make(chan struct{}, notifiesPerTarget)
 		}
 		limit := n.limits[in]
-		h := &pendingNotify{notification: w, wake: make(chan struct{}, 1)}
+
+		h := &pendingNotify{notification: current, wake: make(chan struct{}, 1)}
 		n.pending[k] = h
 		n.done.Go(func() { n.sendPending(ctx, k, h, limit) })
 	}
 }
 
-// withTraces adds the traces since the last announcement and of a pending NOTIFY to a copy of w. n.mu is held.
+// withTraces adds to a copy of w the traces since the last announcement, and a pending NOTIFY's. n.mu is held.
 func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before announcement, k pendingKey) *notification {
 	if before.uid != s.Zone().UID {
 		before.serial = 0
 	}
+
 	since := n.classes.tracesOf(s, before.serial)
 	if h := n.pending[k]; h != nil && h.notification != nil && len(h.notification.traces) > 0 {
 		since = append(slices.Clone(h.notification.traces), since...)
 	}
+
 	if len(since) == 0 {
 		return w
 	}
@@ -248,36 +265,42 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	var last *notification
 	span := traces.None
 	defer func() { span.End() }()
+
 	for {
-		w := n.nextNotification(k, h)
-		if w == nil {
+		newest := n.nextNotification(k, h)
+		if newest == nil {
 			return
 		}
-		if w != last {
+
+		if newest != last {
 			span.End()
-			last, span = w, n.classes.startSpan("NOTIFY", w.traces, w.fqdn, w.serial, k.target.Addr)
+			last, span = newest, n.classes.startSpan("NOTIFY", newest.traces, newest.fqdn, newest.serial, k.target.Addr)
 		}
+
 		select {
 		case limit <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
-		err := n.sendNotify(ctx, k.target, w)
+
+		err := n.sendNotify(ctx, k.target, newest)
 		<-limit
 		if ctx.Err() != nil {
 			return
 		}
+
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {
 			traces.End(span, err != nil, "not confirmed")
-			n.endAttempts(log, k.target, h, w, attempts, err)
+			n.endAttempts(log, k.target, h, newest, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, c.NotifyInterval) {
 				return
 			}
 			continue
 		}
-		log.V(1).Info("NOTIFY failed", "serial", uint32(w.serial), "attempt", attempts, "err", err)
+
+		log.V(1).Info("NOTIFY failed", "serial", uint32(newest.serial), "attempt", attempts, "err", err)
 		timer := time.NewTimer(backoff)
 		select {
 		case <-timer.C:

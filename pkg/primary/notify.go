@@ -46,8 +46,10 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	if _, err := conn.Write(msg); err != nil {
 		return err
 	}
+
 	buf := make([]byte, 4096)
-	doubt := errors.New("no answer")
+	doubt := errors.New("no answer") // why no answer counted so far
+
 	for {
 		size, err := conn.Read(buf)
 		if err != nil {
@@ -56,6 +58,7 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 			}
 			return fmt.Errorf("%w: %w", doubt, err)
 		}
+
 		answered, err := readNotifyAnswer(buf[:size], binary.BigEndian.Uint16(msg), key, mac, config.Clock())
 		if answered {
 			return err
@@ -84,6 +87,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 		return nil, nil, err
 	}
 	question := append(zone, 0, typeSOA, 0, classIN)
+
 	m := newSmallMessage()
 	m.beginMessage(binary.BigEndian.Uint16(id[:]), opcodeNotify<<11|flagAA, question, n.fqdn, udpLimit)
 	if len(n.soa.Rdata) > 0 { // a hint (RFC 1996 §3.7), left out if too large
@@ -91,6 +95,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 			return nil, nil, err
 		}
 	}
+
 	msg = m.finishMessage()
 	if key != nil {
 		msg, mac = key.Sign(msg, nil, tsig.StampAt(now), false)
@@ -103,10 +108,12 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil
 	}
+
 	q, state := readMessage(msg)
 	if state != readable || q.id != id || q.opcode != opcodeNotify {
 		return false, nil
 	}
+
 	rcode := q.flags & 0xF
 	if key != nil {
 		if q.signature == nil {
@@ -116,6 +123,7 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, q.signature.Err)
 		}
 	}
+
 	if rcode != rcodeSuccess {
 		return true, fmt.Errorf("answered with rcode %d (%s)", rcode, cmp.Or(notifyRefusals[rcode], rcodeText(rcode), "unexpected"))
 	}

@@ -78,25 +78,25 @@ func (p *Primary) Close() error {
 	return nil
 }
 
-// Run serves until ctx ends, gives transfers StopTimeout to finish, and waits for all goroutines. The error is a failed
-// listener's. Call Run once.
+// Run serves until ctx ends, gives transfers and updates StopTimeout to finish, and waits for all goroutines. The error
+// is a failed listener's. Call Run once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Connections outlive ctx by StopTimeout.
-	connCtx, cutConns := context.WithCancel(context.WithoutCancel(ctx))
-	defer cutConns()
+	// Connections and updates outlive ctx by StopTimeout.
+	workCtx, cutWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutWork()
 
 	var listeners, conns sync.WaitGroup
 	for range udpReaders {
 		listeners.Go(func() {
-			if err := p.tcp.serveUDP(ctx, p.pair.udp); err != nil {
+			if err := p.tcp.serveUDP(ctx, workCtx, p.pair.udp); err != nil {
 				cancel(err)
 			}
 		})
 	}
 	listeners.Go(func() {
-		if err := p.tcp.acceptConnections(ctx, connCtx, p.pair.tcp, &conns); err != nil {
+		if err := p.tcp.acceptConnections(ctx, workCtx, p.pair.tcp, &conns); err != nil {
 			cancel(err)
 		}
 	})
@@ -110,19 +110,25 @@ func (p *Primary) Run(ctx context.Context) error {
 	listeners.Go(func() { p.classes.publishCatalogs(ctx, p.config.Clock) })
 
 	<-ctx.Done()
-	p.Close()
+	p.stop()
+	p.pair.tcp.Close()
+	p.pair.udp.SetReadDeadline(time.Unix(1, 0)) // updates in progress are still answered
 	p.tcp.wakeConns()
 	listeners.Wait()
-	p.tcp.updateWorkers.Wait()
 	ended := make(chan struct{})
-	go func() { conns.Wait(); close(ended) }()
+	go func() {
+		p.tcp.updateWorkers.Wait()
+		p.pair.udp.Close()
+		conns.Wait()
+		close(ended)
+	}()
 	timer := time.NewTimer(p.config.StopTimeout)
 	defer timer.Stop()
 	select {
 	case <-ended:
 	case <-timer.C:
-		p.log.Info("Cutting transfers that outlast the stop", "after", p.config.StopTimeout)
-		cutConns()
+		p.log.Info("Cutting transfers and updates that outlast the stop", "after", p.config.StopTimeout)
+		cutWork()
 		p.tcp.closeConns()
 		<-ended
 	}

@@ -96,11 +96,13 @@ func readMessage(msg []byte) (request, reading) {
 		udpSize: 512,
 	}
 	r.opcode = int(r.flags>>11) & 0xF
+
 	questions := binary.BigEndian.Uint16(msg[4:])
-	// Only queries and updates need a question (RFC 1035 §4.1.2, RFC 2136 §3.1.1).
+	// Other opcodes need no question (RFC 1035 §4.1.2, RFC 2136 §3.1.1).
 	if required := r.opcode == opcodeQuery || r.opcode == opcodeUpdate; questions > 1 || required && questions == 0 {
 		return r, malformed
 	}
+
 	off := headerLen
 	if questions == 1 {
 		end, compressed, ok := skipName(msg, off)
@@ -117,6 +119,7 @@ func readMessage(msg []byte) (request, reading) {
 		off = end + 4
 		r.question = msg[headerLen:off]
 	}
+
 	for section := 0; section < 3; section++ {
 		count := int(binary.BigEndian.Uint16(msg[6+2*section:]))
 		for i := 0; i < count; i++ {
@@ -130,6 +133,7 @@ func readMessage(msg []byte) (request, reading) {
 			off = next
 		}
 	}
+
 	if off != len(msg) {
 		return r, malformed
 	}
@@ -181,24 +185,29 @@ func readSignature(msg []byte, rr record) *tsig.Signature {
 	if err != nil {
 		return nil
 	}
+
 	algorithm, off, err := mdns.UnpackDomainName(msg[:rr.dataEnd], rr.dataAt)
 	if err != nil || rr.dataEnd-off < 10 {
 		return nil
 	}
+
 	s := &tsig.Signature{Offset: rr.offset, Key: mdns.CanonicalName(key), Algorithm: mdns.CanonicalName(algorithm)}
 	s.Time = uint64(binary.BigEndian.Uint16(msg[off:]))<<32 | uint64(binary.BigEndian.Uint32(msg[off+2:]))
 	s.Fudge = binary.BigEndian.Uint16(msg[off+6:])
 	macLen := int(binary.BigEndian.Uint16(msg[off+8:]))
+
 	off += 10
 	if rr.dataEnd-off < macLen+6 {
 		return nil
 	}
 	s.MAC = msg[off : off+macLen]
 	off += macLen
+
 	s.OriginID = binary.BigEndian.Uint16(msg[off:])
 	s.Err = binary.BigEndian.Uint16(msg[off+2:])
 	otherLen := int(binary.BigEndian.Uint16(msg[off+4:]))
 	off += 6
+
 	if rr.dataEnd-off != otherLen {
 		return nil
 	}
@@ -222,7 +231,7 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
 }
 
-// skipName follows no compression pointers, so it cannot loop.
+// skipName follows no compression pointer, so it cannot loop.
 func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	for start := off; off < len(msg) && off-start < 255; {
 		switch c := int(msg[off]); {

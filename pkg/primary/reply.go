@@ -18,7 +18,7 @@ type responder struct {
 	clock   func() time.Time
 }
 
-// answer is the action for a message: send msg, run transfer, queue update, or none.
+// answer is the action for a message: send msg, run transfer or queue update; none drops the message.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
@@ -30,7 +30,7 @@ type answer struct {
 
 	// For logs and statistics:
 	zone       name.Name
-	refusal    string // why msg has no data
+	refusal    string // why msg has no data; "" otherwise
 	advice     string
 	fault      error
 	extended   uint16 // upper bits of the rcode, in OPT
@@ -75,28 +75,31 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	if q.hasOPT {
 		m.addOPT(rcodeNotAuth)
 	}
-	b := m.finishMessage()
-	s := q.signature
+
+	reply := m.finishMessage()
+
+	signature := q.signature
+
 	switch v.Err {
 	case tsig.BadTime:
-		p := tsig.Stamp{Time: s.Time, Fudge: s.Fudge, Err: v.Err, OtherData: make([]byte, 6)}
+		stamp := tsig.Stamp{Time: signature.Time, Fudge: signature.Fudge, Err: v.Err, OtherData: make([]byte, 6)}
 		now := uint64(r.clock().Unix())
-		for i := range p.OtherData {
-			p.OtherData[i] = byte(now >> (8 * (5 - i)))
+		for i := range stamp.OtherData {
+			stamp.OtherData[i] = byte(now >> (8 * (5 - i)))
 		}
-		b, _ = v.Key.Sign(b, s.MAC, p, false)
+		reply, _ = v.Key.Sign(reply, signature.MAC, stamp, false)
 	case tsig.BadTrunc:
-		p := tsig.StampAt(r.clock())
-		p.Err = v.Err
-		b, _ = v.Key.Sign(b, s.MAC, p, false)
+		stamp := tsig.StampAt(r.clock())
+		stamp.Err = v.Err
+		reply, _ = v.Key.Sign(reply, signature.MAC, stamp, false)
 	default:
-		unsigned, ok := tsig.AppendUnsigned(b, s, v.Err)
+		unsigned, ok := tsig.AppendUnsigned(reply, signature, v.Err)
 		if !ok || len(unsigned) > asked {
 			return headerOnly(q, rcodeNotAuth)
 		}
-		b = unsigned
+		reply = unsigned
 	}
-	return b
+	return reply
 }
 
 // replySOA answers an IXFR with the SOA alone if the peer is current (RFC 1995 §4), or the difference does not fit UDP
@@ -104,10 +107,12 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
+
 	record, fault := zone.PackedSOA()
 	if fault == nil {
 		_, fault = m.addAnswer(record.Owner, record.Type, record.TTL, record.Rdata[0])
 	}
+
 	if fault != nil {
 		more, rcode := uint16(flagTC), uint16(rcodeSuccess)
 		if overTCP {
@@ -118,10 +123,11 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 			fault = nil // the peer retries over TCP
 		}
 	}
+
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit bounds unsigned answers over UDP: forged source addresses amplify no more than before EDNS (attack 35).
+// unsignedLimit bounds unsigned answers over UDP: forged sources amplify no more than before EDNS (attack 35).
 const unsignedLimit = 512
 
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {

@@ -18,12 +18,12 @@ import (
 
 const maxChain = 16
 
-// sectionRRset is an RRset of an answer, with the form of its owner.
 type sectionRRset struct {
 	content.Packed
-	// The owner is then a pointer to the question, in its spelling.
+	// ownerIsQname makes the owner a pointer to the question, in its spelling.
 	ownerIsQname bool
-	// ownerWire is an owner in neither zone nor question, such as a CNAME's target that a wildcard answers.
+	// ownerWire is an owner in neither zone nor question, such as a CNAME's target that a wildcard answers; nil
+	// otherwise.
 	ownerWire []byte
 }
 
@@ -31,15 +31,14 @@ type result struct {
 	rcode                         uint16
 	authoritative                 bool
 	answer, authority, additional []sectionRRset
-	// glue counts the additional RRsets that a referral requires (RFC 9471 §3).
+	// glue counts the additional RRsets, the first, that a referral requires (RFC 9471 §3).
 	glue int
 }
 
 // qname is the name of a question or, without isQuestion, a target of CNAME or DNAME.
 type qname struct {
 	wire []byte // as asked; a target in lower case
-	// zoneSuffix is the longest suffix that a zone can have. With extraLabels before it, a name does not exist: no
-	// Record can have such a label.
+	// zoneSuffix is the longest suffix that a Record can have. With extraLabels before it, a name does not exist.
 	zoneSuffix  name.Name
 	extraLabels int
 	isQuestion  bool
@@ -62,7 +61,7 @@ func readName(wire []byte, first bool) (qname, bool) {
 }
 
 // resolveQuestion resolves a question in a zone (RFC 1034 §4.3.2, RFC 4592, RFC 6672, RFC 2308), and follows CNAMEs
-// within the zone. If minimal is set, ANY gets one RRset (RFC 8482 §4.1).
+// within the zone. With minimal, ANY gets one RRset (RFC 8482 §4.1).
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
@@ -75,7 +74,7 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveExact answers from RRsets at the name alone, and ignores CNAME, DNAME, delegation and wildcard.
+// resolveExact answers only from RRsets at the name, and ignores CNAME, DNAME, delegations and wildcards.
 func resolveExact(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.zoneSuffix.Rel(zone.FQDN())
@@ -94,23 +93,26 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt adds the answer for a name, and returns the target of a CNAME or DNAME, else nil.
+// resolveAt adds the answer for a name, and returns the target of a CNAME or DNAME to resolve next, or nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.zoneSuffix.Rel(s.zone.FQDN())
 	if !ok {
 		return nil, nil // the chain leaves the zone
 	}
+
 	// Walk down from the apex: a delegation or DNAME on the way decides.
 	var owners []name.Rel
 	for owner, ok := rel, true; ok; owner, ok = owner.Parent() {
 		owners = append(owners, owner)
 	}
+
 	encloser := name.Apex
 	for i, owner := range slices.Backward(owners) {
 		here := i == 0 && q.extraLabels == 0
 		if !owner.IsApex() && !s.zone.Exists(owner) {
 			return s.answerAbsent(q, encloser)
 		}
+
 		encloser = owner
 		if !owner.IsApex() && !(here && s.qtype == rdata.DS) {
 			servers, ok, err := s.zone.PackedRRset(owner, rdata.NS)
@@ -121,9 +123,11 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 				return nil, s.referTo(servers)
 			}
 		}
+
 		if here {
 			return s.answerFrom(q, owner, false)
 		}
+
 		dname, ok, err := s.zone.PackedRRset(owner, rdata.DNAME)
 		if err != nil {
 			return nil, err
@@ -160,6 +164,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 		s.answer = append(s.answer, o)
 		s.authoritative = true
 	}
+
 	if s.qtype != rdata.CNAME && s.qtype != typeANY {
 		cname, ok, err := s.zone.PackedRRset(owner, rdata.CNAME)
 		if err != nil {
@@ -174,12 +179,14 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 			return &next, nil
 		}
 	}
+
 	types := []rdata.Type{s.qtype}
 	if s.qtype == typeANY {
 		if types = s.zone.TypesAt(owner); s.minimal && len(types) > 0 {
 			types = []rdata.Type{s.findSmallest(owner, types)}
 		}
 	}
+
 	var sets []content.Packed
 	for _, t := range types {
 		set, ok, err := s.zone.PackedRRset(owner, t)
@@ -190,9 +197,11 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 			sets = append(sets, set)
 		}
 	}
+
 	if len(sets) == 0 {
 		return nil, s.addNegativeSOA()
 	}
+
 	for _, set := range sets {
 		add(set)
 	}
@@ -226,24 +235,29 @@ func (s *resolution) addNegativeSOA() error {
 
 func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) {
 	s.answer, s.authoritative = append(s.answer, sectionRRset{Packed: dname}), true
+
 	owner, err := dname.Owner.In(s.zone.FQDN())
 	if err != nil {
 		return nil, err
 	}
+
 	front := q.wire[:len(q.wire)-owner.WireLen()]
 	target := append(append([]byte(nil), front...), dname.Rdata[0]...)
 	if len(target) > maxName {
 		s.rcode = rcodeYXDomain
 		return nil, nil
 	}
+
 	cname := sectionRRset{Packed: content.Packed{Type: rdata.CNAME, TTL: dname.TTL, Rdata: [][]byte{target}}, ownerIsQname: q.isQuestion}
 	if !q.isQuestion {
 		cname.ownerWire = q.wire
 	}
 	s.answer = append(s.answer, cname)
+
 	if s.qtype == rdata.CNAME || s.qtype == typeANY {
 		return nil, nil
 	}
+
 	next, ok := readName(target, false)
 	if !ok {
 		return nil, nil
@@ -251,10 +265,11 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	return &next, nil
 }
 
-// referTo adds a delegation's NS, and addresses, glue first.
+// referTo adds the NS of a delegation, and their addresses in the zone, glue first.
 func (s *resolution) referTo(servers content.Packed) error {
-	cut := servers.Owner
+	cut := servers.Owner // the delegation's name
 	s.authority = append(s.authority, sectionRRset{Packed: servers})
+
 	var beside []sectionRRset
 	for _, wire := range servers.Rdata {
 		q, ok := readName(wire, false)
@@ -280,6 +295,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 			}
 		}
 	}
+
 	s.glue = len(s.additional)
 	s.additional = append(s.additional, beside...)
 	return nil
@@ -329,11 +345,13 @@ func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zonevie
 	overTCP bool) answer {
 	limit := roomFor(req, key, overTCP)
 	m := newSmallMessage()
+
 	flags := uint16(0)
 	if res.authoritative {
 		flags = flagAA
 	}
 	m.beginMessage(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
+
 	whole := m.addSets(res.answer, sectionAnswer) && m.addSets(res.authority, sectionAuthority) &&
 		m.addSets(res.additional[:res.glue], sectionAdditional)
 	if whole {

@@ -62,7 +62,8 @@ func (s *server) recoverPanic(from netip.AddrPort) {
 
 const udpReaders = 2
 
-func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
+// serveUDP reads until ctx ends. Updates continue until workCtx ends.
+func (s *server) serveUDP(ctx, workCtx context.Context, conn *net.UDPConn) error {
 	buf := make([]byte, maxMessage)
 	for {
 		n, session, err := mdns.ReadFromSessionUDP(conn, buf)
@@ -80,7 +81,7 @@ func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
 			}
 			continue
 		}
-		s.answerUDP(ctx, conn, buf[:n], session)
+		s.answerUDP(workCtx, conn, buf[:n], session)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// slotWait bounds the wait for a connection slot. It is shorter than the timeouts of peers.
+	// slotWait bounds the wait for a connection slot, below the timeouts of peers.
 	slotWait     = 4 * time.Second
 	unprovenIdle = 2 * time.Second
 )
@@ -32,8 +32,8 @@ type tcpServer struct {
 	peers, outsiders *slots.Slots
 	// A tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers are of unproven sources (attack 78). For a new one the oldest is closed: peers sign their first message
-	// at once.
+	// newcomers are connections of unproven sources (attack 78). For a new one the oldest is closed: peers sign their
+	// first message at once.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots
@@ -56,9 +56,9 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets a connection without a slot wait briefly, unread: BIND takes a primary that closes a
-// connection for down for minutes. Further connections are closed at once.
-func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
+// acceptConnections lets a connection without a slot wait briefly, unread: for minutes BIND takes a primary that closes
+// connections for dead. Further connections are closed at once.
+func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
 		conn, err := l.AcceptTCP()
@@ -76,28 +76,33 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 			pause = min(2*pause, time.Second)
 			continue
 		}
+
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
 		is := s.classes.registry.Load().trustOf(c.client)
+
 		if p, _ := s.takeSlot(c, is); p != nil {
-			conns.Go(func() { s.serveConnection(connCtx, c) })
+			conns.Go(func() { s.serveConnection(workCtx, c) })
 			continue
 		}
+
 		var waits *slots.Slot
 		if is != outsider {
 			waits, _ = s.waiting.Take(clientOf(c.client, ""), nil)
 		}
+
 		if waits == nil {
 			s.refuseConnection(c)
 			continue
 		}
+
 		conns.Go(func() {
 			if !s.waitForSlot(ctx, c, is, waits) {
 				s.refuseConnection(c)
 				return
 			}
-			s.serveConnection(connCtx, c)
+			s.serveConnection(workCtx, c)
 		})
 	}
 }
@@ -106,7 +111,7 @@ type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
-	tenant string // if only classes of tenants admit the peer
+	tenant string // set if only classes of tenants admit the peer
 	trust  trust
 	slot   *slots.Slot
 	idle   time.Duration
@@ -126,21 +131,23 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 
 // takeSlot takes a slot for c, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
 func (s *tcpServer) takeSlot(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
-	of, cut := s.outsiders, (func())(nil)
+	kind, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
+
 	switch is {
 	case unproven:
-		of, cut = s.newcomers, func() {
+		kind, cut = s.newcomers, func() {
 			s.counters.count(func(s *Stats) { s.ConnectionsRefused++ })
 			c.conn.Close()
 		}
 	case peer:
-		of, c.idle = s.peers, s.config.IdleTimeout
+		kind, c.idle = s.peers, s.config.IdleTimeout
 		if c.tenant != "" {
-			of = s.tenants.conns
+			kind = s.tenants.conns
 		}
 	}
-	c.slot, freed = of.Take(clientOf(c.client, c.tenant), cut)
+
+	c.slot, freed = kind.Take(clientOf(c.client, c.tenant), cut)
 	return c.slot, freed
 }
 
@@ -150,14 +157,17 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	if !c.slot.Release() {
 		return false
 	}
+
 	c.tenant = tenant
 	waiting := s.waiting
 	if tenant != "" {
 		waiting = s.tenants.waiting
 	}
+
 	if p, _ := s.takeSlot(c, peer); p != nil {
 		return true
 	}
+
 	if waits, _ := waiting.Take(clientOf(c.client, tenant), nil); waits != nil && s.waitForSlot(ctx, c, peer, waits) {
 		return true
 	}
@@ -194,10 +204,12 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 		if err != nil {
 			return
 		}
+
 		a := s.handleMessage(msg, c.from, "tcp")
 		if c.trust == unproven && a.admitted && !s.promoteNewcomer(ctx, c, a.tenant) {
 			return
 		}
+
 		switch {
 		case a.update != nil:
 			rcode := uint16(rcodeServFail)
@@ -240,7 +252,7 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// The write ends within WriteTimeout, and before end unless zero.
+// writeFramed ends within WriteTimeout, and before end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
@@ -257,13 +269,16 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	if tenant != "" {
 		transfers = s.tenants.transfers
 	}
+
 	log := s.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", c.from.String())
 	if tenant != "" {
 		log = log.V(2) // a tenant's peers could flood the log
 	}
+
 	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
 	place := slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return transfers.Take(clientOf(c.client, tenant), nil) })
+
 	if place == nil {
 		s.counters.countTransfer(t.kind(), ResultNoPlace, 0)
 		log.Info("Transfer had to wait too long", "waited", s.config.TransferWait)
@@ -273,6 +288,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		return s.writeMessage(c, s.finishReply(m, q, t.key, rcodeServFail))
 	}
 	defer place.Release()
+
 	if t.shareKey != nil {
 		if err := s.readShare(turn, t); err != nil {
 			s.counters.countTransfer(t.kind(), ResultFailed, 0)
@@ -280,10 +296,13 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 			return s.writeMessage(c, s.replyStatus(t.request, t.key, rcodeServFail))
 		}
 	}
+
 	s.classes.readDifference(t)
 	span := s.classes.startTransfer(t, c.from)
+
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
+
 	start := time.Now()
 	end := start.Add(s.config.WriteTimeout)
 	perOctet := float64(time.Second) / float64(s.config.LeastRate)
@@ -291,11 +310,13 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		end = end.Add(time.Duration(float64(len(framed)) * perOctet))
 		return s.writeFramed(c, framed, end)
 	})
+
 	log = log.WithValues("records", sent.records, "messages", sent.messages, "octets", sent.octets, "took", time.Since(start))
 	if t.key != nil {
 		log = log.WithValues("key", t.key.String())
 	}
 	traces.End(span, err != nil, "cut")
+
 	result := ResultSent
 	if _, cut := errors.AsType[*net.OpError](err); cut {
 		result = ResultCut

@@ -41,6 +41,7 @@ type transferStats struct {
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (transferStats, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, priorMAC: t.request.priorMAC()}
 	s.openMessage()
+
 	if t.records != nil {
 		for _, record := range t.records {
 			if err := s.sendRecord(record, record.Rdata[0]); err != nil {
@@ -49,6 +50,7 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 		}
 		return s.stats, s.flushMessage()
 	}
+
 	var soa content.Packed
 	for set, err := range t.zone.PackedRRsets() {
 		if err != nil {
@@ -67,9 +69,11 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 			}
 		}
 	}
+
 	if soa.Rdata == nil {
 		return s.stats, fmt.Errorf("snapshot of %s has no records", t.zone.FQDN())
 	}
+
 	if err := s.sendRecord(soa, soa.Rdata[0]); err != nil {
 		return s.stats, err
 	}
@@ -108,7 +112,7 @@ func (s *stream) sendRecord(set content.Packed, data []byte) error {
 			return err
 		}
 		s.openMessage()
-		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // an empty message returns an error instead of false
+		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // in an empty message, an error replaces false
 	}
 	if err != nil {
 		return err
@@ -145,6 +149,7 @@ const mostChangesOverUDP = udpLimit / 12
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
+
 	for _, step := range steps {
 		if changes += len(step.Added) + len(step.Removed) + len(step.TTLs); changes > mostChangesOverUDP {
 			return false
@@ -157,17 +162,19 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference sets the records, or clears incremental to send the whole zone: without the steps, if it is shorter,
-// or if a step changes the serial alone (S6.11).
+// readDifference sets the records, or clears incremental to send the whole zone: if steps are gone, the zone is
+// shorter, or a step changes the serial alone (S6.11).
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
+
 	if t.incremental {
 		steps, err := zones.Changes(t.zone.Zone().UID, since, t.zone.Serial())
 		t.incremental = err == nil && !slices.ContainsFunc(steps, content.Step.Raises)
 	}
+
 	if t.incremental {
 		d, err := zones.Difference(t.zone, since)
-		if t.incremental = err == nil; t.incremental { // else the journal is too short
+		if t.incremental = err == nil; t.incremental { // false if the journal is too short
 			t.records, t.incremental = packDifference(t.zone, d)
 		}
 	}

@@ -19,21 +19,24 @@ import (
 // updateTimeUDP is about the time after which clients repeat an update.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// answerUpdater passes to the Handler an UPDATE, or a question that clients ask before an UPDATE. It answers transfers;
-// other requests are REFUSED.
+// answerUpdater passes to the Handler an UPDATE, or a client's question before one, such as an ordinary SOA query: the
+// Handler probes the key's rights first. It answers transfers; other requests are REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
 	signature := pending.request.signature
 	pending.Message = updates.Message{Key: key.Key, From: from, Zone: req.qname, MAC: signature.MAC, SignedAt: int64(signature.Time)}
+
 	if req.opcode == opcodeUpdate {
 		pending.Octets = msg
 		return answer{zone: req.qname, update: pending}
 	}
+
 	zone, ok := r.findEnclosingOf(key, req)
 	if !ok {
 		return reply(rcodeRefused, "zone not served to the update key")
 	}
+
 	atApex := req.qname == zone.FQDN()
 	// Only the Handler knows the zone's rules for the tenant: a message without updates asks it.
 	pending.Probe = &update.Message{Zone: zone.FQDN()}
@@ -53,6 +56,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
+
 	switch rcode {
 	case rcodeSuccess, rcodeNXDomain:
 	case rcodeServFail:
@@ -60,6 +64,7 @@ func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	default:
 		return refuse(rcodeRefused)
 	}
+
 	zone, ok := r.findEnclosingOf(key, req)
 	switch {
 	case !ok || zone.FQDN() != u.Probe.Zone: // changed meanwhile
@@ -67,10 +72,12 @@ func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	case req.qtype == typeSOA && req.qname != zone.FQDN():
 		return r.replySOABelow(req, key.signing, zone, u.overTCP)
 	}
+
 	q, ok := readName(req.question[:len(req.question)-4], true)
 	if !ok {
 		return refuse(rcodeRefused)
 	}
+
 	res, fault := resolveExact(zone, q, rdata.Type(req.qtype), !u.overTCP)
 	if fault != nil {
 		return answer{msg: r.replyStatus(req, key.signing, rcodeServFail), zone: req.qname, fault: fault}

@@ -82,6 +82,13 @@ func makeUpdate(owner string) *mdns.Msg {
 
 func startUpdated(t *testing.T, u *recordedUpdates, keys ...*updates.Key) *Primary {
 	t.Helper()
+	p := newUpdated(t, u, keys...)
+	runUntilCleanup(t, p)
+	return p
+}
+
+func newUpdated(t *testing.T, u *recordedUpdates, keys ...*updates.Key) *Primary {
+	t.Helper()
 	zones := serveZones(
 		makeSnapshot(t, "org", "", "example.org.", 7, "www.apps A 192.0.2.1", "secret A 192.0.2.2", "others.apps A 192.0.2.3",
 			"alias.apps CNAME secret", "*.wild.apps A 192.0.2.4", "deep.empty.apps A 192.0.2.5", "child.apps NS ns.child.apps",
@@ -92,7 +99,6 @@ func startUpdated(t *testing.T, u *recordedUpdates, keys ...*updates.Key) *Prima
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
 	// Started an hour ago: messages signed in the first second are no replay.
 	p.tcp.updates = updates.NewQueue(u, func() time.Time { return time.Now().Add(-time.Hour) }, klog.Background())
-	runUntilCleanup(t, p)
 	must.Succeed(t, p.SetUpdateKeys(keys))
 	return p
 }
@@ -261,6 +267,58 @@ func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 }
 
 // A key may query only its own names, as clients do before an update.
+// An UPDATE in progress at the stop is carried out and answered within StopTimeout, over UDP as over TCP.
+func TestRun_answersUpdatesInProgress(t *testing.T) {
+	key := makeUpdater(t, "team", updates.TransferNone)
+	for _, over := range []string{"udp", "tcp"} {
+		for _, test := range []struct {
+			stopTimeout time.Duration
+			want        int
+		}{{time.Minute, mdns.RcodeSuccess}, {time.Nanosecond, mdns.RcodeServerFailure}} {
+			t.Run(fmt.Sprint(over, test.stopTimeout), func(t *testing.T) {
+				begun, release := make(chan struct{}), make(chan struct{})
+				p := newUpdated(t, &recordedUpdates{answer: func(ctx context.Context, _ *updates.Key) uint16 {
+					close(begun)
+					select {
+					case <-release:
+						return mdns.RcodeSuccess
+					case <-ctx.Done():
+						return mdns.RcodeServerFailure
+					}
+				}}, key)
+				p.config.StopTimeout = test.stopTimeout
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				done := make(chan error, 1)
+				go func() { done <- p.Run(ctx) }()
+				wire, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now())
+				conn := &mdns.Conn{Conn: must.Get(net.Dial(over, p.Addr().String()))(t)}
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(time.Minute))
+				must.Get(conn.Write(wire))(t)
+				<-begun
+				stop()
+				for open := true; open; { // until the listener is closed
+					probe, err := net.Dial("tcp", p.Addr().String())
+					if open = err == nil; open {
+						probe.Close()
+					}
+				}
+				if test.want == mdns.RcodeSuccess {
+					close(release)
+				}
+				buf := make([]byte, 512)
+				if n, err := conn.Read(buf); err != nil && (over == "udp" || test.want == mdns.RcodeSuccess) {
+					t.Errorf("no answer: %v", err)
+				} else if err == nil && unpackMessage(t, buf[:n]).Rcode != test.want {
+					t.Errorf("%v", unpackMessage(t, buf[:n]))
+				}
+				must.Succeed(t, <-done)
+			})
+		}
+	}
+}
+
 func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 	key := makeUpdater(t, "team", updates.TransferNone)
 	inside := makeUpdater(t, "inner", updates.TransferNone)

@@ -82,20 +82,20 @@ func JudgeController(life heartbeat.Life) Judgement {
 	return newCause(v1alpha1.ReasonNoController, "no controller has worked since "+formatTime(life.Ended)+", so changes are stored and "+
 		"not delivered", rolePlatform, "starts the process controller")
 }
+
 func newCause(reason, what, role, step string) Judgement {
 	return Judgement{metav1.ConditionUnknown, reason, what + "; " + role + " " + step}
 }
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// keepsReady reports whether a Ready that names a dead process stays, as the Lease does not show
-// yet whether that process works.
+// keepsReady reports whether a Ready that names a dead process stays, since the Lease does not show yet whether that
+// process works.
 func (p *Processes) keepsReady(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)
 }
 
-// IsCause reports whether a Ready is Unknown for a known cause.
 func IsCause(of *metav1.Condition) bool {
 	return of != nil && of.Status == metav1.ConditionUnknown && of.Reason != v1alpha1.ReasonPending
 }

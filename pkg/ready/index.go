@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// Indexes of the informers.
 const (
 	// byUID indexes Zones by UID, Deliveries by their zone's.
 	byUID = "uid"
@@ -112,7 +111,7 @@ func (x *Index) Prepare() error {
 	)
 }
 
-// Watch calls changed for each change in an informer: before is nil for a new object, after for a deleted object. The
+// Watch calls changed for each change in an informer; before is nil for a new object, after for a deleted one. The
 // result reports whether the first list is done.
 func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
 	registration, err := registerHandler(in, changed)
@@ -141,10 +140,11 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced is of
-// the first lists, except of Bind9Clusters: without their APIService other zones are judged.
+// WatchZones calls enqueue for each zone whose Ready may change with the zone, a class or the namespace. synced
+// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
-	all := func(*v1alpha1.Zone) bool { return true }
+	everyZone := func(*v1alpha1.Zone) bool { return true }
+
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {
 		zone := cmp.Or(after, before)
 		x.withViews(zone, enqueue)
@@ -152,12 +152,14 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 			x.withViews(before, enqueue)
 		}
 	})
+
 	classes, failed := Watch(x.Classes, func(before, after *v1alpha1.DNSClass) {
 		if before == nil || after == nil || !SameForZones(before, after) {
-			x.EachZone(all, enqueue)
+			x.EachZone(everyZone, enqueue)
 		}
 	})
 	err = errors.Join(err, failed)
+
 	_, failed = Watch(x.Clusters, func(before, after *bind9.Bind9Cluster) {
 		if before == nil || after == nil || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
 			for _, zone := range x.ZonesByClass(class.OfCluster(cmp.Or(after, before)).Name) {
@@ -165,6 +167,7 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 			}
 		}
 	})
+
 	synced, err = []cache.InformerSynced{zones, classes}, errors.Join(err, failed)
 	if x.Namespaces != nil {
 		informer := x.Namespaces.Informer()
@@ -183,8 +186,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone and, in the default view, for zones of its name in other views: their classes depend on
-// the zone (S1.9).
+// withViews calls do for a zone and, for a zone of the default view, for zones of its name in other views: their
+// classes depend on it (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -255,7 +258,7 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 }
 
 // ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until the clusters are listed, each counts as
-// existing, without a UID: zones stay as they are.
+// existing, without a UID: zones keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -323,13 +326,14 @@ type Report struct {
 	Known, Observed bool
 }
 
-// FactsOf gets a class's target from targetOf; "" if unknown.
+// FactsOf gets a class's target from targetOf; "" means unknown.
 func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
 	targetOf func(class string) string) *Facts {
 	f := &Facts{Zone: zone, InForce: force, Frozen: frozen}
 	if x.Processes != nil {
 		f.Processes = x.Processes()
 	}
+
 	of := func(key delivery.Key) ClassFacts {
 		r := report(key)
 		known := ClassFacts{Class: key.Class, State: r.State, Known: r.Known, Observed: r.Observed}
@@ -339,11 +343,13 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 		}
 		return known
 	}
+
 	for _, name := range force.Classes {
 		f.Classes = append(f.Classes, of(delivery.Key{UID: string(zone.UID), Class: name}).ForTarget(targetOf(name)))
 	}
+
 	for _, one := range x.DeliveriesByUID(string(zone.UID)) {
-		if one.Status.FQDN != "" { // else nothing was begun
+		if one.Status.FQDN != "" { // otherwise nothing was begun
 			f.BegunDeliveries = append(f.BegunDeliveries, of(KeyOf(one)))
 		}
 	}

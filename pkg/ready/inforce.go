@@ -20,26 +20,28 @@ import (
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
 type InForce struct {
-	// Classes are names in the Loop, sorted.
+	// Classes are sorted names, as in the Loop.
 	Classes []string
-	// Fault is of a class that is absent or not in force.
+	// Fault is of a named class that is absent or not in force; nil without one.
 	Fault *delivery.Error
 }
 
-// ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
-// wait for the class. A class under deletion, for other namespaces or views, or in taken is not: a taken class delivers
-// the zone of the same name in the default view (S1.9). "of" has the namespace's labels, and named finds a class.
-func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
+// ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: its
+// zones wait. A class under deletion, for other namespaces or views, or in taken is not: a taken class delivers the
+// zone of this name in the default view (S1.9). named finds a class.
+func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
+
 	fault := func(reason delivery.Reason, format string, args ...any) {
 		if force.Fault == nil {
 			force.Fault = delivery.Errorf(reason, format, args...)
 		}
 	}
+
 	if len(zone.Spec.DNSClassRefs) == 0 {
 		for _, one := range all {
-			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, of) ||
+			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, namespaceLabels) ||
 				!class.Delivers(one, zone.Status.View) {
 				continue
 			}
@@ -50,6 +52,7 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 			force.Classes = append(force.Classes, one.Name)
 		}
 	}
+
 	for _, ref := range zone.Spec.DNSClassRefs {
 		name := class.NameOf(zone.Namespace, ref)
 		one := named(name)
@@ -59,7 +62,7 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 			fault(ReasonDNSClassNotFound, "there is no %s; create it, or name another class in spec.dnsClassRefs", Describe(name))
 		case one.DeletionTimestamp != nil:
 			fault(ReasonDNSClassNotFound, "%s is being deleted; name another class in spec.dnsClassRefs", Describe(name))
-		case !class.Admits(one, zone.Namespace, of):
+		case !class.Admits(one, zone.Namespace, namespaceLabels):
 			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s does not deliver zones of namespace %s; its spec.namespaces selects "+
 				"the namespaces",
 				ref.Name, zone.Namespace)
@@ -72,6 +75,7 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 			force.Classes = append(force.Classes, name)
 		}
 	}
+
 	slices.Sort(force.Classes)
 	return force
 }
@@ -81,17 +85,17 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 		"a name; name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that a zone names, or has a delivery of, and that must release the zone without
-// waiting for its other classes: those under deletion, taken, or not for the namespace or view.
-func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
-	taken []string) []string {
+// FindExpelled returns the classes that must release the zone without waiting for the others: those named, or with
+// a delivery, that are under deletion, taken, or not for the namespace or view.
+func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass,
+	namespaceLabels map[string]string, taken []string) []string {
 	var out []string
 	for _, ref := range zone.Spec.DNSClassRefs {
 		former = append(former[:len(former):len(former)], class.NameOf(zone.Namespace, ref))
 	}
 	for _, name := range former {
 		one := named(name)
-		mayHave := one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) &&
+		mayHave := one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, namespaceLabels) &&
 			class.Delivers(one, zone.Status.View) && !slices.Contains(taken, name)
 		if mayHave || slices.Contains(force.Classes, name) {
 			continue
@@ -110,7 +114,7 @@ func SameForZones(before, after *v1alpha1.DNSClass) bool {
 		FaultOf(before) == FaultOf(after) && before.Status.Target == after.Status.Target
 }
 
-// FaultOf returns the reason of a class's Ready=False in the present generation; else "".
+// FaultOf returns the reason of a class's Ready=False in the present generation; otherwise "".
 func FaultOf(of *v1alpha1.DNSClass) string {
 	ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != of.Generation {

@@ -25,9 +25,9 @@ type Facts struct {
 	InForce InForce
 	// Frozen is true if content and hash differ.
 	Frozen bool
-	// Classes are those of Force.Classes, in that order.
+	// Classes are parallel to InForce.Classes.
 	Classes []ClassFacts
-	// BegunDeliveries are of classes in force or not.
+	// BegunDeliveries have begun to write, in classes in force or not.
 	BegunDeliveries []ClassFacts
 	Processes       Processes
 	// LastChange is when a class last changed anything of the zone; zero if unknown.
@@ -36,7 +36,7 @@ type Facts struct {
 
 type ClassFacts struct {
 	Class string
-	// Known is false without a delivery.
+	// State is zero, and Known false, without a delivery.
 	State delivery.State
 	Known bool
 	// Observed is true if State is from the Loop of this process, not from a Delivery.
@@ -48,8 +48,7 @@ type ClassFacts struct {
 	NameServers, Paused, NeedsPrimary bool
 }
 
-// ForTarget returns f, without the confirmation of another target or of a zone under removal. An empty target matches
-// any.
+// ForTarget returns f without the confirmation of another target or of a zone under removal. "" matches any target.
 func (f ClassFacts) ForTarget(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -61,7 +60,7 @@ func (f ClassFacts) ForTarget(target string) ClassFacts {
 	return f
 }
 
-// findFault returns, for tenants, why the class does not confirm the zone: zero if the delivery is under way, or the
+// findFault returns, for tenants, why the class does not confirm the zone; zero if the delivery is under way, or the
 // provider refuses single RRsets.
 func (f ClassFacts) findFault() Judgement {
 	if f.State.Ready.Status == delivery.False {
@@ -70,14 +69,14 @@ func (f ClassFacts) findFault() Judgement {
 		}
 		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), kindOfFault(f.Class, f.State.Ready.Reason)}
 	}
-	// While a fault of the class makes all zones wait, a single zone is tried. The class has the fault for the others.
+	// While a fault of the class makes all zones wait, a single zone is tried. The others have the class's fault.
 	if f.FaultReason != "" {
 		return Judgement{metav1.ConditionFalse, f.FaultReason, kindOfFault(f.Class, delivery.Reason(f.FaultReason))}
 	}
 	return Judgement{}
 }
 
-// findFault returns zero if the zone or class is paused.
+// findFault returns zero while the zone or class is paused.
 func (f *Facts) findFault(of *ClassFacts) Judgement {
 	if f.findPause(of).Status != "" {
 		return Judgement{}
@@ -85,7 +84,7 @@ func (f *Facts) findFault(of *ClassFacts) Judgement {
 	return of.findFault()
 }
 
-// Judgement is a condition Ready; the zero value leaves the condition.
+// Judgement is a condition Ready; zero keeps the present.
 type Judgement struct {
 	Status          metav1.ConditionStatus
 	Reason, Message string
@@ -101,7 +100,7 @@ var (
 	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// onHold, for Records of any namespace, names no Zone (S1.8).
+	// onHold is for Records of any namespace, and names no Zone (S1.8).
 	onHold = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
 		"the Zone says"}
@@ -117,15 +116,17 @@ func confirmedBy(all serial.Serial) Judgement {
 	return Judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", all)}
 }
 
-// JudgeZone decides the Ready of a Zone (S6.13).
+// JudgeZone returns the Ready of a Zone (S6.13).
 func JudgeZone(f *Facts) Judgement {
 	zone := f.Zone
 	if zone.DeletionTimestamp != nil {
 		return f.findRemovalFault()
 	}
+
 	if f.Frozen {
 		return readyFrozen
 	}
+
 	held := heldBy(zone)
 	if lacks := f.findLacking(); lacks != "" {
 		if held.Status != "" { // the removal may have caused the lack
@@ -134,10 +135,12 @@ func JudgeZone(f *Facts) Judgement {
 		return Judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; " +
 			"its message says why"}
 	}
+
 	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if f.InForce.Fault != nil {
 		return Judgement{metav1.ConditionFalse, string(f.InForce.Fault.Reason), f.InForce.Fault.Message}
 	}
+
 	if len(f.Classes) == 0 {
 		fault := f.findRemovalFault()
 		switch {
@@ -152,6 +155,7 @@ func JudgeZone(f *Facts) Judgement {
 		}
 		return noClass
 	}
+
 	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range f.Classes {
 		state := &of.State
@@ -175,6 +179,7 @@ func JudgeZone(f *Facts) Judgement {
 			}
 		}
 	}
+
 	switch {
 	case held.Status != "":
 		return held
@@ -188,7 +193,7 @@ func JudgeZone(f *Facts) Judgement {
 	return settling
 }
 
-// unlessKept returns j, or zero while the cause in the Zone's Ready may still hold.
+// unlessKept returns j; zero while the process that the Zone's Ready names may still be dead.
 func (f *Facts) unlessKept(j Judgement) Judgement {
 	if f.Processes.keepsReady(ReadyOf(f.Zone.Status.Conditions)) {
 		return Judgement{}
@@ -198,7 +203,7 @@ func (f *Facts) unlessKept(j Judgement) Judgement {
 
 const notWithdrawn = "not withdrawn from class "
 
-// findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; else zero.
+// findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; zero if unknown.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.BegunDeliveries {
 		if pause := of.findPause(notWithdrawn + of.Class); pause.Status != "" {
@@ -217,7 +222,7 @@ func (f *Facts) findRemovalFault() Judgement {
 	return Judgement{}
 }
 
-// heldBy returns the Ready of a zone held for a mass deletion (S7.5); else zero.
+// heldBy returns the Ready of a zone held for a mass deletion (S7.5); otherwise zero.
 func heldBy(zone *v1alpha1.Zone) Judgement {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {

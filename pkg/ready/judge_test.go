@@ -212,7 +212,7 @@ func TestJudgeZone(t *testing.T) {
 	}
 }
 
-// S6.13: a Record is Ready when all have a serial at or after its own, and not while its RRset is missing; serials wrap
+// S6.13: a Record is Ready when all have a serial at or after its own, and not while the RRset is missing; serials wrap
 // (RFC 1982). Else the reason is given, if known.
 func TestJudgeRecord(t *testing.T) {
 	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}

@@ -18,9 +18,9 @@ const (
 	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."
 )
 
-// Lag is a class's arrears.
+// Lag is how far a class is behind.
 type Lag struct {
-	// NotReadySince is of the oldest unconfirmed zone, or zero.
+	// NotReadySince is the time of the oldest unconfirmed zone, or zero.
 	NotReadySince time.Time
 	// Lagging names servers that failed, or lack a zone's settled serial.
 	Lagging []string
@@ -33,10 +33,12 @@ func (x *Index) FindLags() map[string]Lag {
 		if zone.DeletionTimestamp != nil || settled == 0 {
 			continue
 		}
+
 		since := time.Now()
 		if of := ReadyOf(zone.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
 			since = of.LastTransitionTime.Time
 		}
+
 		force, _ := x.InForce(zone)
 		deliveries := x.DeliveriesByUID(string(zone.UID))
 		for _, class := range force.Classes {

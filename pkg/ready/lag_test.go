@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The lag of a class is that of its oldest unconfirmed zone, and its servers behind are those of all its zones, each
+// The lag of a class is that of its oldest unconfirmed zone, and the servers behind are those of all its zones, each
 // counted once. A server that had the zone when asked, and lacks the serial settled since, is behind.
 func TestIndex_findsLags(t *testing.T) {
 	informer := func(of runtime.Object) cache.SharedIndexInformer {

@@ -17,25 +17,25 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force, which decides Ready of each Record (S6.13).
+// Progress is the delivery of a zone by all classes in force, which decides Ready of the zone's Records (S6.13).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
-	// fault is the Ready of every Record, or zero. silent is true if no Record is judged.
+	// fault is the Ready of every Record, or zero. silent is true if every Record keeps its Ready.
 	fault  Judgement
 	silent bool
-	// confirmed is the Ready of a Record in every class.
+	// confirmed is the Ready of a Record that every class has confirmed.
 	confirmed Judgement
 	// missing has the RRsets that a class lacks as of its serial, with the reason; nil if unknown.
 	missing map[delivery.RRsetKey]*delivery.Error
-	// digests are of further missing RRsets, each class's in ascending order.
+	// digests are of further missing RRsets, ascending for each class. unlisted is true if yet others are missing.
 	digests  [][]uint64
 	unlisted bool
-	// hold is the Ready of a Record changed after the serial settledAt; zero unless the zone is held (S7.5).
+	// hold is the Ready of Records changed after the serial settledAt; zero unless the zone is held (S7.5).
 	hold      Judgement
 	settledAt serial.Serial
 	processes Processes
-	// since is when this process first saw a Progress like this, zero before Follow.
+	// since is when this process first saw a Progress like this; zero before Follow.
 	since time.Time
 }
 
@@ -49,7 +49,7 @@ type classProgress struct {
 	cause Judgement
 }
 
-// hasConfirmed reports whether the class has a serial. known is false for incomparable serials (RFC 1982 §3.2).
+// hasConfirmed reports whether the class has the serial taken. known is false for incomparable serials (RFC 1982 §3.2).
 func (s classProgress) hasConfirmed(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -80,7 +80,7 @@ func (s *Progress) RevokesReady(before *Progress) bool {
 	return false
 }
 
-// NewlyMissing returns the names of newly missing RRsets. Their Records may not be Ready even if RevokesReady returns
+// NewlyMissing returns the names of newly missing RRsets: their Records may lose Ready even if RevokesReady returns
 // false.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
@@ -91,7 +91,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
-// Follow sets and returns the time of the last change: that of before if the same, else now. before may be nil.
+// Follow sets and returns since: before's if both are the same, else now. before may be nil.
 func (s *Progress) Follow(before *Progress) time.Time {
 	if s.since = time.Now(); before != nil && s.Same(before) {
 		s.since = before.since
@@ -131,6 +131,7 @@ func progressOf(f *Facts) *Progress {
 	if heldBy(f.Zone).Status != "" {
 		s.hold = onHold
 	}
+
 	var least serial.Serial
 	for i := range f.Classes {
 		known := &f.Classes[i]
@@ -145,11 +146,13 @@ func progressOf(f *Facts) *Progress {
 			s.addMissing(&known.State, of.fault)
 		}
 	}
+
 	s.confirmed = confirmedBy(least)
 	for i := range f.Classes {
 		known := &f.Classes[i]
 		if len(known.State.Digests) > 0 {
 			s.digests = append(s.digests, known.State.Digests)
+
 		}
 		for _, refused := range known.State.Refused {
 			public := *refused.Err
@@ -173,7 +176,7 @@ func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	}
 }
 
-// Without a class in force, Records are Ready when the zone is settled and no former class has the zone (S6.13).
+// Without a class in force, Records are Ready when the zone is settled and no former class has it (S6.13).
 func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {
@@ -182,10 +185,12 @@ func progressWithoutClass(f *Facts) *Progress {
 	case len(f.BegunDeliveries) > 0:
 		return &Progress{fault: cmp.Or(f.findDeadController(), leaving)}
 	}
+
 	s := &Progress{classes: []classProgress{{}}, confirmed: noClass, settledAt: serial.Serial(zone.Status.SettledSerial)}
 	if heldBy(zone).Status != "" {
 		s.hold = onHold
 	}
+
 	// A new zone lacks name servers: Records stay Pending, and the Zone has the reason.
 	if f.findLacking() == "" {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
@@ -200,21 +205,23 @@ func (s *Progress) IsHeldByPlatform() bool {
 	})
 }
 
-// HasSerialOf reports whether a Record's serial is not ahead of the zone's. Otherwise a later content write has set
-// Ready, which stays until this process sees the zone.
+// HasSerialOf reports whether a Record's serial is not ahead of the zone's. Otherwise a later write has set Ready,
+// which stays until this process sees the zone.
 func (s *Progress) HasSerialOf(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
-// Judge returns the Ready of a Record, with its RRset's error. If ok is false, the Record keeps its Ready.
+// Judge returns the Ready of a Record, with the error of the RRset. If ok is false, the Record keeps the present Ready.
 func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {
 		return Judgement{}, "", false
 	}
+
 	if s.fault.Status != "" {
 		return s.fault, "", true
 	}
+
 	before := ReadyOf(record.Status.Conditions)
 	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range s.classes {
@@ -229,6 +236,7 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 			waits, awaits = cmp.Or(of.cause, pending), cmp.Or(awaits, awaitClass(of.class, before, s.since))
 		}
 	}
+
 	switch {
 	case waits.Status == "":
 	case s.hold.Status != "" && taken.Ahead(s.settledAt):
@@ -240,6 +248,7 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	default:
 		return waits, "", true
 	}
+
 	switch failure, missing := s.findMissing(record); {
 	case failure != nil:
 		return Judgement{metav1.ConditionFalse, string(failure.Reason), ShortenMessage(failure.Message)},

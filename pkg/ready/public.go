@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// faults are texts for tenants, by reason, of a class that does not deliver. Words of provider and client may have
-// addresses of the operators' network: only a failed DNSClass's status and the controller's log have them.
+// faults are texts for tenants, by reason, of a class at fault. Words of provider and client may have addresses of the
+// operators' network: only a failed DNSClass's status and the controller's log have them.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server failed",
@@ -29,7 +29,7 @@ var faults = map[delivery.Reason]string{
 }
 
 // PublicFault returns a class's failure for Zones, Records and Events, which tenants read: a message about the tenants'
-// data in full, of a failure of the class only kind and next step.
+// data in full; of a failure of the class, only kind and next step.
 func PublicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + PublicMessage(class, reason, message)
 }
@@ -48,7 +48,7 @@ func PublicMessage(class string, reason delivery.Reason, message string) string 
 		strings.ToLower(Describe(class)))
 }
 
-// WhereCause separates a fault's kind from where the provider's words are.
+// WhereCause separates the kind of a fault from where to find the provider's words.
 const WhereCause = "; " + rolePlatform + " finds the cause with "
 
 // kindOfFault is for a Record: without data of other Records or of the provider.
@@ -65,8 +65,7 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	return PublicFault(class, reason, "")
 }
 
-// Fingerprint returns a hash of a class's target, which hides the address from tenants. The fingerprint of a
-// fingerprint is itself.
+// Fingerprint returns a hash of a class's target, which hides the address from tenants. A hash stays the same.
 func Fingerprint(target string) string {
 	kind, rest, _ := strings.Cut(target, " ")
 	if target == "" || strings.HasPrefix(rest, fingerprinted) {
@@ -78,7 +77,7 @@ func Fingerprint(target string) string {
 const fingerprinted = "sha256:"
 
 const (
-	// maxMessage is the limit of validation, and of Events for a note.
+	// maxMessage is the limit of validation, and of an Event's note.
 	maxMessage = 1024
 	// MaxZoneMessage bounds a message in a Zone, which stays small (S6.13). A Delivery has the whole.
 	MaxZoneMessage = 300

@@ -52,7 +52,7 @@ type stallStart struct {
 	time       time.Time
 }
 
-// Stalls has the starts by UID. The zero value is ready.
+// Stalls has the starts, by UID. The zero value is ready to use.
 type Stalls struct {
 	mu     sync.Mutex
 	starts map[types.UID]stallStart
@@ -64,8 +64,8 @@ func (s *Stalls) Forget(uid types.UID) {
 	delete(s.starts, uid)
 }
 
-// Judge returns the condition Stalled of an object that waits for the reason in waits; nil for none. Before StallAfter
-// the result is nil, and again gets the time left.
+// Judge returns the condition Stalled of an object that waits for the reason in waits; otherwise nil. Before StallAfter
+// it returns nil, and calls again with the time left.
 func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
@@ -74,6 +74,7 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 		delete(s.starts, of.UID)
 		return nil
 	}
+
 	now := metav1.NewTime(time.Now())
 	current := StalledOf(conditions)
 	last, known := s.starts[of.UID]
@@ -86,14 +87,17 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 	default:
 		last = stallStart{waits.Reason, of.Generation, now.Time}
 	}
+
 	if s.starts == nil {
 		s.starts = map[types.UID]stallStart{}
 	}
 	s.starts[of.UID] = last
+
 	if in := StallAfter - now.Sub(last.time); in > 0 {
 		again(in)
 		return nil
 	}
+
 	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waits.Reason,
 		Message: waits.Message, ObservedGeneration: of.Generation, LastTransitionTime: now}
 	if current != nil {
@@ -106,7 +110,7 @@ func givesReason(of *metav1.Condition, reason string, generation int64) bool {
 	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
 }
 
-// SameStall reports whether conditions have the reason and generation of stalled, or none if stalled is nil.
+// SameStall reports whether conditions have the reason and generation of stalled; for nil, no Stalled.
 func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	current := StalledOf(conditions)
 	if current == nil || stalled == nil {
@@ -115,7 +119,7 @@ func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	return current.Reason == stalled.Reason && current.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// FirstFalse returns the first False condition of these types; nil for none.
+// FirstFalse returns the first condition of the types that is False, or nil.
 func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {

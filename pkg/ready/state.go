@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// StatusFor returns a Delivery's status. Tenants read the status, so a failure of the class is shortened to its kind
+// StatusFor returns a Delivery's status. Tenants read the status, so a failure of the class is reduced to its kind
 // (S6.17). before are the present conditions.
 func StatusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{
@@ -28,9 +28,11 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 		FailedRecords: int32(state.Failed), FailedWhole: state.FailedWhole, SkippedRecords: int32(state.Skipped), Holder: state.Holder,
 		Drift: textOf(state.Drift), LastVerifyRequest: state.Request,
 	}
+
 	if !state.Zone.IsZero() {
 		status.FQDN = state.Zone.String()
 	}
+
 	for _, failure := range state.Refused {
 		status.Refused = append(status.Refused, v1alpha1.DeliveryRefusal{RRset: failure.Key().String(), Reason: string(failure.Err.Reason),
 			Code: failure.Err.Code, Message: Shorten(PublicMessage(class, failure.Err.Reason, failure.Err.Message), delivery.MaxRefusal)})
@@ -38,11 +40,13 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	for _, digest := range state.Digests {
 		status.RefusedDigests = binary.BigEndian.AppendUint64(status.RefusedDigests, digest)
 	}
+
 	if intent := state.Intent; intent != nil {
 		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder,
 			Time: metav1.NewTime(intent.Time), Unlisted: intent.Unlisted}
 		status.Intent.RRsets = textOf(intent.RRsets)
 	}
+
 	behind := state.LaggingServers()
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
@@ -59,15 +63,18 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 		}
 		status.Servers = append(status.Servers, row)
 	}
+
 	if failure := state.Error; failure != nil {
 		message := cmp.Or(failure.Message, string(failure.Reason))
 		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code,
 			Message: ShortenMessage(PublicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
 	}
+
 	ready := state.Ready
 	if ready.Status == "" {
 		ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
 	}
+
 	status.Conditions = slices.Clone(before)
 	set := func(kind string, of delivery.Condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
@@ -84,7 +91,7 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	return status
 }
 
-// describeBehind returns the message of a server behind, without a Note about the comparison of its data.
+// describeBehind returns the message of a server behind, without a Note about the comparison of data.
 func describeBehind(state *delivery.State, server delivery.Server) string {
 	switch {
 	case state.WentBack(server):
@@ -127,12 +134,14 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	fault := func(field string, err error) error {
 		return fmt.Errorf("delivery %s/%s: status.%s: %w", one.Namespace, one.Name, field, err)
 	}
+
 	if status.FQDN != "" {
 		var err error
 		if state.Zone, err = name.Parse(status.FQDN); err != nil {
 			return delivery.State{}, fault("fqdn", err)
 		}
 	}
+
 	for _, one := range status.Refused {
 		rrset, err := delivery.ParseRRsetKey(one.RRset)
 		if err != nil {
@@ -146,6 +155,7 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 			state.Digests = append(state.Digests, binary.BigEndian.Uint64(octets))
 		}
 	}
+
 	if intent := status.Intent; intent != nil {
 		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder,
 			Time:     intent.Time.Time,
@@ -155,10 +165,12 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 			return delivery.State{}, fault("intent.rrsets", err)
 		}
 	}
+
 	var err error
 	if state.Drift, err = parseRRsets(status.Drift); err != nil {
 		return delivery.State{}, fault("drift", err)
 	}
+
 	for _, row := range status.Servers {
 		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime),
 			Content: delivery.Content(row.Content), DiffersSince: serial.Serial(row.DiffersSince)}
@@ -177,6 +189,7 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		}
 		state.Servers = append(state.Servers, server)
 	}
+
 	if failure := status.Error; failure != nil {
 		state.Error = &delivery.StateError{Reason: delivery.Reason(failure.Reason), Code: failure.Code, Message: failure.Message,
 			Time: failure.Timestamp.Time, Stored: true}

@@ -7,8 +7,8 @@
 // Guarantees:
 //
 //  1. A transfer is complete, at the serial with which it began, or returns an error.
-//  2. With a key, every answer is verified, from the first message to the last. Unsigned messages between signed
-//     messages are accepted as in RFC 8945 §5.3.1, 99 in a row at most.
+//  2. With a key, every answer is verified, from the first message to the last. Between signed messages, at most 99 in
+//     a row may be unsigned (RFC 8945 §5.3.1).
 //  3. Every wait, message and transfer is bounded.
 //
 // Out of scope: the use of the zone, and the types allowed in Records.

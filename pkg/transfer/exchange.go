@@ -40,7 +40,6 @@ func (r *Refusal) Error() string {
 	return "the server answers " + code
 }
 
-// RFC 8945 §5.2.
 func explainTSIG(code int) string {
 	switch code {
 	case mdns.RcodeBadKey:
@@ -53,7 +52,7 @@ func explainTSIG(code int) string {
 	return "the server does not take the key; compare name, algorithm and secret"
 }
 
-// Unwrap returns the verification's error, nil after success.
+// Unwrap returns the verification's error; nil after success.
 func (r *Refusal) Unwrap() error { return r.verifyErr }
 
 func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
@@ -75,9 +74,9 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange sends a question over UDP or TCP, with the caller's deadline, and returns an answer of any RCODE. The end of
-// ctx closes conn. With a key, the question is signed in place, and an answer that the key does not verify is a
-// *Refusal.
+// Exchange sends a question over UDP or TCP, and returns an answer of any RCODE. The caller sets the deadline;
+// the end of ctx closes conn. With a key, the question is signed in place, and an answer that the key does not verify
+// is a *Refusal.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -128,7 +127,7 @@ func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	return 0, false
 }
 
-// leastPacket is the least buffer for an answer over UDP, in octets. An answer may be longer than requested.
+// leastPacket is in octets: an answer over UDP may be longer than requested.
 const leastPacket = 4096
 
 func packetSize(question *mdns.Msg) uint16 {
@@ -147,18 +146,22 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 	if err != nil {
 		return nil, err
 	}
+
 	wire := mdns.Conn{Conn: conn, UDPSize: packetSize(question)}
 	if _, err := wire.Write(packed); err != nil {
 		return nil, err
 	}
+
 	raw, m, err := readAnswer(&wire, question)
 	if err != nil {
 		return nil, err
 	}
+
 	judged := judge.verifyMessage(raw, m)
 	if judged == nil {
 		judged = judge.verifyEnd()
 	}
+
 	if t := m.IsTsig(); judged != nil || t != nil && t.Error != 0 {
 		return nil, newRefusal(m, key, judged)
 	}

@@ -34,9 +34,9 @@ type Source struct {
 	Key *Key
 	// Dial connects; if nil, to any address of Server.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Wait bounds the connection and each message; 0 means 30 s.
+	// Wait bounds the connection, and each message; 0 means 30 s.
 	Wait time.Duration
-	// Limit is in octets on the wire; 0 means 1 GiB.
+	// Limit bounds the transfer, in octets on the wire; 0 means 1 GiB.
 	Limit int
 }
 
@@ -78,9 +78,9 @@ type Fetched struct {
 	Octets int
 }
 
-// Fetch transfers the zone, or if since is not nil, the changes after the serial since (IXFR, RFC 1995). If the
-// server's serial is equal, there is no change; an older serial is an error. take is called for each record on arrival:
-// the server's SOA, no other SOA, and in changes also removed records. After an error, the records may be incomplete or
+// Fetch transfers the zone or, if since is not nil, the changes after that serial (IXFR, RFC 1995). If the server's
+// serial is equal, there is no change; an older serial is an error. take is called for each record on arrival: the
+// server's SOA, no other SOA, and in changes also removed records. After an error the records may be incomplete or
 // forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &receiver{source: source, since: since, handle: take}
@@ -97,6 +97,7 @@ func (z *receiver) receiveZone(ctx context.Context) error {
 	if source.Dial == nil {
 		source.Dial = new(net.Dialer).DialContext
 	}
+
 	dialing, cancel := context.WithTimeout(ctx, source.Wait)
 	conn, err := source.Dial(dialing, "tcp", source.Server)
 	cancel()
@@ -104,8 +105,10 @@ func (z *receiver) receiveZone(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
+
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
+
 	err = z.askForZone(conn)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -120,6 +123,7 @@ func (z *receiver) askForZone(conn net.Conn) error {
 	} else {
 		question.SetAxfr(source.Zone.String())
 	}
+
 	var judge *verifier
 	packed, err := question.Pack()
 	if source.Key != nil {
@@ -128,12 +132,14 @@ func (z *receiver) askForZone(conn net.Conn) error {
 	if err != nil {
 		return err
 	}
+
 	if err := conn.SetDeadline(time.Now().Add(source.Wait)); err != nil {
 		return err
 	}
 	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)); err != nil {
 		return err
 	}
+
 	most := cmp.Or(source.Limit, maxOctets)
 	for {
 		raw, err := readMessage(conn, source.Wait)
@@ -149,7 +155,6 @@ func (z *receiver) askForZone(conn net.Conn) error {
 	}
 }
 
-// RFC 1035 §4.2.2.
 func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
@@ -187,7 +192,7 @@ const (
 	stepAdding
 )
 
-// handleMessage returns true after the SOA that ends the transfer.
+// handleMessage returns true if the message has the SOA that ends the transfer.
 func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
@@ -196,6 +201,7 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 	if m.Id != id || !m.Response {
 		return false, errors.New("a message that answers another question")
 	}
+
 	// Verify before all use, error answers included.
 	judged := judge.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
@@ -204,6 +210,7 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 	if judged != nil {
 		return false, judged
 	}
+
 	for _, rr := range m.Answer {
 		if done {
 			return false, errors.New("records after the SOA that ends the zone")
@@ -212,9 +219,11 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 			return false, err
 		}
 	}
+
 	if !z.begun {
 		return false, errors.New("an answer without records; the server may not have the zone, or not hand it out to us")
 	}
+
 	if done {
 		return true, judge.verifyEnd()
 	}
@@ -226,17 +235,20 @@ func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 	if !z.begun {
 		return z.beginZone(rr)
 	}
+
 	if z.step == stepUnknown {
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
 			z.step, z.reachedSerial = stepAdding, *z.since // as after changes that end at since
 		}
 		z.Whole = z.step == stepWhole
 	}
+
 	if !isSOA {
 		z.records++
 		z.handle(rr, z.step == stepRemoving)
 		return false, nil
 	}
+
 	at := serial.Serial(soa.Serial)
 	switch {
 	case z.step == stepWhole && at != z.Serial:

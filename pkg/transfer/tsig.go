@@ -25,16 +25,16 @@ type Key struct {
 const (
 	// fudge is the permitted clock difference in seconds (RFC 8945 §10).
 	fudge = 300
-	// maxUnsigned is in a row (RFC 8945 §5.3.1).
+	// maxUnsigned bounds the unsigned messages in a row (RFC 8945 §5.3.1).
 	maxUnsigned = 99
 )
 
-// A nil verifier accepts every message.
+// verifier verifies an answer's messages. A nil verifier accepts all.
 type verifier struct {
 	key   Key
 	mac   string
 	first bool
-	// mac is of the last signed message, at first of the request; pending has the unsigned messages since.
+	// mac is of the last signed message, initially of the request. pending has the unsigned messages since.
 	pending  []byte
 	unsigned int
 }
@@ -53,7 +53,7 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify adds to digested, behind the previous MAC and its length, the unsigned messages since, which miekg/dns omits.
+// Verify inserts pending, which miekg/dns omits, behind the previous MAC and its length in digested.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)

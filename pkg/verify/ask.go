@@ -24,11 +24,11 @@ type Question struct {
 	Server string
 	Name   name.Name
 	Type   rdata.Type
-	// Recursive asks a resolver for an answer of other servers.
+	// Recursive asks a resolver for another server's answer.
 	Recursive bool
 }
 
-// Answer has any RCODE. Unparsable records are left out.
+// Answer has any RCODE. Records that cannot be parsed are left out.
 type Answer struct {
 	RCode                         string
 	Authoritative                 bool

@@ -38,7 +38,7 @@ const (
 const (
 	ByTransfer  = "transfer"
 	ByQuestions = "questions"
-	ByRequests  = "requests" // by the class's provider, per RRset; foreign data is unseen
+	ByRequests  = "requests" // by requests of the class's provider for each RRset: foreign data is unseen
 )
 
 type Zone struct {
@@ -46,7 +46,7 @@ type Zone struct {
 	Serial        serial.Serial
 	sets          map[key]set
 	guest, signed bool
-	// undone is true after Undo: of the SOA only the serial is known.
+	// undone is true after Undo: of the SOA, only the serial is then known.
 	undone bool
 }
 
@@ -84,9 +84,9 @@ type Report struct {
 	State  State  `json:"state"`
 	// Serial is the server's; 0 if unknown.
 	Serial uint32 `json:"serial"`
-	// By is the method; empty if not compared. Questions and requests find no foreign RRsets.
+	// By is the method; "" if not compared. Questions and requests find no foreign RRsets.
 	By string `json:"by,omitempty"`
-	// Missing are RRsets that only the zone has, Foreign those only at the server. Lists are in canonical order.
+	// Missing are the RRsets that only the zone has, Foreign those that only the server has, in canonical order.
 	Missing   []RRset      `json:"missing,omitempty"`
 	Foreign   []RRset      `json:"foreign,omitempty"`
 	Differing []Difference `json:"differing,omitempty"`
@@ -134,7 +134,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns the zone at an earlier serial. The later changes are oldest first, without the SOA.
+// Undo returns the zone at an earlier serial. changes since are oldest first, without the SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
@@ -215,6 +215,7 @@ func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Re
 			return z.compareWith(server, ByTransfer, got)
 		}
 	}
+
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) && refusal.TSIG == 0 && ctx.Err() == nil {
 		var got *Zone
@@ -235,7 +236,9 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 	case z.Serial.Ahead(got.Serial):
 		r.State = Behind
 	}
+
 	soa := key{z.FQDN, rdata.SOA}
+
 	for _, k := range slices.SortedFunc(maps.Keys(z.sets), compareKeys) {
 		want, has := z.sets[k], got.sets[k]
 		if k == soa && z.signed {
@@ -250,16 +253,18 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 			r.Differing = append(r.Differing, Difference{Zone: want.rrset(k), Server: has.rrset(k)})
 		}
 	}
+
 	for _, k := range slices.SortedFunc(maps.Keys(got.sets), compareKeys) {
 		if _, ok := z.sets[k]; !ok && !z.isOwnOfServer(k) {
 			r.Foreign = append(r.Foreign, got.sets[k].rrset(k))
 		}
 	}
+
 	r.Judge()
 	return r
 }
 
-// Judge sets State to Differs if the serial is the zone's, but the records differ.
+// Judge sets State to Differs if the server has the zone's serial but other records.
 func (r *Report) Judge() {
 	if r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) > 0 {
 		r.State = Differs

@@ -50,8 +50,8 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 	return got, nil
 }
 
-// takeAnswer adds the RRset k of an answer to got. At or below a cut it accepts a referral, with the RRset in other
-// sections (RFC 1034 §4.3.2, 3b).
+// takeAnswer adds the RRset k of an answer to got. At or below a cut it accepts a referral, with the RRset in another
+// section (RFC 1034 §4.3.2, 3b).
 func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])
@@ -59,19 +59,22 @@ func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	if !answer.Authoritative && !z.delegated(k) {
 		return errors.New("it is not authoritative; the server does not serve the zone itself")
 	}
+
 	var text strings.Builder
 	for _, rr := range slices.Concat(answer.Answer, answer.Ns, answer.Extra) {
-		// A negative answer's SOA has another TTL (RFC 2308 §3).
+		// The SOA of a negative answer has another TTL (RFC 2308 §3).
 		if mdns.CanonicalName(rr.Header().Name) == k.name.String() && rr.Header().Rrtype == uint16(k.t) {
 			text.WriteString(rr.String() + "\n")
 		}
 	}
+
 	for row, err := range zonefile.Read(strings.NewReader(text.String()), zonefile.ReadOptions{}) {
 		if err != nil {
 			return err
 		}
 		got.add(row)
 	}
+
 	if k.t == rdata.SOA {
 		got.Serial, _ = transfer.SerialIn(answer, z.FQDN)
 	}
@@ -91,8 +94,7 @@ func (z *Zone) delegated(k key) bool {
 	return false
 }
 
-// sendQuestion sends a question over UDP, again if no answer comes within repeatAfter, and over TCP after a truncated
-// answer.
+// sendQuestion sends a question over UDP, at most attempts times, and over TCP after a truncated answer.
 func sendQuestion(ctx context.Context, server string, question *mdns.Msg, signs *transfer.Key, repeatAfter time.Duration) (
 	*mdns.Msg, error) {
 	question.SetEdns0(payload, false)

@@ -22,9 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/find"
 )
 
-var objectKinds = map[string]Reading{"record": ReadingRecord, "records": ReadingRecord, "rec": ReadingRecord,
-	"zone": ReadingZone, "zones": ReadingZone, "zn": ReadingZone}
-
 // findSubjects reads the question. Of several readings the first wins:
 //
 //  1. KIND/NAME without a final dot is an object, NAMESPACE/NAME a Record or else a Zone.
@@ -34,8 +31,8 @@ var objectKinds = map[string]Reading{"record": ReadingRecord, "records": Reading
 func (i *inquiry) findSubjects(ctx context.Context) error {
 	before, after, hasSlash := strings.Cut(i.Text, "/")
 	hasSlash = hasSlash && !strings.HasSuffix(i.Text, ".") // a name of RFC 2317, as 0/25.2.0.192.in-addr.arpa.
-	if reading := objectKinds[before]; hasSlash && reading != "" {
-		return i.findObject(ctx, i.Namespace, after, reading)
+	if kind, object := find.CutKind(i.Text); kind != "" {
+		return i.findObject(ctx, i.Namespace, object, Reading(kind))
 	}
 	if address, err := netip.ParseAddr(i.Text); err == nil {
 		return i.findAddress(ctx, address)

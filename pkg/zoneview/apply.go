@@ -50,7 +50,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the definition before step, the last of s. step must not be the zone's first.
+// Undo returns the definition before step, the last of s. A zone's first step cannot be undone.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:
@@ -66,20 +66,24 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(s.header):
 		return nil, s.misfitError(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
 	}
+
 	back := make([]content.TTLChange, 0, len(step.TTLs))
 	for _, change := range step.TTLs {
 		change.Before, change.After = change.After, change.Before
 		back = append(back, change)
 	}
+
 	previous, err := s.editRRsets(step.N, step.Added, step.Removed, back)
 	if err != nil {
 		return nil, err
 	}
+
 	removed, added := step.Elements()
 	state, err := s.state.Update(added, removed)
 	if err != nil {
 		return nil, s.misfitError(step.N, "%v", err)
 	}
+
 	previous.setVersion(step.HeaderBefore, step.From, step.N-1, state)
 	return previous, nil
 }

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// StepChange returns the entries (resource records) that step changed between its snapshots, in canonical order without
-// the SOA. The cost grows with the step, or with the zone if the fqdn or the zone's TTL changed.
+// StepChange returns the entries (resource records) that step changed from before to after, in canonical order without
+// the SOA. The cost grows with the step, or with the zone if the zone's name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {
@@ -94,7 +94,7 @@ func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 	return func(yield func([]dns.Entry) bool) {
 		var group []dns.Entry
-		var of struct {
+		var last struct {
 			name name.Name
 			t    rdata.Type
 		}
@@ -102,13 +102,13 @@ func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 			if entry.Type == rdata.SOA {
 				continue
 			}
-			if len(group) > 0 && (entry.Name != of.name || entry.Type != of.t) {
+			if len(group) > 0 && (entry.Name != last.name || entry.Type != last.t) {
 				if !yield(group) {
 					return
 				}
 				group = nil
 			}
-			of.name, of.t = entry.Name, entry.Type
+			last.name, last.t = entry.Name, entry.Type
 			group = append(group, entry)
 		}
 		if len(group) > 0 {

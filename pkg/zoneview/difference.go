@@ -15,36 +15,36 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Difference is the net change between two serials (RFC 1995 §5, condensed), in canonical order, without SOA.
+// Difference is the net change between two serials, in canonical order, without SOA (RFC 1995 §5, condensed).
 type Difference struct {
 	OldSOA, NewSOA dns.Entry
 	dns.Change
 }
 
-// Difference returns the net change from the serial since to the snapshot after. The error is ErrTrimmed if the kept
-// steps do not reach both serials, or the zone's name or TTL changed.
+// Difference returns the net change from the serial since to the snapshot after. The error is ErrTrimmed if steps
+// between are no longer kept, or changed the zone's name or TTL.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
 		return Difference{}, err
 	}
-	b := undoState{after: after, header: after.header, sets: map[rrsetKey]*content.RRset{}}
+	undone := undoState{after: after, header: after.header, sets: map[rrsetKey]*content.RRset{}}
 	for _, step := range slices.Backward(steps) {
-		if err := b.undoStep(step); err != nil {
+		if err := undone.undoStep(step); err != nil {
 			return Difference{}, err
 		}
 	}
-	if b.header.FQDN != after.header.FQDN || b.header.TTL != after.header.TTL {
+	if undone.header.FQDN != after.header.FQDN || undone.header.TTL != after.header.TTL {
 		return Difference{}, fmt.Errorf("%s, from serial %d to %d: %w: its name or ttl changed", after, since, after.serial, ErrTrimmed)
 	}
-	return b.makeDifference(since), nil
+	return undone.makeDifference(since), nil
 }
 
-// undoState collects the RRsets changed by undone steps, without hashes: the last snapshot and each step are proven.
+// undoState collects the RRsets that undone steps changed, without hashes: the last snapshot and each step are proven.
 type undoState struct {
 	after  *Snapshot
 	header content.Header
-	sets   map[rrsetKey]*content.RRset // no Data if absent
+	sets   map[rrsetKey]*content.RRset // before the undone steps; no Data if absent
 }
 
 func (b *undoState) rrset(k rrsetKey) *content.RRset {

@@ -19,25 +19,25 @@ import (
 )
 
 var (
-	// ErrTrimmed means that the kept steps do not reach a serial.
+	// ErrTrimmed means that steps since a serial are no longer kept.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
 	ErrUnknown = errors.New("no such zone in this view")
 	ErrGone    = errors.New("the zone was removed")
 )
 
-// Config bounds a Set. Zero fields have the defaults below.
+// Config bounds the kept steps. Zero fields have the defaults below.
 type Config struct {
-	// MaxSteps is for a zone, by default 1000.
+	// MaxSteps bounds a zone's steps, by default 1000.
 	MaxSteps int
-	// MaxOctets is for a zone's steps, by default 8 MiB.
+	// MaxOctets bounds a zone's steps, by default 8 MiB.
 	MaxOctets int
-	// MaxTotal is in octets for all zones, by default 256 MiB.
+	// MaxTotal bounds all steps, in octets, by default 256 MiB.
 	MaxTotal int
 	// MaxAge is in seconds before the newest step, by default seven days.
 	MaxAge int64
 }
 
-// ConfigForMemory bounds the steps by an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
+// ConfigForMemory bounds all steps to an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
 func ConfigForMemory(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -49,15 +49,15 @@ func ConfigForMemory(memory uint64) Config {
 type Set struct {
 	config Config
 
-	// updateMu is held during Put, Apply and Remove. mu guards the fields below, briefly. Lock updateMu first.
+	// updateMu is held during Put, Apply and Remove; lock it before mu. mu guards the fields below, briefly.
 	updateMu sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*zoneState
-	// sum is in octets; swept is the newest step's time at the last check of ages.
+	// sum is the size of all steps in octets, swept the newest step's time (Unix seconds) at the last check of ages.
 	sum   int
 	swept int64
 	names map[viewName]string // UIDs by settled name
-	// shadowedUIDs has further zones settled under a name of names. The last gets the name when its zone leaves.
+	// shadowedUIDs has further zones settled under a name of names. The last follows if the zone in names leaves.
 	shadowedUIDs map[viewName][]string
 	waiting      map[string]*waiters
 	subs         map[*subscriber]struct{}
@@ -109,7 +109,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled adds a zone with its earlier settled state (S7.2, S7.5), and the steps since.
+// PutUnsettled adds a zone with an earlier settled snapshot (S7.2, S7.5), and the steps since.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -118,8 +118,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply removes the zone, or applies the steps of a journal transaction that the zone lacks. first identifies a created
-// zone. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
+// Apply removes the zone (tx.Gone), or applies the steps that the zone lacks. first identifies a zone that tx creates.
+// After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -131,6 +131,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if known := v.lookUp(uid); known != nil {
 		*next = *known
 	}
+
 	applied, err := next.applySteps(uid, tx.Steps, first)
 	if err != nil {
 		return err
@@ -138,6 +139,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if next.newest == nil {
 		return fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
+
 	last := tx.After
 	if len(tx.Steps) > 0 {
 		last = tx.Steps[len(tx.Steps)-1].N
@@ -145,11 +147,13 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if last > next.newest.n {
 		return next.newest.misfitError(last, "the zone is at step %d, those between are missing", next.newest.n)
 	}
+
 	// A transaction that settles an earlier step does not settle the newest (S7.2).
 	settles := tx.Settled && (last == 0 || last == next.newest.n)
 	if settles {
 		next.settled = next.newest
 	}
+
 	if len(applied) == 0 && !settles {
 		return nil
 	}
@@ -184,20 +188,23 @@ func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (ap
 	return applied, nil
 }
 
-// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. Above MaxOctets it drops an
-// eighth more, to copy rarely. Readers' slices stay valid.
+// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets; beyond MaxOctets, an eighth
+// more, to copy rarely. Readers' slices stay valid.
 func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
 	}
 	h.steps = append(h.steps, applied...)
+
 	drop := func() {
 		h.octets -= countOctets(&h.steps[0])
 		h.steps = h.steps[1:]
 	}
+
 	for len(h.steps) > v.config.MaxSteps {
 		drop()
 	}
+
 	if h.octets <= v.config.MaxOctets {
 		return
 	}
@@ -209,7 +216,7 @@ func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 
 const ageEvery = 3600
 
-// boundSteps drops steps of all zones beyond MaxAge and MaxTotal. now is the newest step's time.
+// boundSteps drops steps of all zones beyond MaxAge and MaxTotal. now is the newest step's time in Unix seconds.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -219,6 +226,7 @@ func (v *Set) boundSteps(now int64) {
 		return
 	}
 	v.swept = now
+
 	var zones byOldest
 	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {
@@ -231,7 +239,8 @@ func (v *Set) boundSteps(now int64) {
 			zones = append(zones, oldest{h.steps[n].Time, uid})
 		}
 	}
-	// Above MaxTotal, drop the oldest steps of any zone, and an eighth more, to search rarely.
+
+	// Drop the oldest steps of any zone, and an eighth more, to search rarely.
 	if full {
 		heap.Init(&zones)
 	}
@@ -246,6 +255,7 @@ func (v *Set) boundSteps(now int64) {
 			heap.Pop(&zones)
 		}
 	}
+
 	for uid, n := range drop {
 		if n > 0 {
 			v.zones[uid] = v.zones[uid].withoutSteps(n)
@@ -329,6 +339,7 @@ func (v *Set) removeZone(uid string) {
 		waiting.gone = true
 		v.wakeWaiters(uid)
 	}
+
 	known, ok := v.zones[uid]
 	if !ok {
 		return
@@ -353,12 +364,13 @@ func (v *Set) publishZone(zone Zone, next *zoneState) {
 	if v.sum += next.octets; known != nil {
 		v.sum -= known.octets
 	}
+
 	if known == nil || known.settled != next.settled {
 		if known != nil {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name gets it: the other gives it up in an unsettled step.
+			// The last zone to settle under a name gets the name: the other gives it up in an unsettled step.
 			at := viewName{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.shadowedUIDs[at] = append(v.shadowedUIDs[at], before)
@@ -366,6 +378,7 @@ func (v *Set) publishZone(zone Zone, next *zoneState) {
 			v.names[at] = zone.UID
 		}
 	}
+
 	v.wakeWaiters(zone.UID)
 	v.notifySubscribers(Event{Zone: zone})
 }
@@ -401,7 +414,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled returns the newest deliverable snapshot (S7.2), false if the zone never settled.
+// Settled returns the newest deliverable snapshot (S7.2); false if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.lookUp(uid)
 	if known == nil || known.settled == nil {
@@ -410,7 +423,7 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the zone settled under a name, false for none. A renamed zone keeps the former name until it settles.
+// Find returns the zone settled under a name, or false. A renamed zone keeps its former name until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -421,7 +434,7 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal counts all zones' steps. oldest is the oldest step's time in Unix seconds, 0 if unknown.
+// Journal counts all zones' steps. oldest is the oldest step's time in Unix seconds; 0 if unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -435,7 +448,7 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
-// All yields the settled snapshots as of its start, without a lock.
+// All yields the settled snapshots as of the call, without a lock.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()
@@ -461,8 +474,8 @@ func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, e
 	return steps, err
 }
 
-// RaisesSerial reports whether a step after since, up to until, changes the serial alone (S6.11), or is missing. A
-// server at since must then transfer the whole zone, as its content may differ.
+// RaisesSerial reports whether a step after since, up to until, changes the serial alone (S6.11), or is gone. A server
+// at since must then transfer the whole zone, as the content may differ.
 func (v *Set) RaisesSerial(uid string, since, until serial.Serial) bool {
 	steps, err := v.Changes(uid, since, until)
 	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
@@ -473,15 +486,17 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*zoneState, 
 	if h == nil {
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
+
 	until = cmp.Or(until, h.newest.serial)
 	// position returns the number of steps that lead to a serial, or -1. Serials do not repeat (S6.8), but wrap.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)
 		}
-		// A zone's first step starts from no serial.
+		// A zone's first step has no serial before it.
 		return slices.IndexFunc(h.steps, func(step content.Step) bool { return step.From == sn && !step.Creates() })
 	}
+
 	from, to := position(since), position(until)
 	if from < 0 || to < from {
 		return nil, nil, fmt.Errorf("%s, from serial %d to %d: %w: %d are kept, the newest is %d", h.newest, since, until, ErrTrimmed,
@@ -512,12 +527,13 @@ func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change
 	return changes, err
 }
 
-// ResolvedSteps returns Changes and EntryChanges at the same state.
+// ResolvedSteps returns Changes and EntryChanges of the same state.
 func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []content.Step, changes []dns.Change, err error) {
 	known, steps, err := v.stepsBetween(uid, since, until)
 	if err != nil || len(steps) == 0 {
 		return nil, nil, err
 	}
+
 	last := steps[len(steps)-1].N
 	after := known.newest
 	for i := len(known.steps) - 1; known.steps[i].N > last; i-- {
@@ -525,6 +541,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 			return nil, nil, err
 		}
 	}
+
 	changes, err = Resolve(after, steps)
 	return steps, changes, err
 }

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Zone identifies a Zone object. It never changes for a UID.
+// Zone identifies a Zone object, and never changes for a UID.
 type Zone struct {
 	UID       string
 	View      string
@@ -31,12 +31,11 @@ type Zone struct {
 
 // Snapshot is a zone's definition at a serial, immutable and for concurrent use.
 type Snapshot struct {
-	zone   Zone
-	header content.Header
-	serial serial.Serial
-	n      uint64
-	state  sethash.State
-	// nsRRsets is header.NameServerRRsets(), shared by the header's snapshots.
+	zone     Zone
+	header   content.Header
+	serial   serial.Serial
+	n        uint64
+	state    sethash.State
 	nsRRsets []content.RRset
 	rows     int
 
@@ -45,7 +44,7 @@ type Snapshot struct {
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree bounds a step's copies: up to 31 pointers a level.
+// degree bounds the copies of a step: up to 31 pointers for each level.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
@@ -62,7 +61,7 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 }
 
 // NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. n is the last step's
-// number. Prove checks state.
+// number. Prove checks the claimed state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -79,7 +78,7 @@ func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state seth
 
 func (s *Snapshot) Zone() Zone { return s.zone }
 
-// Header is read-only.
+// Header must not be modified.
 func (s *Snapshot) Header() content.Header { return s.header }
 
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
@@ -89,7 +88,7 @@ func (s *Snapshot) Serial() serial.Serial { return s.serial }
 // N is the number of the zone's last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
-// State returns the claimed content state (S6.7), checked by every step and Prove.
+// State returns the claimed content state (S6.7), checked by each step and Prove.
 func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
@@ -107,6 +106,7 @@ func (s *Snapshot) Prove() error {
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
 	errs := make([]error, len(states))
 	var workers sync.WaitGroup
+
 	for i := range states {
 		workers.Go(func() {
 			for elements := range chunks {
@@ -116,6 +116,7 @@ func (s *Snapshot) Prove() error {
 			}
 		})
 	}
+
 	var elements []sethash.Element
 	for set := range s.RRsets() {
 		if elements = set.Elements(elements); len(elements) >= proveChunk {
@@ -123,9 +124,11 @@ func (s *Snapshot) Prove() error {
 			elements = make([]sethash.Element, 0, len(elements))
 		}
 	}
+
 	chunks <- elements
 	close(chunks)
 	workers.Wait()
+
 	proven, err := sethash.Sum(states...)
 	if err = errors.Join(append(errs, err)...); err != nil {
 		return err
@@ -136,7 +139,7 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields read-only RRsets in canonical order, without those of nameServers.
+// RRsets yields read-only RRsets in canonical order, without those of the header's name servers.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
 const maxPrefetch = 32
@@ -146,6 +149,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 		// A reader of a single name must not pay for more.
 		var stretch [maxPrefetch]*content.RRset
 		n, most, going := 0, 1, true
+
 		hand := func() bool {
 			prefetchRRsets(stretch[:n])
 			for _, set := range stretch[:n] {
@@ -156,6 +160,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 			n, most = 0, min(2*most, maxPrefetch)
 			return true
 		}
+
 		s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
 			stretch[n] = set
 			n++
@@ -234,12 +239,12 @@ func (s *Snapshot) PackedRRsets() iter.Seq2[content.Packed, error] {
 
 func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer()) }
 
-// PackedSOA returns the first of PackedRRsets. The caller owns its Rdata.
+// PackedSOA returns the SOA in wire format. The caller owns its Rdata.
 func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }
 
-// PackedRRset returns a published RRset or the SOA, false if absent. The caller owns its Rdata.
+// PackedRRset returns a published RRset or the SOA; false if absent. The caller owns its Rdata.
 func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bool, error) {
 	if t == rdata.SOA && owner.IsApex() {
 		soa, err := s.PackedSOA()

@@ -9,14 +9,13 @@ import (
 	"sync"
 )
 
-// waiters are a zone's callers of Wait.
 type waiters struct {
 	wake  chan struct{}
 	count int
 	gone  bool
 }
 
-// Called after the change, with mu held.
+// mu is held.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.wake)
@@ -24,8 +23,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait returns a zone's newest snapshot once its N is at least atLeast, also of a zone yet missing. The error is ctx's,
-// or ErrGone after a removal.
+// Wait returns a zone's newest snapshot once N is at least atLeast; the zone may be missing yet. The error is ctx's, or
+// ErrGone after a removal.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()
@@ -58,14 +57,14 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event reports a changed or gone zone. LastSettled is a gone zone's, nil if never settled.
+// Event reports a changed or gone zone. LastSettled is a gone zone's; nil if never settled.
 type Event struct {
 	Zone        Zone
 	Gone        bool
 	LastSettled *Snapshot
 }
 
-// Subscribe returns a channel of events, and a function that closes it. Unreceived events of a zone are merged: a slow
+// Subscribe returns a channel of events, and a function that closes it. Waiting events of a zone are merged: a slow
 // receiver misses no state and delays no other. Subscribe before iterating over All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, wake: make(chan struct{}, 1), end: make(chan struct{})}
@@ -85,7 +84,7 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// Called after the change, with mu held.
+// mu is held.
 func (v *Set) notifySubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)

@@ -179,7 +179,7 @@ func TestACMEPage_isTrue(t *testing.T) {
 			}
 		}
 	}
-	if typed["helm"] != 1 || typed["kubectl"] != 2 || typed["kubizone"] != 2 {
+	if typed["helm"] != 1 || typed["kubectl"] != 2 || typed["kubizone"] != 3 {
 		t.Errorf("the page has other commands than this test knows: %v", typed)
 	}
 	run("kubectl -n dns delete delegation team-a", "")

@@ -14,6 +14,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -427,5 +428,43 @@ func TestIdentity_allowedNamesAreRequired(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "--requestheader-allowed-names") {
 		t.Errorf("it starts, or does not name the flag: %v", err)
+	}
+}
+
+// The commands of docs/gitops.md make a kubeconfig that writes Records of its namespace, and no others.
+func TestGitOpsPage_makesAKubeconfig(t *testing.T) {
+	c := requireCluster(t)
+	page := string(must.Get(os.ReadFile("../../docs/gitops.md"))(t))
+	_, section, _ := strings.Cut(page, "\n## A kubeconfig for another cluster or a pipeline\n")
+	_, block, _ := strings.Cut(section, "```sh\n")
+	block, _, found := strings.Cut(block, "```")
+	const server = "https://api.example.org"
+	if !found || strings.Count(block, server) != 1 {
+		t.Fatalf("docs/gitops.md has no commands with %s", server)
+	}
+	shell := rig.Shell{Dir: t.TempDir(), Kubeconfig: c.kube.AdminKubeconfig()}
+	for name, path := range map[string]string{"kubectl": c.kubectl, "kubectl-kubizone": c.client} {
+		must.Succeed(t, os.Symlink(path, filepath.Join(shell.Dir, name)))
+	}
+	must.Succeed(t, c.kube.Namespace(t.Context(), "team-a"))
+	run := func(line string) string {
+		t.Helper()
+		return must.Get(shell.Run(within(t, waitTimeout), line, ""))(t)
+	}
+	administrator := shell
+	t.Cleanup(func() {
+		const line = "kubectl delete -n team-a serviceaccount/writer rolebinding/writer secret/writer"
+		_, _ = administrator.Run(context.Background(), line, "")
+	})
+	if out := run("set -e\n" + strings.Replace(block, server, c.kube.Admin().Host, 1)); !strings.Contains(out, "No rule of a zone gives") {
+		t.Errorf("names of a namespace without rules: %s", out)
+	}
+	shell.Kubeconfig = filepath.Join(shell.Dir, "writer.kubeconfig")
+	const record = "{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: x}, " +
+		"spec: {domainName: x.gitops.example., type: A, rdata: 192.0.2.1}}"
+	run("kubectl create -f - <<'END'\n" + record + "\nEND")
+	run("kubectl delete record x")
+	if out, err := shell.Run(within(t, waitTimeout), "kubectl get records -n kube-system", ""); err == nil {
+		t.Errorf("it reads another namespace: %s", out)
 	}
 }

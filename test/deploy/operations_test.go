@@ -12,6 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
 	"kubi.zone/kubizone/pkg/cmd"
 	"kubi.zone/kubizone/test/must"
 )
@@ -58,5 +63,42 @@ func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	}
 	if executed < 3 || placed < 6 {
 		t.Errorf("%d commands executed in pods, %d directories: the page or its form has changed", executed, placed)
+	}
+}
+
+// M5: the pod that restores the mode embedded mounts the volume of the StatefulSet where the server has it, as the same
+// user, under the Pod Security standard restricted.
+func TestOperations_restoreTheVolumeOfEmbedded(t *testing.T) {
+	page := string(must.Get(os.ReadFile("../../docs/operations.md"))(t))
+	_, section, _ := strings.Cut(page, "\n### Restore the mode embedded in a cluster\n")
+	_, block, _ := strings.Cut(section, "```yaml\n")
+	block, commands, _ := strings.Cut(block, "```\n")
+	var pod corev1.Pod
+	must.Succeed(t, yaml.UnmarshalStrict([]byte(block), &pod))
+	var set appsv1.StatefulSet
+	for _, object := range renderEmbedded(t) {
+		if object.GetKind() == "StatefulSet" {
+			must.Succeed(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &set))
+		}
+	}
+	server, of := set.Spec.Template.Spec, pod.Spec
+	claim := set.Spec.VolumeClaimTemplates[0].Name + "-" + set.Name + "-0"
+	if of.Volumes[0].PersistentVolumeClaim.ClaimName != claim || pod.Namespace != set.Namespace ||
+		!strings.Contains(commands, "scale statefulset "+set.Name+" --replicas=0") {
+		t.Errorf("the pod mounts %+v, the StatefulSet %s/%s has %s", of.Volumes[0], set.Namespace, set.Name, claim)
+	}
+	is, want := of.SecurityContext, server.SecurityContext
+	if *is.RunAsUser != *want.RunAsUser || *is.RunAsGroup != *want.RunAsGroup || *is.FSGroup != *want.FSGroup || !*is.RunAsNonRoot ||
+		is.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("the pod runs as %+v, the server as %+v", is, want)
+	}
+	for _, container := range append(of.InitContainers, of.Containers...) {
+		at, server := container.VolumeMounts[0], server.Containers[0].VolumeMounts[0]
+		if at.MountPath != server.MountPath || at.Name != "data" {
+			t.Errorf("%s mounts %+v, the server %+v", container.Name, at, server)
+		}
+		if x := container.SecurityContext; *x.AllowPrivilegeEscalation || !slices.Equal(x.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+			t.Errorf("%s has %+v", container.Name, x)
+		}
 	}
 }

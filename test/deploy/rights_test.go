@@ -27,9 +27,10 @@ import (
 // callers are the packages that send requests for a component. Of transferclass, the controller uses only the part
 // that follows Bind9Instances.
 var callers = map[string][]string{
-	"controller": {"pkg/cmd/controller", "pkg/cmd/delivering", "pkg/controller/class", "pkg/bind9/signing", "pkg/zoneview/feed/fromapi"},
+	"controller": {"pkg/cmd/controller", "pkg/cmd/delivering", "pkg/secrets", "pkg/controller/class", "pkg/bind9/signing",
+		"pkg/zoneview/definition", "pkg/zoneview/feed/fromapi"},
 	"primary": {"pkg/cmd/primary", "pkg/cmd/dnsserving", "pkg/controller/transferclass", "pkg/controller/updatekey",
-		"pkg/zoneview/feed/fromapi"},
+		"pkg/zoneview/definition", "pkg/zoneview/feed/fromapi"},
 	"fleet": {"pkg/cmd/fleet", "pkg/bind9/fleet"},
 }
 

@@ -23,7 +23,6 @@ import (
 var arrowsUp = map[string]int{
 	"pkg/bind9/agent":              6,
 	"pkg/bind9/fleet/render":       4,
-	"pkg/cmd/delivering":           4,
 	"pkg/cmd/doctor":               3,
 	"pkg/cmd/names":                3,
 	"pkg/controller/transferclass": 4,

@@ -210,6 +210,11 @@ var table = []row{
 		why: "entries, transfers and delivery share this view, so it must be testable without a watch",
 	},
 	{
+		pkg: "pkg/secrets", may: []string{"api/kubizone/...", "pkg/delivery", "pkg/primary/tsig"},
+		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg, "k8s.io/client-go/kubernetes"},
+		why: "a Secret is read in one way, whoever needs the value: controllers, primaries and commands",
+	},
+	{
 		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "api/bind9/...", "pkg/apis/...",
 			"pkg/law/...", "pkg/dns/...", "pkg/inprocess", "pkg/objectname", "pkg/refusal", "pkg/rrsets", "pkg/terminal", "pkg/update"},
 		avoid: []string{etcd, miekg},
@@ -378,27 +383,27 @@ var table = []row{
 	{
 		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/lease", "pkg/delivery/plan",
 			"pkg/delivery/schedule", "pkg/heartbeat", "pkg/ready",
-			"pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence", "pkg/samples"},
+			"pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence", "pkg/samples", "pkg/secrets"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
 		pkg: "pkg/bind9/signing", may: []string{"pkg/controller/...", "pkg/bind9/agents", "pkg/bind9/agent/client", "pkg/topten",
 			"pkg/bind9/agent/protocol", "pkg/delivery/dial", "pkg/delivery/transfer", "pkg/zoneview", "api/...", "pkg/apis/kubizone/class",
-			"pkg/dns/...", "pkg/samples"},
+			"pkg/dns/...", "pkg/samples", "pkg/secrets"},
 		avoid: []string{etcd, miekg},
 		why:   "it drives a signer by its agent and asks servers by DNS: what a zone contains it reads, and never writes",
 	}, {
-		pkg: "pkg/bind9/agents", may: []string{"pkg/bind9/agent/client", "pkg/controller/class", "pkg/delivery", "pkg/delivery/dial",
-			"pkg/apis/kubizone/class", "pkg/samples", "pkg/topten"},
+		pkg: "pkg/bind9/agents", may: []string{"pkg/bind9/agent/client", "pkg/delivery", "pkg/delivery/dial",
+			"pkg/apis/kubizone/class", "pkg/samples", "pkg/secrets", "pkg/topten"},
 		avoid: []string{etcd, miekg},
 		why:   "it sends requests with what Secrets have: which requests, the provider and signing say",
 	}, {
-		pkg: "pkg/controller/updatekey", may: []string{"pkg/controller/class", "pkg/controller/transferclass", "pkg/delivery",
-			"pkg/precedence", "pkg/primary/...", "pkg/update", "pkg/law/content", "api/...", "pkg/dns/..."},
+		pkg: "pkg/controller/updatekey", may: []string{"pkg/controller/transferclass", "pkg/delivery", "pkg/precedence",
+			"pkg/primary/...", "pkg/secrets", "pkg/update", "pkg/law/content", "api/...", "pkg/dns/..."},
 		why: "which keys may send updates is the same at every primary",
 	},
 	{
-		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary/...", "pkg/transfer",
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/delivery/...", "pkg/primary/...", "pkg/secrets", "pkg/transfer",
 			"pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where " +
 			"both can reach it",
@@ -420,8 +425,14 @@ var table = []row{
 		why: "how a zone is proven and frozen is the same whatever it is read from",
 	},
 	{
-		pkg: "pkg/zoneview/feed/fromapi", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/law/sethash",
-			"pkg/dns/...", "api/..."},
+		pkg: "pkg/zoneview/definition", may: []string{"pkg/zoneview", "pkg/law/content", "pkg/law/sethash", "pkg/dns/...",
+			"api/kubizone/..."},
+		never: []string{"k8s.io/apiserver/...", "k8s.io/component-base/...", etcd}, avoid: []string{"k8s.io/client-go/tools/cache", miekg},
+		why: "an answer is read alike by the views of a process and by commands, which watch nothing",
+	},
+	{
+		pkg: "pkg/zoneview/feed/fromapi", may: []string{"pkg/zoneview", "pkg/zoneview/definition", "pkg/zoneview/feed",
+			"pkg/law/content", "pkg/dns/serial", "api/..."},
 		avoid: []string{etcd, miekg},
 		why:   "the one room of the views that knows the API: what it feeds stays testable without one",
 	},
@@ -444,14 +455,14 @@ var table = []row{
 		why: "files come in through the API like any client's: what a user would be refused, a file is refused",
 	},
 	{
-		pkg: "pkg/find", may: []string{"api/...", "pkg/dns/name", "pkg/law/pattern", "pkg/load"},
+		pkg: "pkg/find", may: []string{"api/...", "pkg/dns/name", "pkg/law/pattern", "pkg/law/rules", "pkg/load"},
 		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg},
 		why: "a search reads through the API with the rights of its user",
 	},
 	{
 		pkg: "pkg/history", may: []string{"api/...", "pkg/apis/kubizone/lawform", "pkg/dns/...", "pkg/law/content", "pkg/load",
 			"pkg/refusal", "pkg/rrsets",
-			"pkg/zoneview/feed/fromapi"},
+			"pkg/zoneview/definition"},
 		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg}, calls: printing,
 		why: "the past is read and taken back with the rights of its user, through the writes that every client has",
 	},
@@ -504,8 +515,12 @@ var table = []row{
 	},
 	{
 		pkg: "cmd/kubectl-kubizone", may: []string{"pkg/cmd/client"},
-		never: []string{etcd, "k8s.io/apiserver/pkg/server/...", module + "/pkg/ledger/...", module + "/pkg/apiserver/..."},
-		why:   "a person downloads the client: it asks a server, and is none",
+		never: []string{etcd, "k8s.io/apiserver/pkg/server/...", module + "/pkg/ledger/...", module + "/pkg/apiserver/...",
+			module + "/pkg/controller/...", module + "/pkg/primary", module + "/pkg/primary/updates", module + "/pkg/primary/replay",
+			module + "/pkg/delivery/schedule", module + "/pkg/delivery/lease", module + "/pkg/delivery/transfer",
+			module + "/pkg/bind9/provider", module + "/pkg/bind9/agents", module + "/pkg/cmd/delivering",
+			"k8s.io/client-go/kubernetes", "k8s.io/client-go/informers/...", "k8s.io/client-go/tools/cache", "k8s.io/component-base/..."},
+		why: "a person downloads the client: it asks a server, and is none",
 	},
 	{
 		pkg: "cmd/...", may: []string{"pkg/cmd/..."},

@@ -211,9 +211,8 @@ func judgeArchives(t *testing.T, dist string) {
 	}
 }
 
-// maxClient bounds the size of a client that a person downloads. Windows needs half a megabyte more than the others for
-// the tables of its stacks.
-const maxClient = 45_500_000
+// maxClient bounds the size of a client that a person downloads.
+const maxClient = 45_000_000
 
 func clientOf(platform string) string {
 	if strings.HasPrefix(platform, "windows-") {

@@ -25,7 +25,7 @@ type Controller interface {
 
 var _ Controller = (*rndc.Client)(nil)
 
-// Config fields are required unless "" has a meaning.
+// Config configures an Agent. Only ConfigDir, CatalogsFile and Version may be empty.
 type Config struct {
 	Control Controller
 	// Nameserver is named's address for DNS: "127.0.0.1:53".
@@ -87,7 +87,7 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// runCommand returns a 503 if named does not answer.
+// runCommand returns named's text, or a 503 if named does not answer.
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+

@@ -53,7 +53,7 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// Order and quotes do not count, because named does not keep them.
+// listDifferences ignores order and quotes, since named does not keep them.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {
@@ -82,6 +82,7 @@ func parseClauses(text string) (clauses, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	start := slices.Index(tokens, "{")
 	if start < 0 {
 		return nil, errZoneText
@@ -89,6 +90,7 @@ func parseClauses(text string) (clauses, error) {
 	var all clauses
 	var one []string
 	depth := 1
+
 	for _, token := range tokens[start+1:] {
 		switch token {
 		case "{":

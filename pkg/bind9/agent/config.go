@@ -40,8 +40,8 @@ func (l *loadedConfig) check() string {
 	return "ok"
 }
 
-// WatchConfig reloads named if the configuration files have changed. A refused configuration is retried, because an
-// included file may arrive later.
+// WatchConfig makes named read its configuration at the start, and at each tick after a file has changed. A refused
+// configuration is retried, because an included file may arrive later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {
 		return
@@ -67,16 +67,19 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 		a.loaded.mu.Unlock()
 		return nil
 	}
+
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, requestTime)
 		defer cancel()
 		_, err = a.runCommand(ctx, "reconfig")
 	}
+
 	a.loaded.mu.Lock()
 	defer a.loaded.mu.Unlock()
 	if a.loaded.reloadErr = err; err == nil {
 		a.loaded.lastHash = now
 	}
+
 	if p := (*problem)(nil); errors.As(err, &p) && p.cause != nil {
 		return p.cause
 	}
@@ -89,6 +92,7 @@ func hashFiles(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	sum := sha256.New()
 	left := int64(maxConfig)
 	for _, entry := range entries {
@@ -101,16 +105,19 @@ func hashFiles(dir string) (string, error) {
 		} else if !info.Mode().IsRegular() {
 			continue
 		}
+
 		file, err := os.Open(path)
 		if err != nil {
 			return "", err
 		}
+
 		_, _ = io.WriteString(sum, entry.Name()+"\x00")
 		n, err := io.Copy(sum, io.LimitReader(file, left+1))
 		if err = errors.Join(err, file.Close()); err != nil {
 			return "", err
 		}
 		_, _ = sum.Write([]byte{0})
+
 		if left -= n; left < 0 {
 			return "", fmt.Errorf("%s: the files have more than %d octets", dir, maxConfig)
 		}

@@ -28,6 +28,7 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 		return nil, err
 	}
 	entries := []dns.Entry{soa}
+
 	served := 0
 	add := func(field, owner string, t rdata.Type, ttl uint32, value string) error {
 		entry, err := readRecord(field, zone, owner, t, ttl, value)
@@ -37,11 +38,13 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 		entries = append(entries, entry)
 		return err
 	}
+
 	for i, server := range config.NameServers {
 		if err := add(fmt.Sprintf("zoneConfig.nameServers[%d]", i), "@", rdata.NS, *config.TTL, server); err != nil {
 			return nil, err
 		}
 	}
+
 	for i, record := range config.Records {
 		field := fmt.Sprintf("zoneConfig.records[%d]", i)
 		t, err := readType(field+".type", record.Type)
@@ -52,10 +55,12 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	if served == 0 {
 		return nil, refuse(http.StatusBadRequest, "zoneConfig.nameServers: a zone needs at least one name server; "+
 			"named does not load it otherwise")
 	}
+
 	var file bytes.Buffer
 	_, err = zonefile.Write(&file, slices.Values(entries))
 	return file.Bytes(), err

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// showDS asks DNS, to return only published key signing keys.
+// showDS returns only published key signing keys.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
@@ -35,6 +35,7 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+
 	answer := protocol.DS{Success: true, Zone: showName(job.zone), Records: []protocol.DSRecord{}}
 	for _, record := range keys {
 		key, ok := record.(*mdns.DNSKEY)
@@ -56,9 +57,11 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 			}),
 		})
 	}
+
 	if len(keys) == 0 {
 		return 0, nil, refuse(http.StatusNotFound, "zone %s is not signed; PATCH it with dnssecPolicy", showName(job.zone))
 	}
+
 	slices.SortFunc(answer.Records, func(x, y protocol.DSRecord) int {
 		return cmp.Or(cmp.Compare(x.KeyTag, y.KeyTag), cmp.Compare(x.Digest, y.Digest))
 	})
@@ -89,8 +92,8 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
-// maxKeyText is named 9.18's buffer of the key report, less one key. named drops lines that do not fit: a longer report
-// could show another key's state, or lack keys in use.
+// maxKeyText is named 9.18's buffer for the key report, less one key. named drops lines that do not fit: a longer
+// report could show another key's state, or lack keys in use.
 const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)
@@ -100,18 +103,22 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil
 	}
+
 	text, err := a.runCommand(ctx, "dnssec -status "+quoteZone(zone))
 	if _, failed := err.(*rndc.Failure); failed {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
+
 	if len(text) > maxKeyText {
 		return nil, refuse(http.StatusConflict, "zone %s has more keys than named can tell of; "+
 			"set purge-keys of its dnssec-policy to less, or remove files of keys that are hidden", showName(zone))
 	}
+
 	of.text += "\n" + text
 	status := &protocol.DNSSECStatus{Signed: of.lines["secure"] == "yes", Keys: []protocol.DNSSECKey{}, UnsignedSerial: of.number("serial")}
+
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if found := keyLine.FindStringSubmatch(line); found != nil {
@@ -128,6 +135,7 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 			status.Keys[len(status.Keys)-1].DSState = strings.TrimSpace(value)
 		}
 	}
+
 	if status.Policy == "" {
 		return nil, nil
 	}

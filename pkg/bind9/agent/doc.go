@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent adds, changes and removes zones of a running BIND. It runs beside named, and implements the zone API of
-// bindcar 0.9 (docs/bind-agent.md).
+// Package agent adds, changes and removes zones of a running BIND. It runs beside named, BIND's server process, and
+// implements the zone API of bindcar 0.9 (docs/bind-agent.md).
 //
 // Guarantees:
 //

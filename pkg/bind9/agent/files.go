@@ -22,7 +22,7 @@ import (
 // zoneFiles is a directory of files such as "example.org.1f2e3d4c.zone". The random part protects files in use.
 type zoneFiles struct{ dir string }
 
-// maxFileName is the limit of file systems, less named's suffixes.
+// maxFileName is the file systems' limit, less named's suffixes.
 const maxFileName = 255 - len(".signed.jnl")
 
 // A secondary's file is empty: named writes the zone file beside it after the first transfer.
@@ -44,7 +44,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// content is nil for a secondary.
+// createFile returns the zone file's path. content is nil for a secondary.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:])
@@ -53,15 +53,18 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 		return "", refuse(http.StatusBadRequest, "zoneName: %d characters; a file name holds %d of them", len(zone.String()),
 			maxFileName-len(secondaryKind)-10)
 	}
+
 	stem := filepath.Join(f.dir, start)
 	target := stem + zoneKind
 	if content == nil {
 		target = stem + secondaryKind
 	}
+
 	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", fmt.Errorf("file of a new zone: %w", err)
 	}
+
 	_, err = file.Write(content)
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return "", errors.Join(fmt.Errorf("file of a new zone: %w", err), os.Remove(target))

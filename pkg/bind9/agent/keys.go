@@ -23,7 +23,7 @@ var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
-// keyOwnerName matches the file with the owner of a zone's keys, whose modification time is the removal of the zone.
+// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is the removal of the zone.
 var keyOwnerName = regexp.MustCompile(`^K(.+)\.owner$`)
 
 func (f zoneFiles) keyOwnerPath(zone name.Name) string {
@@ -69,7 +69,7 @@ func (f zoneFiles) markOrphaned(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listOrphanedKeys lists the removed zones with keys, the last removed first.
+// listOrphanedKeys lists the keys of removed zones, the last removed first.
 func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -79,6 +79,7 @@ func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var left []orphanedKeys
 	for _, entry := range entries {
 		found := keyOwnerName.FindStringSubmatch(entry.Name())
@@ -89,11 +90,13 @@ func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 		if err != nil || made[zone] {
 			continue
 		}
+
 		one := orphanedKeys{zone: zone}
 		info, err := entry.Info()
 		if err == nil {
 			one.owner, err = f.readKeyOwner(zone)
 		}
+
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -131,7 +134,7 @@ const (
 	keyTime, maxOrphanedKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys removes old keys of removed zones at each tick until ctx ends, and at once.
+// SweepKeys removes old keys of removed zones at once and at each tick, until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

@@ -78,6 +78,7 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
+
 	now := a.config.Now()
 	state, err := a.readZonesState(ctx)
 	if err != nil {
@@ -86,17 +87,21 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	if state != "" && state == watch.state && len(watch.lost) == 0 && now.Sub(watch.checkedAt) < memberAge {
 		return
 	}
+
 	members, missing, lacking := a.listMissing(ctx)
 	if ctx.Err() != nil {
-		return // unanswered queries prove nothing
+		return // without answers, nothing is lost
 	}
+
 	if lacking == nil { // /ready reports a missing catalog
 		watch.state, watch.checkedAt = state, now
 	}
+
 	before := watch.lost
 	watch.lost = map[name.Name]bool{}
 	again := false
-	// Random order: configured zones that do not load must not displace others.
+
+	// Random order: zones that never load must not displace others.
 	rand.Shuffle(len(missing), func(i, j int) { missing[i], missing[j] = missing[j], missing[i] })
 	slices.SortStableFunc(missing, func(x, y expectedZone) int {
 		switch {
@@ -107,6 +112,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 		}
 		return 1
 	})
+
 	for _, zone := range missing[:min(len(missing), memberAsks)] {
 		var refused *problem
 		if _, err := a.readStatus(ctx, zone.name); errors.As(err, &refused) && refused.status == http.StatusNotFound {
@@ -114,6 +120,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 			again = again || before[zone.name]
 		}
 	}
+
 	switch {
 	case len(watch.lost) == 0:
 		watch.nextRetransfer, watch.backoff = time.Time{}, 0

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// readyAge is the lifetime of a cached result, because every client of the network may request /ready.
+// readyAge is the lifetime of a result, because every client of the network may request /ready.
 const readyAge = time.Second
 
 type readiness struct {
@@ -71,7 +71,7 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 		}
 		if a.config.ConfigDir != "" {
 			a.ready.result.Checks = append(a.ready.result.Checks, "config: "+a.loaded.check())
-			// An invalid new configuration must not take all servers away.
+			// A new invalid configuration must not take all servers away.
 			a.ready.result.Ready = a.ready.result.Ready && a.loaded.hash() != ""
 		}
 		a.ready.checkedAt = a.config.Now()
@@ -101,7 +101,7 @@ type loading struct {
 	boot   string
 	done   bool
 	loaded map[name.Name]bool
-	// lastLoadedAt is at first the first check.
+	// lastLoadedAt is when a zone was last found loaded; at first, the first check.
 	lastLoadedAt time.Time
 }
 
@@ -111,9 +111,11 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	if boot != l.boot {
 		*l = loading{boot: boot, loaded: map[name.Name]bool{}, lastLoadedAt: a.config.Now()}
 	}
+
 	if l.done {
 		return nil
 	}
+
 	expected, lacking := a.listExpected(ctx, false)
 	zones := expected.zones
 	have := func(zone expectedZone) bool { return l.loaded[zone.name] }
@@ -124,6 +126,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	if len(l.loaded) > before {
 		l.lastLoadedAt = a.config.Now()
 	}
+
 	started, err := time.Parse(http.TimeFormat, boot)
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
@@ -131,6 +134,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	// If a primary confirms a catalog although no zone was loaded for loadTime, it withholds the missing zones. A
 	// server without any zone keeps waiting, not to replace a full server.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.lastLoadedAt) >= loadTime
+
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
 		l.done = true
@@ -140,6 +144,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		}
 		return nil
 	}
+
 	a.refreshZones(ctx, missing, lacking != nil || late)
 	return errors.Join(lacking, fmt.Errorf("%d of %d zones are loaded, missing are %s", len(zones)-len(missing), len(zones),
 		formatZones(missing)))
@@ -152,12 +157,14 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	if catalogs {
 		zones, _ = a.readCatalogs()
 	}
+
 	// Random order: withheld zones must not displace others.
 	for _, at := range rand.Perm(len(missing))[:min(len(missing), refreshes)] {
 		if missing[at].listed {
 			zones = append(zones, missing[at].name)
 		}
 	}
+
 	for _, zone := range zones {
 		if _, err := a.runCommand(ctx, "refresh "+quoteZone(zone)); err != nil {
 			a.config.Logger.Debug("named did not ask for a zone", "zone", zone, "err", err)
@@ -165,7 +172,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns the last time a primary confirmed a catalog: named's expiry time less the SOA's expire value.
+// confirmedAt returns when a primary last confirmed a catalog: named's expiry time less the SOA's expire value.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -191,7 +198,7 @@ func readLine(status, word string) string {
 
 type expectedZone struct {
 	name name.Name
-	// listed is true for a member of a catalog. Any other zone may have been removed meanwhile.
+	// listed is true for a member of a catalog. Other zones may have been removed meanwhile.
 	listed bool
 }
 
@@ -222,6 +229,7 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	for zone := range made {
 		of.zones = append(of.zones, expectedZone{name: zone})
 	}
+
 	catalogs, err := a.readCatalogs()
 	if err != nil || len(catalogs) == 0 {
 		return of, err
@@ -229,10 +237,12 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	if len(made) > 0 {
 		of.sources++
 	}
+
 	key, err := a.config.TSIGKey()
 	if err != nil {
 		return of, fmt.Errorf("key of transfers: %w", err)
 	}
+
 	of.catalogs = map[name.Name]time.Duration{}
 	for _, catalog := range catalogs {
 		members, expire, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime,
@@ -294,7 +304,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// RFC 9432 §4.3.
+// transferMembers follows RFC 9432 §4.3.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {

@@ -91,17 +91,21 @@ func (a *Agent) handleRequest(w http.ResponseWriter, r *http.Request, route rout
 	if route.open {
 		limiter = a.openLimiter
 	}
+
 	if wait := limiter.reserveRequest(r.RemoteAddr, a.config.Now()); wait > 0 {
 		return 0, nil, busy(wait, "more requests than %d a second from this address; wait as Retry-After says", limiter.rate)
 	}
+
 	if route.open {
 		return route.serve(a, &work{request: r})
 	}
+
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
 	if err := a.config.Authenticate(r); err != nil {
 		return 0, nil, err
 	}
+
 	job := &work{request: r.WithContext(ctx)}
 	if text := r.PathValue("name"); text != "" {
 		if job.zone, err = parseZoneName("zone name in the path", text); err != nil {
@@ -111,6 +115,7 @@ func (a *Agent) handleRequest(w http.ResponseWriter, r *http.Request, route rout
 	if job.body, err = readBody(w, r); err != nil {
 		return 0, nil, err
 	}
+
 	wait := time.NewTimer(a.waiting)
 	defer wait.Stop()
 	select {
@@ -168,9 +173,11 @@ func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	if err != nil {
 		host = remote
 	}
+
 	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
 		host = ip.Mask(net.CIDRMask(64, 128)).String()
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	one := l.addresses[host]
@@ -188,6 +195,7 @@ func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 		one = rate.NewLimiter(rate.Limit(l.rate), l.burst)
 		l.addresses[host] = one
 	}
+
 	reservation := one.ReserveN(now, 1)
 	wait := reservation.DelayFrom(now)
 	if wait > 0 {

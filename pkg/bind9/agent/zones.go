@@ -116,7 +116,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readModifiable returns 409 for a zone of named.conf or a catalog.
+// readModifiable returns a 409 for a zone of named.conf or of a catalog.
 func (a *Agent) readModifiable(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -187,21 +187,25 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+
 	var content []byte
 	if asked.ZoneType == protocol.Primary {
 		if content, err = makeContent(zone, asked.ZoneConfig); err != nil {
 			return 0, nil, err
 		}
 	}
+
 	if asked.KeyOwner != "" && !keyOwner.MatchString(asked.KeyOwner) {
 		return 0, nil, refuse(http.StatusBadRequest, "keyOwner %q: must be 1 to 253 letters, digits and -_./", asked.KeyOwner)
 	}
+
 	ctx := job.request.Context()
 	defer a.lockZone(zone)()
 	owner, err := a.files.readKeyOwner(zone)
 	if err != nil {
 		return 0, nil, err
 	}
+
 	otherKeys := owner != "" && asked.KeyOwner != "" && owner != asked.KeyOwner
 	status, answer, err := a.compareZone(ctx, zone, block)
 	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
@@ -214,17 +218,20 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		}
 		return status, answer, err
 	}
+
 	if otherKeys {
 		// Signatures kept by the former owner must not be valid for the new zone.
 		if err := a.files.removeKeys(zone); err != nil {
 			return 0, nil, err
 		}
 	}
+
 	if asked.KeyOwner != "" {
 		if err := a.files.writeKeyOwner(zone, asked.KeyOwner); err != nil {
 			return 0, nil, err
 		}
 	}
+
 	if err := a.files.removeAll(zone); err != nil {
 		return 0, nil, err
 	}
@@ -232,6 +239,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+
 	block.setClause("file", []string{strconv.Quote(path)})
 	text, err := a.runCommand(ctx, "addzone "+quoteZone(zone)+" "+block.text())
 	var failure *rndc.Failure
@@ -296,6 +304,7 @@ func makeClauses(asked protocol.CreateZone) (clauses, error) {
 		block.setClause("allow-update", []string{"{", "key", key, ";", "}"})
 	}
 	policy := &config.DNSSECPolicy
+
 	if *policy == "" {
 		policy = nil
 	}
@@ -350,19 +359,23 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	if asked.Primaries != nil && len(*asked.Primaries) == 0 {
 		return 0, nil, refuse(http.StatusBadRequest, "primaries: a secondary zone needs at least one address")
 	}
+
 	ctx := job.request.Context()
 	defer a.lockZone(job.zone)()
 	present, err := a.readModifiable(ctx, job.zone)
 	if err != nil {
 		return 0, nil, err
 	}
+
 	if _, secondary := present.find("primaries"); asked.Primaries != nil && !secondary {
 		return 0, nil, refuse(http.StatusConflict, "primaries: zone %s is no secondary", showName(job.zone))
 	}
+
 	wanted := slices.Clone(present)
 	if err := changeClauses(&wanted, "", asked); err != nil {
 		return 0, nil, err
 	}
+
 	message := "zone " + showName(job.zone) + " is configured so already"
 	text := ""
 	changed := present.listDifferences(wanted)
@@ -371,6 +384,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 			return 0, nil, err
 		}
 	}
+
 	if len(changed) > 0 {
 		message = "zone " + showName(job.zone) + " has changed: " + strings.Join(changed, ", ")
 		if text, err = a.runCommand(ctx, "modzone "+quoteZone(job.zone)+" "+wanted.text()); err != nil {
@@ -378,8 +392,8 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		}
 	}
 	if asked.DNSSECPolicy != nil {
-		// modzone stores the policy, and only reconfig applies it, also in a repeated request: the first may have ended
-		// between.
+		// modzone stores the policy, and only reconfig applies it; also in a repeated request, since the first may have
+		// ended between.
 		if _, err := a.runCommand(ctx, "reconfig"); err != nil {
 			return 0, nil, asConflict(err)
 		}
@@ -400,13 +414,14 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone removes the DNSSEC keys only with keys=remove.
+// deleteZone removes DNSSEC keys only with keys=remove.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")
 	if keys != "" && keys != "remove" {
 		return 0, nil, refuse(http.StatusBadRequest, "keys %q: must be remove, or missing", keys)
 	}
+
 	defer a.lockZone(job.zone)()
 	switch owner, err := a.files.readKeyOwner(job.zone); {
 	case err != nil:
@@ -415,6 +430,7 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 		return 0, nil, refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with that keyOwner, "+
 			"or without one", showName(job.zone))
 	}
+
 	present, err := a.readModifiable(ctx, job.zone)
 	removeKeys := func() error {
 		if keys == "" {
@@ -422,15 +438,18 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 		}
 		return a.files.removeKeys(job.zone)
 	}
+
 	if p := (*problem)(nil); errors.As(err, &p) && p.status == http.StatusNotFound {
 		return 0, nil, errors.Join(a.files.removeAll(job.zone), removeKeys(), err)
 	}
 	if err != nil {
 		return 0, nil, err
 	}
+
 	if err := a.files.markOrphaned(job.zone, a.config.Now()); err != nil {
 		return 0, nil, err
 	}
+
 	text, err := a.runCommand(ctx, "delzone -clean "+quoteZone(job.zone))
 	switch {
 	case failedWith(err, resultNotFound):
@@ -438,6 +457,7 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 	case err != nil:
 		return 0, nil, asConflict(err)
 	}
+
 	if err := errors.Join(a.files.remove(present.word("file")), removeKeys()); err != nil {
 		return 0, nil, err
 	}

@@ -25,9 +25,9 @@ import (
 
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 
 // Agents outlives the providers of classes.
 type Agents struct {
-	secrets class.Secrets
+	secrets secrets.Reader
 
 	mu      sync.Mutex
 	clients map[string]*agentClient
@@ -52,7 +52,7 @@ type agentClient struct {
 	usedAt    time.Time
 }
 
-func New(secrets class.Secrets) *Agents {
+func New(secrets secrets.Reader) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
 
@@ -66,6 +66,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 	}
 	key := fmt.Sprintf("%s/%s %s %q %t %v %x %s %t", server.Namespace, server.Name, server.UID, agent.URL, agent.PlainHTTP, agent.Token,
 		sha256.Sum256(agent.Authorities), agent.AuthoritiesKey, allowLocal)
+
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -73,6 +74,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		known.usedAt = now
 		return known.Client, nil
 	}
+
 	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.usedAt) > clientAge })
 	transport := &agentTransport{spec: agent, secrets: a.secrets, allowLocal: allowLocal}
 	made, err := client.New(agent.URL, transport)
@@ -80,16 +82,17 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace,
 			server.Name, err)}
 	}
+
 	a.clients[key] = &agentClient{made, server.Namespace, transport, now}
 	return made, nil
 }
 
 type agentTransport struct {
 	spec       apiclass.Agent
-	secrets    class.Secrets
+	secrets    secrets.Reader
 	allowLocal bool
 
-	// ends is when the certificate in the last answer ends, in Unix seconds; 0 if unknown.
+	// ends is when the last seen certificate ends, in Unix seconds; 0 if unknown.
 	ends atomic.Int64
 
 	mu      sync.Mutex
@@ -112,13 +115,16 @@ func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error
 	if err == nil && response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
 		t.ends.Store(response.TLS.PeerCertificates[0].NotAfter.Unix())
 	}
+
 	if err != nil || response.StatusCode != http.StatusUnauthorized || request.Body != nil && request.GetBody == nil {
 		return response, err
 	}
+
 	again, err := t.readCredentials(request.Context(), true)
 	if err != nil || again.token == now.token {
 		return response, nil
 	}
+
 	_, _ = io.CopyN(io.Discard, response.Body, maxHeader)
 	response.Body.Close()
 	repeat := request.Clone(request.Context())
@@ -169,10 +175,12 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; "+
 			"write one token there", ref.Namespace, ref.Name, ref.Key)
 	}
+
 	if t.spec.AuthoritiesKey != "" {
 		roots = data[t.spec.AuthoritiesKey]
 	}
 	c.digest = sha256.Sum256(roots)
+
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(roots) > 0 {
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(roots) {
@@ -180,10 +188,12 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 				"write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.spec.URL)
 		}
 	}
+
 	if t.current != nil && t.current.digest == c.digest {
 		c.transport = t.current.transport
 		return c, nil
 	}
+
 	c.transport = &http.Transport{
 		DialContext: dial.New(t.allowLocal).DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: maxHeader,
@@ -198,7 +208,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 // readSecret requires a value for each of keys, except "".
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
-	if errors.Is(err, class.ErrSecretNotFound) {
+	if errors.Is(err, secrets.ErrNotFound) {
 		return nil, &delivery.Error{Reason: delivery.ReasonSecretNotFound,
 			Message: fmt.Sprintf("there is no Secret %s/%s, which the agent %s is reached with; make it, "+
 				"or name another one in the Bind9Instance", namespace, name, t.spec.URL), Err: err}

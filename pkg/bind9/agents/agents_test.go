@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -38,7 +38,7 @@ func (s *agentSecrets) Get(_ context.Context, namespace, name string) (map[strin
 	if data := s.data[namespace+"/"+name]; data != nil {
 		return data, nil
 	}
-	return nil, class.ErrSecretNotFound
+	return nil, secrets.ErrNotFound
 }
 
 func (s *agentSecrets) setSecret(at string, data map[string][]byte, away error) {

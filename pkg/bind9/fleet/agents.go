@@ -50,7 +50,7 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	return before+1 == maxSilences
 }
 
-// find returns nil before maxSilences.
+// find returns the last error, but nil before maxSilences.
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,12 +92,14 @@ func (f *Fleet) askHealth(ctx context.Context, at cache.ObjectName, instance *bi
 	if instance.Spec.External != nil || instance.DeletionTimestamp != nil || !f.children.covers(at.Namespace) {
 		return nil
 	}
+
 	server := &render.Server{Namespace: at.Namespace, Name: at.Name, Replicas: 1}
 	pods := selectPods(f.listPods(server), podReady)
 	secret, ok := f.children.cached(render.Secrets, at.Namespace, render.AgentSecretName(at.Name)).(*corev1.Secret)
 	if len(pods) == 0 || !ok {
 		return nil
 	}
+
 	var err error
 	if server.Access, err = render.ReadAccess(secret.Data); err != nil {
 		return nil // the next reconcile makes another Secret

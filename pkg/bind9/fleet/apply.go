@@ -40,14 +40,15 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject writes o by server-side apply, unless neither the object nor o has changed since the last apply. A
-// foreign object of the name is an error, unless it has the annotation TakeOver. A foreign Service also waits for
-// serving, which returns an error until our pod can replace the pods behind the Service.
+// applyObject writes o by server-side apply, unless neither o nor the object has changed since. A foreign object (of
+// another manager) is an error, unless it has the annotation TakeOver. A foreign Service also waits for serving, which
+// returns an error until our pod can replace the pods behind the Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
 		return err
 	}
+
 	key := childKey{o.Resource, namespace, o.Name}
 	have := c.cached(o.Resource, namespace, o.Name)
 	force := have != nil
@@ -61,20 +62,24 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
 		return err
 	}
+
 	if have != nil {
 		if err := c.checkOwner(key, accessor(have), text); err != nil {
 			return err
 		}
 	}
+
 	// Without force, a foreign object created since the lookup gives a conflict.
 	result, err := c.clientFor(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: &force}, scheme.ParameterCodec).Body(text).Do(ctx).Get()
 	if err != nil {
 		return fmt.Errorf("applying %s %q: %w", o.Resource.Resource, o.Name, err)
 	}
+
 	if accessor(result).GetDeletionTimestamp() != nil {
 		return fmt.Errorf("%s %q is being deleted; it is made again when it is gone", o.Resource.Resource, o.Name)
 	}
+
 	c.mu.Lock()
 	c.applied[key] = appliedObject{sha256.Sum256(text), formatFingerprint(result)}
 	c.mu.Unlock()
@@ -137,14 +142,14 @@ func (c *children) removeChildren(ctx context.Context, surplus []childObject) er
 	return errors.Join(wrong...)
 }
 
-// During the take-over of an object of another manager (a foreign object), the Service always has a ready pod:
+// During the take-over of a foreign object, the Service always has a ready pod:
 //
 //   - The selector of a Deployment cannot change. The foreign Deployment is replaced, but its ReplicaSets and pods
 //     stay.
 //   - A Service keeps the selector until our pod is ready and has all zones. Then it selects our pod alone, at the
 //     former address.
 //   - The ReplicaSets are removed drainTime later: nodes may still use the former selection.
-//   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the ownerReferences,
+//   - Other objects are applied without the foreign labels, ownerReferences, data and ports. With the ownerReferences,
 //     the garbage collector would remove the object with the other manager's custom resources. The annotation is
 //     removed, too: an object that the other manager still writes stays with that manager.
 
@@ -181,17 +186,20 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 				key.name, err), live}
 		}
 	}
+
 	o := accessor(live)
 	fields, err := json.Marshal(foreignFields(live))
 	if err != nil {
 		return err
 	}
+
 	owners := []metav1.ManagedFieldsEntry{}
 	for _, entry := range o.GetManagedFields() {
-		if entry.Subresource != "" { // the controllers of the cluster own the status
+		if entry.Subresource != "" { // the status belongs to the cluster's controllers
 			owners = append(owners, entry)
 		}
 	}
+
 	now := metav1.Now()
 	owners = append(owners, metav1.ManagedFieldsEntry{
 		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: key.resource.GroupVersion().String(), Time: &now,
@@ -245,11 +253,13 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 	if former.DeletionTimestamp != nil {
 		return waits
 	}
+
 	sets, err := c.cluster.AppsV1().ReplicaSets(former.Namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(former.Spec.Selector)})
 	if err != nil {
 		return err
 	}
+
 	for i := range sets.Items {
 		if set := &sets.Items[i]; metav1.IsControlledBy(set, former) && set.Labels[labelSuperseded] == "" {
 			if err := c.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
@@ -258,6 +268,7 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 			}
 		}
 	}
+
 	// A changed Deployment may have another ReplicaSet.
 	leavePods := metav1.DeletePropagationOrphan
 	err = c.cluster.AppsV1().Deployments(former.Namespace).Delete(ctx, former.Name, metav1.DeleteOptions{

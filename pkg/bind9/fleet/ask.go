@@ -66,12 +66,15 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 	for _, pod := range pods {
 		question += " " + string(pod.UID)
 	}
+
 	if result, rests := s.find(at, question, began); rests {
 		return result
 	}
+
 	if most := int(server.Replicas) + 1; len(pods) > most {
 		return fmt.Errorf("there are %d pods, and a server of %d replicas has %d at most", len(pods), server.Replicas, most)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var err error
@@ -80,6 +83,7 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 			break
 		}
 	}
+
 	now := s.clock.Now()
 	if latency := now.Sub(began); latency >= slowAnswer {
 		s.mu.Lock()
@@ -139,6 +143,7 @@ func askJSON(ctx context.Context, address, path string, server *render.Server, i
 	}
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots,
 		ServerName: render.AgentHost(server.Namespace, server.Name)}}
+
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+protocol.Base+path, nil)
@@ -146,6 +151,7 @@ func askJSON(ctx context.Context, address, path string, server *render.Server, i
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+server.Access.Token)
+
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return err

@@ -33,13 +33,13 @@ func (f *Fleet) findCluster(namespace, name string) *bind9.Bind9Cluster {
 	return cluster
 }
 
-// classHas reports whether a class's block bind9 includes the server (S11.13).
+// classHas reports whether a class's block bind9 selects the server (S11.13).
 func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) bool {
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
 
-// findKeyNaming returns a class, or nil, whose zones name their transfer key, so that it cannot be replaced: agents
-// create them.
+// findKeyNaming returns a class, or nil, whose agents create zones at the members. Such zones name their transfer key,
+// which then cannot be replaced.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -50,8 +50,8 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs of the DNSClasses with the server, and of a cluster in use as a class, sorted by
-// name, with the signer's address but no Primaries.
+// listCatalogs returns the catalogs of the server's DNSClasses, and of a cluster in use as a class, sorted by name,
+// with the signer's address but no Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil
@@ -60,6 +60,7 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 	if cluster != nil && apiclass.InUse(cluster) {
 		classes = append(classes, apiclass.OfCluster(cluster))
 	}
+
 	signedAt := map[name.Name]netip.AddrPort{}
 	for _, class := range classes {
 		if class.DeletionTimestamp != nil {
@@ -69,10 +70,12 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 			signedAt[zone] = cmp.Or(f.findSigner(class, server), signedAt[zone])
 		}
 	}
+
 	var catalogs []render.Catalog
 	for zone, signer := range signedAt {
 		catalogs = append(catalogs, render.Catalog{Zone: zone, Signer: signer})
 	}
+
 	slices.SortFunc(catalogs, func(a, b render.Catalog) int { return a.Zone.Compare(b.Zone) })
 	return catalogs
 }
@@ -140,7 +143,7 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// listPrimaries returns the primaries of zones created by a server's agent: the class's or, for a secondary in mode
+// listPrimaries returns the primaries of zones created by a server's agent: the class's and, for a secondary in mode
 // Update, the servers with role Primary and the same key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)

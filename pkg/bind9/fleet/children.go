@@ -54,7 +54,7 @@ type children struct {
 	cluster      kubernetes.Interface
 	installation string
 	isOwner      func(namespace, owner string) bool
-	// By namespace, "" for all; superseded has ReplicaSets with labelSuperseded.
+	// By namespace, "" for all. superseded has ReplicaSets with labelSuperseded.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
 	applied               map[childKey]appliedObject
@@ -75,21 +75,25 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 		cluster: cluster, installation: installation, applied: map[childKey]appliedObject{},
 		factories: map[string]informers.SharedInformerFactory{}, superseded: map[string]informers.SharedInformerFactory{},
 	}
+
 	if slices.Contains(namespaces, "") {
 		namespaces = []string{""}
 	}
+
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: installation}.String()
 	newFactory := func(namespace, selector string) informers.SharedInformerFactory {
 		return informers.NewSharedInformerFactoryWithOptions(cluster, 0, informers.WithNamespace(namespace),
 			informers.WithTransform(trimObject),
 			informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = selector }))
 	}
+
 	for _, namespace := range namespaces {
 		c.factories[namespace], c.superseded[namespace] = newFactory(namespace, selector), newFactory(namespace, labelSuperseded)
 		for _, resource := range childResources {
 			c.forgetRemoved(c.factories[namespace], resource)
 		}
 	}
+
 	for _, informer := range c.listInformers() {
 		if err := informer.AddIndexers(cache.Indexers{indexOwner: listOwner}); err != nil {
 			panic(err)

@@ -141,10 +141,12 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 	}
 	maps.Copy(labels, map[string]string{bind9.LabelManagedBy: render.KindCluster, bind9.LabelCluster: cluster.Name,
 		bind9.LabelRole: strings.ToLower(string(role))})
+
 	have, err := f.instances.Bind9Instances(cluster.Namespace).Get(name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
+
 	if err == nil {
 		if !metav1.IsControlledBy(have, cluster) && have.Annotations[TakeOver] == "" {
 			return &foreign{resource: "bind9instances", name: name}
@@ -158,6 +160,7 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 			return nil
 		}
 	}
+
 	instance := bind9ac.Bind9Instance(name, cluster.Namespace).WithLabels(labels).
 		WithOwnerReferences(ownerReference(render.KindCluster, cluster.Name, cluster.UID)).
 		WithSpec(bind9ac.Bind9InstanceSpec().WithRole(role).WithClusterRef(bind9ac.ClusterReference().WithName(cluster.Name)))
@@ -183,7 +186,7 @@ type clusterFacts struct {
 	err       error
 }
 
-// countServers also counts each role's servers without changes.
+// countServers also returns each role's number of servers without a change in progress.
 func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount, stable map[*bind9.ServerCount]int32) {
 	spec := &w.cluster.Spec
 	counts = map[bind9.Role]*bind9.ServerCount{
@@ -213,10 +216,12 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
 		return s, status
 	}
+
 	counts, stable := w.countServers()
 	status.Primaries, status.Secondaries = *counts[bind9.RolePrimary], *counts[bind9.RoleSecondary]
 	status.TSIGKey = rotation(&w.keys.TransferKeys, w.cluster.Spec.TSIGKey)
 	desired := sumCounts(status.Primaries, status.Secondaries, *counts[bind9.RoleSigner]).Desired
+
 	var ready, rolledOut, surplus int32
 	for _, one := range counts {
 		ready += min(one.Ready, one.Desired)
@@ -224,6 +229,7 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 		surplus += max(0, one.Current-one.Desired)
 	}
 	judgeCount(s, desired, ready)
+
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	for _, instance := range w.instances {
 		for _, of := range instance.Status.Conditions {
@@ -235,9 +241,11 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 			}
 		}
 	}
+
 	if w.err != nil {
 		s.degrade(w.err)
 	}
+
 	switch {
 	case w.keys.SecondKey() != nil:
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are accepted: when all servers and the primary accept "+

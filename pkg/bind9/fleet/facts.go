@@ -36,20 +36,25 @@ func (f *Fleet) observeServer(w *facts) {
 func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	server := render.Merge(w.instance, w.cluster)
 	server.Platform, w.server = f.Platform, &server
+
 	if err := f.readKeys(ctx, w); err != nil {
 		return err
 	}
+
 	server.Catalogs, server.UnkeyedPrimaries = f.listCatalogs(w.instance, w.cluster, &server), f.listUnkeyed(&server)
 	if err := f.findPrimaries(ctx, &server); err != nil {
 		return err
 	}
+
 	if w.objects, w.invalid = server.Objects(); w.invalid != nil {
 		return nil
 	}
+
 	if w.ownsKeys() {
 		owner := render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}
 		w.objects = append(render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform), w.objects...)
 	}
+
 	if mounted, err := server.MountedFiles(); err == nil {
 		w.hash = render.Hash(mounted)
 	}
@@ -83,16 +88,19 @@ func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	if signs {
 		names = append(names, peers)
 	}
+
 	secrets, err := f.children.readSecrets(ctx, server.Namespace, names)
 	if err != nil {
 		return err
 	}
+
 	if w.ownsKeys() {
 		w.keys, err = f.chooseKeys(secrets[group], server.Namespace, server.Group(), server.Settings.TSIGKey,
 			[]*bind9.Bind9Instance{w.instance})
 	} else {
 		w.keys.TransferKeys, err = parseTransferKeys(secrets[group])
 	}
+
 	if err == nil && signs {
 		server.Peers = &render.TransferKeys{}
 		*server.Peers, err = parseTransferKeys(secrets[peers])
@@ -100,6 +108,7 @@ func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	if err != nil {
 		return err
 	}
+
 	server.Transfer = w.keys.TransferKeys
 	if server.Access, err = f.ensureAccess(secrets[agent], server); err != nil {
 		return err
@@ -125,9 +134,11 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	case !errors.Is(err, errNoTransferKey) && !errors.Is(err, render.ErrKey):
 		return chosen, err
 	}
+
 	if wanted != nil {
 		w.wanted, w.heldBy = *wanted, f.findKeyNaming(members)
 	}
+
 	step, requeueAfter := nextKeyStep(w)
 	if chosen.requeueAfter = requeueAfter; step == holdKeys {
 		chosen.heldBy = w.heldBy
@@ -211,7 +222,7 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration. A bindcar does not report it, but each new
+// haveKeys reports whether every pod runs with the current configuration. A bindcar does not report that, but each new
 // key replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config fields are required unless nil has a meaning.
+// Config requires all fields but Answers, Ask, Members, Random and Clock.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
@@ -35,12 +35,12 @@ type Config struct {
 	// Namespaces may get objects of the fleet; "" means all.
 	Namespaces []string
 	Platform   render.Platform
-	// Primaries returns the addresses from which servers transfer catalogs; without addresses, they follow none.
+	// Primaries returns the addresses from which servers transfer catalogs; without any, servers follow none.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
 	// Answers reports whether a primary answers a catalog query signed with key; nil skips the query.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
-	// Ask returns the hash of BIND's configuration in a pod; nil asks the agent.
+	// Ask returns the hash of BIND's loaded configuration in a pod; nil asks the agent.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Members returns an error if BIND in a pod lacks zones of the catalogs; nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error

@@ -24,7 +24,7 @@ import (
 const (
 	askAgain = 5 * time.Second
 	// Within stepTime, the minimum between two steps of a TSIG key rotation, the hidden primary and the controller poll
-	// the Secret, and named retries a refused transfer.
+	// the Secret, and BIND retries a refused transfer.
 	stepTime                         = time.Minute
 	heldInterval                     = time.Minute
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
@@ -55,7 +55,7 @@ type keyStep string
 
 const (
 	keepKeys   keyStep = "keep"
-	holdKeys   keyStep = "hold" // due, but a class needs the old key
+	holdKeys   keyStep = "hold" // a rotation is due, but a class needs the old key
 	makeFirst  keyStep = "make the first"
 	makeNext   keyStep = "make the next"
 	signNext   keyStep = "sign with the next"
@@ -132,8 +132,8 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// acceptedKeys has, by group, the keys last accepted by each instance's pods. A signer accepts its own group's and the
-// cluster's.
+// acceptedKeys has the keys last accepted by each instance's pods, by group (servers with the same key). A signer
+// accepts its own group's and the cluster's.
 type acceptedKeys struct {
 	mu      sync.Mutex
 	byTaker map[keyTaker]string
@@ -171,6 +171,7 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 		now.Add(renewBefore).Before(pair.Cert.NotAfter) {
 		return access, nil
 	}
+
 	authority, err := pki.Issue(nil, pki.Authority("agent of "+server.Name), now, certificateValidity)
 	if err != nil {
 		return access, err
@@ -181,6 +182,7 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
+
 	former, _ := pem.Decode(access.Authority)
 	access.Certificate, access.PrivateKey, access.Authority = serving.CertPEM, serving.KeyPEM, bytes.Clone(authority.CertPEM)
 	if former != nil {

@@ -25,7 +25,7 @@ const (
 	deletionLimit = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces another installation's, which
+// hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces another installation, which
 // also writes the status and removes the finalizer.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
@@ -55,7 +55,8 @@ type deletionFacts struct {
 	finalizer, covered bool
 	// After timeout the finalizer is removed even if objects are left, not to block the namespace's deletion.
 	age, timeout time.Duration
-	// childCount is of objects of our API that must go first. Their deletion was requested if childrenDeleted.
+	// childCount counts objects of our API that must go first. childrenDeleted is true once their deletion was
+	// requested.
 	childCount      int
 	childrenDeleted bool
 	// removed is true if the Kubernetes objects were deleted, or there are none. leftCount is the number found.
@@ -127,7 +128,7 @@ type finisher[T apiObject] struct {
 	object     T
 	timeout    time.Duration
 	childCount int
-	// removeObjects returns the number of objects found; nil if there are none.
+	// removeObjects returns the number found; nil if there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]

@@ -33,10 +33,12 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 	if err != nil {
 		return 0, err
 	}
+
 	owned := slices.DeleteFunc(all, func(c *bind9.Bind9Cluster) bool { return !metav1.IsControlledBy(c, provider) })
 	if provider.DeletionTimestamp != nil {
 		return f.finishProvider(ctx, provider, owned)
 	}
+
 	if provider, err = addFinalizer(ctx, provider, f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch); err != nil {
 		return 0, err
 	}
@@ -44,6 +46,7 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 	if err != nil {
 		return 0, err
 	}
+
 	w := &providerFacts{provider: provider}
 	var wrong []error
 	for _, namespace := range namespaces {
@@ -54,6 +57,7 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 			wrong = append(wrong, one.err)
 		}
 	}
+
 	surplus := slices.DeleteFunc(owned, func(c *bind9.Bind9Cluster) bool { return slices.Contains(namespaces, c.Namespace) })
 	w.err = errors.Join(append(wrong, deleteEach(ctx, surplus, f.Client.Bind9V1alpha1().Bind9Clusters))...)
 	return 0, errors.Join(w.err, f.writeProvider(ctx, w))
@@ -91,10 +95,12 @@ func judgeProvider(w *providerFacts) (*conditionSet, bind9.ClusterBind9ProviderS
 		}
 		status.Clusters = append(status.Clusters, row)
 	}
+
 	judgeCount(s, int32(all), int32(ready))
 	if ready < all {
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d clusters are ready", ready, all))
 	}
+
 	if w.err != nil {
 		s.degrade(w.err)
 	}
@@ -149,6 +155,7 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 	if _, err := f.namespaces.Get(namespace); apierrors.IsNotFound(err) {
 		return nil, &noNamespace{namespace}
 	}
+
 	have, err := f.clusters.Bind9Clusters(namespace).Get(provider.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
@@ -156,6 +163,7 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 	if apierrors.IsNotFound(err) {
 		have = nil
 	}
+
 	if have != nil {
 		controlled := metav1.IsControlledBy(have, provider)
 		switch {
@@ -172,6 +180,7 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 			return f.Client.Bind9V1alpha1().Bind9Clusters(namespace).Update(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager})
 		}
 	}
+
 	desired := map[string]any{
 		"apiVersion": bind9.SchemeGroupVersion.String(), "kind": "Bind9Cluster", "spec": provider.Spec.Bind9ClusterSpec,
 		"metadata": map[string]any{

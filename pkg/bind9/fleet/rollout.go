@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// replacements has the server of each cluster that may replace its pod, in memory. A pod with a volume claim, or with
-// required spread over nodes, stops before the new pod starts: a change of the cluster must not stop all at once.
+// replacements has the server of each cluster that may replace its pod. A pod with a volume claim, or with required
+// spread over nodes, stops before the new pod starts: a change of the cluster must not stop all at once.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string
@@ -29,7 +29,8 @@ type otherServer struct {
 	late bool
 }
 
-// nextHolder returns the server that may replace its pod, "" for none, and why this server waits; "" if it need not.
+// nextHolder returns the server that may replace its pod, "" for none, and why this server must wait, "" if it need
+// not.
 func nextHolder(holder string, f *reservation) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })

@@ -56,6 +56,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	for _, one := range f.children.listOwners() {
 		owners[orphan{one.GetNamespace(), one.GetAnnotations()[render.AnnotationOwner]}] = false
 	}
+
 	// A store without any instance is more likely new or not yet restored than emptied by users.
 	if any, err := f.instances.List(labels.Everything()); err != nil || len(any) == 0 {
 		clear(s.missingSince)
@@ -66,6 +67,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 		}
 		return err
 	}
+
 	var wrong []error
 	for owner := range owners {
 		gone, err := f.isGone(ctx, owner)
@@ -75,6 +77,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 				"owner", owner.owner, "for", confirmAfter)
 		}
 	}
+
 	if ripe := s.nextSweep(owners, f.Clock.Now()); ripe != (orphan{}) {
 		left, err := f.children.removeAll(ctx, ripe.namespace, ripe.owner)
 		klog.FromContext(ctx).Info("removed an object of a deleted server", "namespace", ripe.namespace, "owner", ripe.owner,
@@ -84,9 +87,10 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// owners has true for a missing owner. The result is zero if none is due.
+// nextSweep returns the owner to remove now; zero if none is due. owners has true for a missing owner.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.missingSince, func(owner orphan, _ time.Time) bool { return !owners[owner] })
+
 	var ripe []orphan
 	for owner, gone := range owners {
 		first, before := s.missingSince[owner]
@@ -97,6 +101,7 @@ func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 			ripe = append(ripe, owner)
 		}
 	}
+
 	pace := time.Duration(float64(time.Hour) / (hourlyShare * float64(len(owners))))
 	if len(ripe) == 0 || !s.lastRemoval.IsZero() && now.Sub(s.lastRemoval) < pace {
 		return orphan{}
@@ -113,6 +118,7 @@ func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	if f.findOwner(of.namespace, of.owner) {
 		return false, nil
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var err error
@@ -126,9 +132,11 @@ func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	default:
 		return false, nil
 	}
+
 	if err == nil {
 		return false, nil
 	}
+
 	// A 404 of a proxy, or of an API server without the group, does not name this object.
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {

@@ -81,7 +81,7 @@ var _ delivery.Provider = (*Provider)(nil)
 // maxInstances is the API's limit of rows in a Delivery's status.
 const maxInstances = 1000
 
-// agentTime bounds a Deliver's wait for agents: other zones wait for the worker.
+// agentTime bounds a Deliver's wait for agents, which occupies a worker.
 const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.
@@ -110,16 +110,19 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 	if err != nil {
 		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
 	}
+
 	if len(all) > maxInstances {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects %d instances, "+
 			"and a Delivery has rows for %d; select some of them by another class with a catalog of its own, and have zones name both",
 			len(all), maxInstances)
 	}
+
 	f := &fleet{}
 	signer := ""
 	if at := slices.IndexFunc(all, func(one Instance) bool { return one.Signer }); at >= 0 && (signed || signing) {
 		signer = all[at].Name
 	}
+
 	var secondaries []transfer.Secondary
 	for _, instance := range all {
 		switch {
@@ -138,6 +141,7 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 			secondaries = append(secondaries, one)
 		}
 	}
+
 	f.Provider, err = p.transfer.WithSecondaries(secondaries)
 	return f, err
 }
@@ -166,6 +170,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	if len(f.instances)+len(f.waiting) == 0 {
 		return delivery.Report{Servers: f.listLeaving()}, noInstances()
 	}
+
 	var failed map[string]*delivery.Error
 	var made map[string]bool
 	if p.usesAgents() {
@@ -173,10 +178,12 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			return delivery.Report{}, err
 		}
 	}
+
 	report, err := f.Provider.Deliver(ctx, plan, fence)
 	if p.config.Signed(plan.UID) != signed {
 		return delivery.Report{}, newSwitchError(plan)
 	}
+
 	for i, row := range report.Servers {
 		if !isWithoutZone(row) {
 			continue
@@ -187,14 +194,17 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			report.Servers[i].Err, report.Servers[i].Note = nil, "its agent has created the zone, and the transfer is not done yet"
 		}
 	}
+
 	for _, instance := range f.waiting {
 		report.Servers = append(report.Servers, instance.waitingRow())
 	}
+
 	for _, instance := range f.leaving {
 		if failure := failed[instance.Name]; failure != nil {
 			report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: failure})
 		}
 	}
+
 	if len(f.waiting) > 0 || len(failed) > 0 {
 		report.Confirmed = 0
 	}
@@ -219,6 +229,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
 		return nil, nil, err
 	}
+
 	var missing []Instance
 	made = map[string]bool{}
 	for i, row := range drift.Servers {
@@ -227,15 +238,18 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 			made[row.Name] = true
 		}
 	}
+
 	if len(missing)+len(f.leaving) == 0 {
 		return nil, nil, nil
 	}
+
 	if p.config.Transfer.Members.Name(plan.UID) != plan.Zone {
 		// The fence lets the primary serve the zone. Earlier transfers are refused, and retried late.
 		if err := fence(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	failed, err = p.eachAgent(ctx, missing, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
 		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey(p.config.Primaries,
 			instance.Key)}}
@@ -247,12 +261,15 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		}
 		return err
 	})
+
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for row := range failed {
 		delete(made, row)
 	}
+
 	left, err := p.removeFrom(ctx, f.leaving, plan.Zone, fence)
 	maps.Copy(failed, left)
 	return failed, made, err
@@ -320,12 +337,14 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do 
 		}
 		return lost
 	}
+
 	results := make([]R, len(all))
 	var working sync.WaitGroup
 	for i, one := range all {
 		working.Go(func() { results[i] = do(one, ask) })
 	}
 	working.Wait()
+
 	if lost != nil {
 		return nil, lost
 	}
@@ -400,10 +419,12 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	if len(f.instances)+len(f.waiting) == 0 {
 		return delivery.Drift{Servers: f.listLeaving()}, noInstances()
 	}
+
 	drift, err := f.Provider.Verify(ctx, plan)
 	if p.config.Signed(plan.UID) != signed {
 		return delivery.Drift{}, newSwitchError(plan)
 	}
+
 	for _, instance := range f.waiting {
 		drift.Servers = append(drift.Servers, instance.waitingRow())
 	}

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Primaries in mode Update count their own serials, so a secondary has a single primary, and is current if the serials
+// Primaries in mode Update count their own serials, so a secondary has a single primary, and is current if both serials
 // are equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
 
 const (
@@ -40,25 +40,25 @@ type sources struct {
 // By rendezvous hashing, a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
-	for _, t := range targets {
-		if t.Primary || t.Leaving || t.writer == nil {
+	for _, secondary := range targets {
+		if secondary.Primary || secondary.Leaving || secondary.writer == nil {
 			continue
 		}
 		var most uint64
 		var primary target
-		for _, p := range targets {
-			if !p.Primary || p.Leaving || p.writer == nil {
+		for _, candidate := range targets {
+			if !candidate.Primary || candidate.Leaving || candidate.writer == nil {
 				continue
 			}
 			sum := fnv.New64a()
-			fmt.Fprintf(sum, "%s\x00%s", t.Name, p.Name)
+			fmt.Fprintf(sum, "%s\x00%s", secondary.Name, candidate.Name)
 			if weight := sum.Sum64(); primary.writer == nil || weight > most {
-				most, primary = weight, p
+				most, primary = weight, candidate
 			}
 		}
 		if primary.writer != nil {
-			chosen.primaries[t.Name] = primary
-			chosen.secondaries[primary.Name] = append(chosen.secondaries[primary.Name], t.DNS)
+			chosen.primaries[secondary.Name] = primary
+			chosen.secondaries[primary.Name] = append(chosen.secondaries[primary.Name], secondary.DNS)
 		}
 	}
 	return chosen
@@ -90,6 +90,7 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	for i, t := range targets {
 		written[t.Name] = t.Primary && outcomes[i].err == nil && outcomes[i].report.Confirmed == plan.Serial
 	}
+
 	var secondaries []target
 	var places []int
 	for i, t := range targets {
@@ -103,12 +104,15 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 			secondaries, places = append(secondaries, t), append(places, i)
 		}
 	}
+
 	if len(secondaries) == 0 {
 		return ctx.Err()
 	}
+
 	followed, err := u.eachTarget(ctx, secondaries, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
 		return u.followSource(ctx, t, from.primaries[t.Name], plan, fence)
 	})
+
 	for i, at := range places {
 		if err == nil {
 			outcomes[at] = followed[i]
@@ -127,14 +131,17 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 	overdue := time.Since(u.behindSince[at]) > u.notifyTime
 	u.mu.Unlock()
+
 	asked := false
 	for deadline := time.Now().Add(secondaryTime); ; {
+
 		now := u.readSerials(ctx, t, primary, plan)
 		same := now.err == nil && now.secondary == now.primary
 		if same && !proven {
 			same = u.haveSameContent(ctx, t, primary, plan)
 			proven = same
 		}
+
 		if same {
 			u.mu.Lock()
 			u.provenPrimaries[at] = source
@@ -142,6 +149,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			u.mu.Unlock()
 			return outcome{report: delivery.Report{Confirmed: plan.Serial}}
 		}
+
 		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || overdue || now.secondary.Ahead(now.primary))) {
 			asked, proven = true, proven && !now.secondary.Ahead(now.primary)
 			if err := u.makeSecondary(ctx, t, primary, plan, now.err == nil, fence); err != nil {
@@ -150,9 +158,11 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			deadline = time.Now().Add(secondaryTime)
 			continue
 		}
+
 		if now.err != nil && !lacksZone(now.err) || ctx.Err() != nil {
 			return outcome{err: now.err}
 		}
+
 		if time.Now().After(deadline) {
 			return outcome{}
 		}

@@ -36,7 +36,7 @@ type Updater struct {
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// notifyLists has, by primary, the secondaries to notify; provenPrimaries, by secondary, the source of the content.
+	// notifyLists has the secondaries to notify, by primary; provenPrimaries, by secondary, the source of its content.
 	notifyLists     map[zoneAt]string
 	provenPrimaries map[zoneAt]string
 	behindSince     map[zoneAt]time.Time
@@ -69,6 +69,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	kept := map[writerKey]*rfc2136.Provider{}
 	targets := make([]target, len(all))
 	for i, instance := range all {
@@ -76,10 +77,12 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates; "+
 				"name a Secret with one in external.tsigSecretName of the Bind9Instance", instance.Name)
 		}
+
 		targets[i].Instance = instance
 		if instance.waits() {
 			continue
 		}
+
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
 		if writer == nil {
@@ -90,6 +93,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 				continue
 			}
 		}
+
 		kept[at], targets[i].writer = writer, writer
 	}
 	u.writers = kept
@@ -148,6 +152,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 	if err := checkPrimary(targets); err != nil {
 		return delivery.Report{Servers: listRows(targets)}, err
 	}
+
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
 		switch {
@@ -172,9 +177,11 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 	if err != nil {
 		return delivery.Report{}, err
 	}
+
 	if err := u.followSources(ctx, targets, outcomes, from, plan, fence); err != nil {
 		return delivery.Report{}, err
 	}
+
 	report := delivery.Report{Confirmed: plan.Serial, Proven: true}
 	failures := map[delivery.RRsetKey]delivery.Failure{}
 	for i, t := range targets {
@@ -196,6 +203,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 			failures[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure
 		}
 	}
+
 	for _, key := range slices.SortedFunc(maps.Keys(failures), delivery.RRsetKey.Compare) {
 		report.Failed = append(report.Failed, failures[key])
 	}
@@ -227,6 +235,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
 	config.AllowTransfer, config.AlsoNotify = []string{"key " + asked.UpdateKeyName}, withKey(secondaries, t.Key)
+
 	var soa protocol.SOA
 	var serial, refresh, retry, expire, negative uint32
 	if len(plan.SOA.Data) != 1 {
@@ -237,11 +246,13 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 	}
 	soa.Serial, soa.Refresh, soa.Retry, soa.Expire, soa.NegativeTTL = &serial, &refresh, &retry, &expire, &negative
 	config.SOA = &soa
+
 	for set := range plan.All {
 		if set.Name == plan.Zone && set.Type == rdata.NS {
 			config.TTL, config.NameServers = &set.TTL, set.Data
 		}
 	}
+
 	if config.TTL == nil {
 		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; "+
 			"add spec.nameServers or an NS Record at the apex")
@@ -255,6 +266,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 			}
 		}
 	}
+
 	err := u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
 	if err == nil {
 		u.mu.Lock()
@@ -328,6 +340,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 	if err := checkPrimary(targets); err != nil {
 		return delivery.Drift{Servers: listRows(targets)}, err
 	}
+
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target,
 		_ delivery.Fence) outcome {
@@ -346,6 +359,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 	if err != nil {
 		return delivery.Drift{}, err
 	}
+
 	var all delivery.Drift
 	for i, t := range targets {
 		o := outcomes[i]
@@ -357,6 +371,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 			all.Servers = append(all.Servers, t.waitingRow())
 			continue
 		}
+
 		e := asError(t.Instance, o.err)
 		if e != nil && t.Primary {
 			return delivery.Drift{}, e

@@ -54,6 +54,7 @@ func (w *work) askParent(ctx context.Context) parent {
 	if !ok {
 		return parent{readFailure: fmt.Sprintf("Zone %s/%s is not read yet", ref.Namespace, ref.Name)}
 	}
+
 	var p parent
 	for _, entry := range content.Lookup(w.fqdn, rdata.DS) {
 		if ds, ok := parseDS(entry.Data); ok {
@@ -64,10 +65,12 @@ func (w *work) askParent(ctx context.Context) parent {
 		p.ttl = time.Duration(entry.TTL) * time.Second
 	}
 	p.dsAtAll = p.dsAtAny
+
 	deliveries, err := w.Deliveries.Lister().Deliveries(ref.Namespace).List(labels.Everything())
 	if err != nil {
 		return parent{readFailure: err.Error()}
 	}
+
 	delivered := false
 	for _, one := range deliveries {
 		if one.Spec.Zone.UID != above.UID || one.Status.FQDN == "" {
@@ -79,6 +82,7 @@ func (w *work) askParent(ctx context.Context) parent {
 				content.Serial(), above.Status.FQDN)
 		}
 	}
+
 	if !delivered {
 		p.readFailure = fmt.Sprintf("no class delivers the zone above, %s", above.Status.FQDN)
 	}
@@ -102,8 +106,8 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere queries the servers of a parent that is no Zone (S12.6). One address of each server must answer: many
-// machines have no IPv6. dsAtAll has the DS in all answers.
+// askElsewhere queries the servers of a parent that is no Zone here (S12.6). One address of each server must answer:
+// many machines have no IPv6. dsAtAll has the DS in all answers.
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()
@@ -111,6 +115,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 	if err != nil {
 		return parent{readFailure: err.Error(), external: true}
 	}
+
 	all := w.askEachDS(ctx, servers)
 	var silent []netip.AddrPort
 	for _, one := range slices.Concat(all...) {
@@ -118,9 +123,12 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			silent = append(silent, one.addr)
 		}
 	}
+
 	since := w.memory.forZone(w.zone.UID).noteSilent(silent, w.Now())
+
 	p := parent{external: true}
 	first := true
+
 	for i, answers := range all {
 		answered, lacking := false, "it has no address"
 		for _, one := range answers {
@@ -146,6 +154,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 				p.dsAtAny = append(p.dsAtAny, one.ds...)
 			}
 		}
+
 		if !answered && p.readFailure == "" {
 			p.readFailure = fmt.Sprintf("name server %s of the parent: %s", servers[i].Name, lacking)
 		}

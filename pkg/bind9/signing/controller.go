@@ -32,6 +32,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -45,7 +46,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if that has no NS, so that the server serves a name further up.
+	// Missing is the name directly above the zone if that has no NS: the server then serves a name further up.
 	Missing name.Name
 }
 
@@ -63,7 +64,7 @@ type Config struct {
 	Views         *zoneview.Set
 	Servers       *transferclass.Servers
 	Agents        *agents.Agents
-	Secrets       class.Secrets
+	Secrets       secrets.Reader
 	ParentServers ParentServers
 	Now           func() time.Time
 	Registry      metrics.KubeRegistry
@@ -86,8 +87,10 @@ func New(config Config) (*Controller, error) {
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second,
 			time.Minute)),
 	}
+
 	c.places = places{wake: c.queue.Add, inUse: map[place]int{}, byZone: map[cache.ObjectName][]place{}}
 	indexed := c.Zones.Informer().AddIndexers(cache.Indexers{bySigned: indexSigned})
+
 	zones, handled := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.enqueueZone,
 		UpdateFunc: func(before, after any) {
@@ -100,6 +103,7 @@ func New(config Config) (*Controller, error) {
 		},
 		DeleteFunc: c.forgetZone,
 	})
+
 	_, delivered := c.Deliveries.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.enqueueDelivery,
 		UpdateFunc: func(before, after any) {
@@ -109,6 +113,7 @@ func New(config Config) (*Controller, error) {
 		},
 		DeleteFunc: c.enqueueDelivery,
 	})
+
 	if err := errors.Join(indexed, handled, delivered); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
@@ -193,10 +198,12 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 		c.places.returnPlaces(at)
 		return
 	}
+
 	if !c.places.takePlaces(at, listPlaces(zone)) {
 		return
 	}
 	defer c.places.returnPlaces(at)
+
 	looking, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	requeueAfter, err := c.syncZone(looking, zone)
@@ -212,7 +219,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// checkUnchanged, the fence of requests to the signer, fails if the Zone has changed.
+// checkUnchanged is the fence of requests to the signer: an error if the Zone has changed.
 func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -276,18 +283,20 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 const serialMargin = 100
 
 // raiseSerial patches the Zone's status: a serial beyond those of its servers (S6.11), and Ready=False. A Zone that has
-// changed since the read, or is gone, is left to the next reconcile, without an error.
+// changed since the read, or is gone, is left to the next reconcile.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.highest + serialMargin
 	if past == 0 {
 		past = 1 // 0 is no serial
 	}
+
 	conditions := slices.Clone(w.zone.Status.Conditions)
 	meta.SetStatusCondition(&conditions, metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind,
 		ObservedGeneration: w.zone.Generation,
 		Message:            fmt.Sprintf("its servers have serial %d from the signer; the zone's serial is raised past %d", w.highest, past),
 	})
+
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": w.zone.UID, "resourceVersion": w.zone.ResourceVersion},
 		"status":   map[string]any{"serial": past, "conditions": []any{meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)}},
@@ -295,6 +304,7 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.StrategicMergePatchType, patch,

@@ -32,7 +32,7 @@ type facts struct {
 	times           times
 	signing         client.Signing
 	otherKeys       bool
-	// current is true if the signed zone has the settled serial or a later serial.
+	// current is true if the signed zone has the settled serial or a later one.
 	current bool
 	// unsigned names a server that lacks a key of the signer, signed a server with any.
 	unsigned, signed string
@@ -41,7 +41,7 @@ type facts struct {
 	parent
 }
 
-// parent has the DS at the parent's servers: at every server, or at any. readFailure is why they are unknown.
+// parent has the DS at all servers of the parent, and at any. readFailure is why they are unknown.
 type parent struct {
 	readFailure string
 	// external is true without a parent Zone: the DS is entered by hand.
@@ -55,7 +55,7 @@ type parent struct {
 // maxDSTTL bounds the TTL of a DS to wait for, unless the policy's is longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// With a long TTL of the DS the phase Expiring would hardly end, so refuseLongTTL sets readFailure.
+// refuseLongTTL sets readFailure if, with the DS's TTL, the phase Expiring would hardly end.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.readFailure = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -184,7 +184,7 @@ func (d *decision) decideSigning(f *facts) {
 	}
 }
 
-// reportLostKeys returns true, with a message, if the signer lacks the zone (G4).
+// reportLostKeys returns true, with a message, if the signer lacks the zone: other keys must not sign it (G4).
 func (d *decision) reportLostKeys(f *facts) bool {
 	if f.signing.Present {
 		return false
@@ -223,29 +223,33 @@ func (d *decision) decideSigned(f *facts) {
 		d.setMessage("the signer does not say how the zone is signed")
 		return
 	}
+
 	wanted := wantedDS(f)
 	if wait := f.times.maxZoneTTL - d.timeInPhase(f); len(d.status.DS) == 0 && wait > 0 {
 		d.setMessage("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 		return
 	}
+
 	added := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(d.status.DS, ds) })
 	if added && f.unsigned != "" {
 		d.action = remind
 		d.setMessage("a new key waits for the servers: %s", f.unsigned)
 		return
 	}
+
 	if !slices.Equal(wanted, d.status.DS) {
 		now := metaTime(f.now)
 		d.status.DS, d.status.LastTransitionTime = wanted, &now
 	}
+
 	d.watchParent(f, wanted)
 }
 
-// maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys whose DS the parent lacks.
+// maxDS bounds the DS in the status (S12.3), maxWaiting the keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's DS, which is dropped when no
+// wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's, which is dropped when no
 // resolver needs it. If the parent never gets the DS, named keeps each replaced key: of more than maxWaiting keys, the
 // old DS are dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
@@ -254,6 +258,7 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 		return slices.ContainsFunc(keys, func(key keyState) bool { return key.DSState == state })
 	}
 	replaced, comes, many := has(dsOmnipresent), has(dsRumoured), f.countWaiting() > maxWaiting
+
 	needed := map[uint16]bool{}
 	for _, key := range keys {
 		switch key.DSState {
@@ -266,6 +271,7 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 			}
 		}
 	}
+
 	wanted := []v1alpha1.DelegationSigner{}
 	for _, ds := range f.signing.DS {
 		if needed[ds.KeyTag] {
@@ -273,6 +279,7 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 				DigestType: int32(ds.DigestType), Digest: strings.ToUpper(ds.Digest)})
 		}
 	}
+
 	slices.SortFunc(wanted, func(a, b v1alpha1.DelegationSigner) int {
 		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.Algorithm, b.Algorithm), cmp.Compare(a.DigestType, b.DigestType),
 			cmp.Compare(a.Digest, b.Digest))
@@ -325,6 +332,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 			}
 		}
 	}
+
 	d.awaitsDS = len(coming)+len(going) > 0
 	switch {
 	case tooLong:
@@ -341,6 +349,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		d.setMessage("")
 		d.requeueAfter = min(max(f.times.dnskey, pendingInterval), settledInterval)
 	}
+
 	if f.blocked != "" {
 		d.setMessage("%s; it is signed as before", f.blocked)
 	}
@@ -368,7 +377,7 @@ func (d *decision) decideExpiring(f *facts) {
 		d.setMessage("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 	case f.readFailure != "":
-		d.setMessage("the servers of the parent may have a DS again%s", f.explain()) // guarantee G5
+		d.setMessage("the servers of the parent may have a DS again%s", f.explain()) // the DS must have left all caches (G5)
 	default:
 		d.endSigning(f)
 	}

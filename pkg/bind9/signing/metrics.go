@@ -23,8 +23,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// expires is the first end of a served signature, or zero. dsSince is when servers of the parent began to lack a change
-// of the DS, or zero.
+// expires is the first end of a served signature, dsSince when servers of the parent began to lack a change of the DS;
+// zero if none.
 type measured struct {
 	expires, dsSince time.Time
 }
@@ -60,12 +60,14 @@ func (m *Metrics) sendSamples(send samples.Send) {
 	}
 	phases, begun := map[string]int{}, first{}
 	ds, signatures := first{}, first{}
+
 	for _, object := range of.zones() {
 		zone := object.(*v1alpha1.Zone)
 		status := zone.Status.DNSSEC
 		if status == nil || status.Phase == "" {
 			continue
 		}
+
 		phase := string(status.Phase)
 		if phases[phase]++; status.Phase != v1alpha1.DNSSECSigned {
 			if status.LastTransitionTime != nil {
@@ -73,13 +75,16 @@ func (m *Metrics) sendSamples(send samples.Send) {
 			}
 			continue
 		}
+
 		times := of.times(zone.UID)
 		ds.note(zone.Namespace, times.dsSince)
 		signatures.note(zone.Namespace, times.expires)
+
 	}
 	for phase, n := range phases {
 		send(zonesMetric, float64(n), phase)
 	}
+
 	now := of.now()
 	for phase, at := range begun {
 		send(phaseMetric, now.Sub(at).Seconds(), phase)

@@ -118,19 +118,23 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 		f.blocked = fmt.Sprintf("Bind9Cluster %s signs no zones: set spec.dnssec there", describeCluster(at.class))
 		return at
 	}
+
 	cluster := describeCluster(at.class)
 	policy := f.policy
 	if f.status != nil && f.status.Policy != "" && policy == "" {
 		policy = f.status.Policy
 	}
+
 	times, known := timesOf(among.cluster, policy)
 	if f.times = times; !known {
 		f.blocked = fmt.Sprintf("Bind9Cluster %s has no policy %q: add it to spec.dnssec.policies, or name another one", cluster, policy)
 	}
+
 	if stranger := at.splitServers(among.servers); stranger != "" {
 		f.blocked = fmt.Sprintf("DNSClass %s has the server %s, which is not of Bind9Cluster %s and cannot transfer from its signer",
 			at.class.Name, stranger, cluster)
 	}
+
 	switch waiting := among.servers.Waiting; {
 	case at.signer.Name == "":
 		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s is not there yet, or has no address or key", cluster)
@@ -142,6 +146,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	case len(at.servers) == 0:
 		f.unsigned = "the class has no server beside the signer"
 	}
+
 	if status := zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Signer != nil && !isSignedAt(zone, at.signer) {
 		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s has the signer %s: give it back the class by which it was "+
 			"signed; to sign it by another one, remove spec.dnssec there and change the class when status.dnssec is gone",
@@ -151,8 +156,8 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
-// splitServers sets the signer and the other servers. stranger names a server of another cluster, which has no key for
-// transfers from the signer.
+// splitServers sets the signer and the other servers. stranger names a server of another cluster, which has no key to
+// transfer from the signer.
 func (at *site) splitServers(selected transferclass.Selected) (stranger string) {
 	ref := at.class.Spec.Bind9.ClusterRef
 	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}
@@ -184,8 +189,8 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// listSignedAt returns the Zones of a name whose status names the signer, all that this process sent to the signer: a
-// zone is sent only after its status was read back.
+// listSignedAt returns the Zones of a name whose status names the signer. A zone is sent there only after its status
+// was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -203,20 +208,24 @@ func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) 
 	if err != nil {
 		return false, err
 	}
+
 	byOther := slices.ContainsFunc(signed, func(zone *v1alpha1.Zone) bool { return zone.UID != w.zone.UID })
 	if isSignedAt(w.zone, w.signer) != byOther {
 		return byOther, nil
 	}
+
 	all, err := w.Classes.Lister().List(labels.Everything())
 	if err != nil {
 		return false, err
 	}
+
 	names := []string{ref.Namespace + "/" + ref.Name}
 	for _, one := range all {
 		if block := one.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
 			names = append(names, one.Name)
 		}
 	}
+
 	holder := w.Holder(names, w.fqdn)
 	if holder == "" {
 		return false, errUnknownMember

@@ -32,10 +32,12 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return
 	}
+
 	byNamespace := map[string][]apiclass.Server{}
 	for _, signer := range c.Servers.ListSigners() {
 		byNamespace[signer.Namespace] = append(byNamespace[signer.Namespace], signer)
 	}
+
 	left, slots := map[v1alpha1.ZoneSigner]map[name.Name]bool{}, make(chan struct{}, sweepers)
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -57,6 +59,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 		})
 	}
 	all.Wait()
+
 	c.orphans = left
 }
 

@@ -26,7 +26,7 @@ type work struct {
 	zone *v1alpha1.Zone
 	fqdn name.Name
 	site
-	highest uint32 // serial of the zone's servers
+	highest uint32 // the highest serial of the zone's servers
 }
 
 // syncZone takes a zone's next step, and returns the delay until the next sync; 0 means none.
@@ -38,21 +38,25 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	if zone.Spec.DNSSEC == nil && isUnsignedHere(status) || zone.Status.FQDN == "" || zone.Status.Serial == 0 {
 		return 0, nil
 	}
+
 	fqdn, err := name.Parse(zone.Status.FQDN)
 	if err != nil {
 		return 0, err
 	}
+
 	w := &work{Controller: c, zone: zone, fqdn: fqdn}
 	f := &facts{now: c.Now(), status: status}
 	if zone.Spec.DNSSEC != nil {
 		f.policy = zone.Spec.DNSSEC.Policy
 	}
+
 	switch err := w.findSigner(ctx, f); {
 	case errors.Is(err, errUnknownMember):
 		return pendingInterval, nil
 	case err != nil:
 		return 0, err
 	}
+
 	if w.agent != nil {
 		if err := w.askFacts(ctx, f); err != nil {
 			return pendingInterval, w.writeProblem(ctx, err)
@@ -61,12 +65,15 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		f.unsigned, f.signed = f.blocked, f.blocked
 		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
 	}
+
 	d := decideNext(f)
+
 	c.memory.update(zone.UID, func(m *measured) {
 		if m.dsSince = (time.Time{}); d.awaitsDS && d.status.LastTransitionTime != nil {
 			m.dsSince = d.status.LastTransitionTime.Time
 		}
 	})
+
 	if err := w.runAction(ctx, f, d); err != nil {
 		return pendingInterval, w.writeProblem(ctx, err)
 	}
@@ -86,19 +93,23 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	if status == nil || status.Phase == "" || status.Signer == nil {
 		return 0, nil
 	}
+
 	classes, err := c.listClassesOf(zone)
 	if err != nil || len(classes) > 0 {
 		return pendingInterval, err
 	}
+
 	fqdn, err := name.Parse(status.FQDN)
 	if err != nil {
 		return 0, err
 	}
 	w := &work{Controller: c, zone: zone, fqdn: fqdn}
+
 	server, runs, err := c.Servers.Find(status.Signer.Namespace, status.Signer.Name)
 	if err != nil {
 		return 0, err
 	}
+
 	if runs {
 		if w.agent, err = c.Agents.ClientOf(server, c.allowsLocal(server)); err == nil {
 			isOwner := func(owner string) bool { return owner == "" || owner == zone.Namespace }
@@ -111,8 +122,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal reports whether any class of the signer's namespace allows local addresses: the zone has no class any
-// more.
+// allowsLocal reports whether any class of the signer's namespace allows local addresses: the zone has none any more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister cannot fail
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
@@ -126,6 +136,7 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	if f.status != nil {
 		phase = f.status.Phase
 	}
+
 	var err error
 	switch phase {
 	case v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned:
@@ -140,10 +151,12 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 			f.current = !serial.Serial(w.zone.Status.SettledSerial).Ahead(serial.Serial(*status.UnsignedSerial))
 		}
 	}
+
 	switch phase {
 	case v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned, v1alpha1.DNSSECReturning:
 		w.askServers(ctx, f)
 	}
+
 	switch phase {
 	case v1alpha1.DNSSECSigned, v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring:
 		f.parent = w.askParent(ctx)
@@ -165,11 +178,13 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	keys, err := w.askKeys(ctx, w.signerDNS)
 	if err != nil {
 		f.unsigned, f.signed = fmt.Sprintf("%s: %v", w.signerDNS.Name, err), fmt.Sprintf("%s: %v", w.signerDNS.Name, err)
-		f.ahead = true // the serial to pass is unknown, and a serial is raised once a day (S6.11)
+		f.ahead = true // the serial to exceed is unknown, and raising is allowed once a day (S6.11)
 		return
 	}
+
 	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.highest = keys.Serial
+
 	for _, observed := range w.askEachServer(ctx) {
 		if observed.err != nil {
 			f.unsigned, f.signed = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
@@ -194,6 +209,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 			}
 		}
 	}
+
 	if len(keys.Keys) == 0 {
 		f.unsigned = w.signerDNS.Name + " has no keys"
 	}
@@ -205,12 +221,14 @@ func (w *work) askEachServer(ctx context.Context) []*serverAnswer {
 		all[i] = &serverAnswer{Secondary: server}
 	}
 	askEach(all, func(one *serverAnswer) { one.ServedKeys, one.err = w.askKeys(ctx, one.Secondary) })
+
 	var expires time.Time
 	for _, observed := range all {
 		if at := observed.Expires; expires.IsZero() || !at.IsZero() && at.Before(expires) {
 			expires = at
 		}
 	}
+
 	if !expires.IsZero() { // signatures of servers without an answer end all the same
 		w.memory.update(w.zone.UID, func(m *measured) { m.expires = expires })
 	}
@@ -224,6 +242,7 @@ func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	if (d.action == nothing || d.action == remind) && f.signing.Present && known.targets != all {
 		d.action = ensure
 	}
+
 	switch d.action {
 	case ensure:
 		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, KeyOwner: w.zone.Namespace,
@@ -240,9 +259,11 @@ func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	if err != nil {
 		return err
 	}
+
 	if d.action == ensure {
 		known.targets = all
 	}
+
 	for _, one := range d.reports {
 		err := known.reportOnce(one, func() error { return w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state) })
 		if err != nil {

@@ -32,6 +32,7 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/memory"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/traces"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
@@ -127,7 +128,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
 
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
+	secrets := secrets.NewCluster(w.cluster.CoreV1())
 	known := agents.New(secrets)
 	agents.NewMetrics(w.Registry, known)
 	selected, zones := transferclass.NewServers(servers), local.Kubizone().V1alpha1().Zones()

@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivering has the common parts of sub-commands that deliver zones: providers, their Secrets, and settings of
-// retries.
+// Package delivering has the common parts of sub-commands that deliver zones: the constructors of providers, and
+// settings of retries.
 //
-// Guarantees: (1) A provider is a package and a line in Providers, as a test checks. (2) A flag overrides the
-// environment variable of the same meaning. (3) A Secret is read by name, never listed.
+// Guarantees: (1) Each block of a DNSClass has a constructor, as a test checks. (2) A flag overrides the environment
+// variable of the same meaning.
 //
 // Out of scope: the content of zones.
 //

@@ -9,43 +9,15 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	listers "kubi.zone/kubizone/api/client/listers/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/agents"
+	"kubi.zone/kubizone/pkg/cmd/provider"
 	controller "kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
-	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Providers are the kinds of provider by their block in a DNSClass. A test compares them with class.Providers and
-// pkg/delivery.
-var Providers = map[string]Kind{
-	"bind9":    {New: newBind9},
-	"rfc2136":  {New: newRFC2136, NameServers: updatedServer},
-	"transfer": {New: newTransfer, NameServers: secondaries},
-	"webhook":  {New: newWebhook},
-}
-
-// Kind is a kind of provider.
-type Kind struct {
-	// New creates the provider of a class (class.NewProvider). If NameServers is nil, Verify must work without sources,
-	// except for bind9.
-	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers returns the servers for queries of kubectl kubizone verify; nil if the provider compares the zone.
-	NameServers func(of *v1alpha1.DNSClass) []NameServer
-}
-
-// NameServer is a server of a class.
-type NameServer struct {
-	Address string
-	Key     *v1alpha1.SecretReference
-	// Guest is true if SOA and apex NS are the server's own.
-	Guest bool
-	// Signed is true if the server signs the zone, or transfers it signed.
-	Signed bool
-}
-
-// Sources are further inputs, read when needed: changes recreate no provider.
+// Sources are inputs of providers beside class and Secrets, read when needed: changes recreate no provider.
 type Sources struct {
 	// Members are each class's zones as served by primaries.
 	Members *transferclass.Members
@@ -56,7 +28,7 @@ type Sources struct {
 	Agents  *agents.Agents
 	// Zones may be nil: then no zone counts as signed.
 	Zones   listers.ZoneLister
-	Secrets controller.Secrets
+	Secrets secrets.Reader
 	// Keys are the TSIG keys of classes; if nil, conflicts of names are not checked.
 	Keys *transferclass.Keys
 }
@@ -78,16 +50,11 @@ func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	return names
 }
 
-// Constructors returns Kind.New of each provider by block, with s as the sources.
+// Constructors returns the constructor of each kind of provider by its block in a DNSClass.
 func (s Sources) Constructors() map[string]controller.NewProvider {
-	all := make(map[string]controller.NewProvider, len(Providers))
-	for block, kind := range Providers {
-		all[block] = func(of *v1alpha1.DNSClass, secret controller.GetSecret) (delivery.Provider, string, error) {
-			return kind.New(of, secret, s)
-		}
+	all := map[string]controller.NewProvider{"bind9": s.newBind9, "transfer": s.newTransfer}
+	for block, constructor := range provider.Providers {
+		all[block] = constructor
 	}
 	return all
 }
-
-// KindOf returns the kind of a class's provider; zero without a known block.
-func KindOf(of *v1alpha1.DNSClass) Kind { return Providers[class.ProviderOf(&of.Spec)] }

@@ -17,17 +17,18 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/cmd/provider"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 )
 
-// Each block of DNSClassSpec has a row in Providers, a package that runs the conformance suite, and a place in the
+// Each block of DNSClassSpec has a constructor, a package that runs the conformance suite, and a place in the
 // pages. (The tests of validation cover the block.)
 func TestProviders_areComplete(t *testing.T) {
-	blocks, rows := slices.Sorted(slices.Values(class.Providers())), slices.Sorted(maps.Keys(Providers))
+	blocks, rows := slices.Sorted(slices.Values(class.Providers())), slices.Sorted(maps.Keys(Sources{}.Constructors()))
 	if !slices.Equal(blocks, rows) {
-		t.Errorf("the provider blocks of DNSClassSpec are %v, Providers in providers.go has rows for %v: add the row of a new block, with its New", blocks, rows)
+		t.Errorf("the provider blocks of DNSClassSpec are %v, there are constructors for %v: add a row to provider.Providers, or to Constructors", blocks, rows)
 	}
 	const root = "../../.."
 	for _, kind := range blocks {
@@ -59,9 +60,9 @@ func TestProviders_areAsTheirPageSays(t *testing.T) {
 		return string(text)
 	}
 	page := read("../../../docs/providers.md")
-	named := regexp.MustCompile(`(?m)^\t"\w+": +\{New: .*\},$`).FindAllString(read("providers.go"), -1)
-	if len(named) != len(Providers) {
-		t.Fatalf("providers.go has %d rows as docs/providers.md shows them, and Providers %d", len(named), len(Providers))
+	named := regexp.MustCompile(`(?m)^\t"\w+": +new\w+,$`).FindAllString(read("../provider/providers.go"), -1)
+	if len(named) != len(provider.Providers) {
+		t.Fatalf("providers.go has %d rows as docs/providers.md shows them, and Providers %d", len(named), len(provider.Providers))
 	}
 	for method := range reflect.TypeFor[delivery.Provider]().Methods() {
 		named = append(named, "| `"+method.Name+"` |")

@@ -4,7 +4,6 @@
 package delivering
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -16,29 +15,29 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
-func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources) (delivery.Provider, string, error) {
+func (s Sources) newTransfer(of *v1alpha1.DNSClass, secret secrets.GetFunc) (delivery.Provider, string, error) {
 	peers, err := transferclass.ReadPeers(of, secret)
 	if err != nil {
 		return nil, "", err
 	}
-	provider, err := transfer.New(shownBy(of, peers, sources))
+	provider, err := transfer.New(s.shownBy(of, peers))
 	if err != nil {
 		return nil, "", err
 	}
-	held := &keyHolder{provider, sources.Keys.Hold(of, peers)}
+	held := &keyHolder{provider, s.Keys.Hold(of, peers)}
 	// A confirmation is for servers and class together.
 	addresses := make([]string, len(peers.Secondaries))
-	for i, s := range peers.Secondaries {
-		addresses[i] = s.Addr.String()
+	for i, secondary := range peers.Secondaries {
+		addresses[i] = secondary.Addr.String()
 	}
 	slices.Sort(addresses)
 	sum := sha256.Sum256([]byte(strings.Join(addresses, " ")))
@@ -55,27 +54,27 @@ func (h *keyHolder) Close() error {
 	return h.Provider.Close()
 }
 
-func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) transfer.Config {
+func (s Sources) shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers) transfer.Config {
 	return transfer.Config{
-		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(),
+		Members: s.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(),
 		Dial:          dial.New(of.Spec.AllowLocalAddresses).DialContext,
 		DriftInterval: ptr.Deref(of.Spec.DriftInterval, metav1.Duration{}).Duration,
 		ServedSerial: func(uid string) serial.Serial {
-			if zone, ok := sources.Views.Settled(uid); ok {
+			if zone, ok := s.Views.Settled(uid); ok {
 				return zone.Serial()
 			}
 			return 0
 		},
 		Changes: func(uid string, since, until serial.Serial) ([]dns.Change, error) {
-			return sources.Views.EntryChanges(uid, since, until)
+			return s.Views.EntryChanges(uid, since, until)
 		},
-		NeedsFullTransfer: sources.Views.RaisesSerial,
+		NeedsFullTransfer: s.Views.RaisesSerial,
 		LatestSerial: func(ctx context.Context, uid string) (serial.Serial, error) {
-			zone, ok := sources.Views.Settled(uid)
+			zone, ok := s.Views.Settled(uid)
 			if !ok {
 				return 0, errors.New("the zone is gone")
 			}
-			now, err := sources.Client.KubizoneV1alpha1().Zones(zone.Zone().Namespace).Get(ctx, zone.Zone().Name, metav1.GetOptions{})
+			now, err := s.Client.KubizoneV1alpha1().Zones(zone.Zone().Namespace).Get(ctx, zone.Zone().Name, metav1.GetOptions{})
 			if err != nil {
 				return 0, err
 			}
@@ -85,13 +84,4 @@ func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) 
 			return serial.Serial(now.Status.Serial), nil
 		},
 	}
-}
-
-func secondaries(of *v1alpha1.DNSClass) []NameServer {
-	block := of.Spec.Transfer
-	servers := make([]NameServer, len(block.Secondaries))
-	for i, s := range block.Secondaries {
-		servers[i] = NameServer{Address: s.Address, Key: cmp.Or(s.TSIGSecretRef, block.TSIGSecretRef), Signed: s.Signs || s.Signer != ""}
-	}
-	return servers
 }

@@ -19,13 +19,15 @@ import (
 
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:   "explain [RULE|REASON...]",
-		Short: "print rules that messages cite, and reasons of conditions and Events",
+		Use:   "explain [RULE|REASON|ALERT...]",
+		Short: "print rules that messages cite, reasons of conditions and Events, and alerts",
 		Long: `Prints the rules of docs/semantics.md that messages cite, with why they are and their examples: by number (S4.8 or 4.8),
 of a whole section (S4), or without an argument the first words of each. Of a reason of a condition, a Warning or an Event
-(NameHeld): what it means, who can mend it, the next step, and its rules.`,
-		Example: "  kubectl kubizone explain S4.8\n  kubectl kubizone explain 2.5 S4\n  kubectl kubizone explain NameHeld",
-		Args:    cobra.ArbitraryArgs,
+(NameHeld): what it means, who can mend it, the next step, and its rules. Of an alert (KubizoneDeliveryLate): its section of
+docs/operations.md.`,
+		Example: "  kubectl kubizone explain S4.8\n  kubectl kubizone explain 2.5 S4\n" +
+			"  kubectl kubizone explain NameHeld KubizoneDeliveryLate",
+		Args: cobra.ArbitraryArgs,
 	}
 	format := output.AddFormat(command)
 	command.RunE = func(command *cobra.Command, numbers []string) error {
@@ -35,7 +37,7 @@ of a whole section (S4), or without an argument the first words of each. Of a re
 		}
 		return format.Print(command.OutOrStdout(), "Rules", found, found.printText)
 	}
-	command.ValidArgsFunction = cobra.FixedCompletions(reasonNames(), cobra.ShellCompDirectiveNoFileComp)
+	command.ValidArgsFunction = cobra.FixedCompletions(listNames(), cobra.ShellCompDirectiveNoFileComp)
 	return command
 }
 
@@ -44,6 +46,13 @@ func Results() map[string]any { return map[string]any{"Rules": foundRules{}} }
 type foundRules struct {
 	Rules   []foundRule           `json:"rules"`
 	Reasons []reasons.Explanation `json:"reasons,omitempty"`
+	Alerts  []foundAlert          `json:"alerts,omitempty"`
+}
+
+type foundAlert struct {
+	Alert string `json:"alert"`
+	Text  string `json:"text"`
+	Page  string `json:"page"`
 }
 
 type foundRule struct {
@@ -92,6 +101,15 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
+var alertSection = regexp.MustCompile(`(?m)^### (Kubizone\w+)\n((?:[^#\n].*\n|\n)+)`)
+
+func listAlerts() (all []foundAlert) {
+	for _, m := range alertSection.FindAllStringSubmatch(docs.Operations, -1) {
+		all = append(all, foundAlert{m[1], plain(strings.TrimSpace(m[2])), "docs/operations.md#" + strings.ToLower(m[1])})
+	}
+	return all
+}
+
 func findAll(arguments []string) (*foundRules, error) {
 	rules, found := listRules(docs.Semantics), &foundRules{Rules: []foundRule{}}
 	if len(arguments) == 0 {
@@ -100,6 +118,11 @@ func findAll(arguments []string) (*foundRules, error) {
 	for _, number := range arguments {
 		if of := reasons.Find(number); len(of) > 0 {
 			found.Reasons = append(found.Reasons, of...)
+			continue
+		}
+		alerts := listAlerts()
+		if n := slices.IndexFunc(alerts, func(a foundAlert) bool { return strings.EqualFold(a.Alert, number) }); n >= 0 {
+			found.Alerts = append(found.Alerts, alerts[n])
 			continue
 		}
 		if err := found.addNumber(rules, number); err != nil {
@@ -122,8 +145,8 @@ func (f *foundRules) addRules(rules []rule, inShort bool) {
 func (f *foundRules) addNumber(rules []rule, number string) error {
 	m := asked.FindStringSubmatch(number)
 	if m == nil {
-		return fmt.Errorf("%q is no number of a rule, such as S4.8, no section, such as S4, and no reason, such as NameHeld;%s "+
-			"kubectl kubizone explain lists the rules", number, program.DidYouMean(number, reasonNames()))
+		return fmt.Errorf("%q is no number of a rule, such as S4.8, no section, such as S4, no reason, such as NameHeld, and no alert;%s "+
+			"kubectl kubizone explain lists the rules", number, program.DidYouMean(number, listNames()))
 	}
 	var section []rule
 	var near []string
@@ -147,9 +170,13 @@ func (f *foundRules) addNumber(rules []rule, number string) error {
 	return nil
 }
 
-func reasonNames() (names []string) {
+// listNames returns the reasons and alerts.
+func listNames() (names []string) {
 	for _, one := range reasons.All() {
 		names = append(names, one.Reason)
+	}
+	for _, one := range listAlerts() {
+		names = append(names, one.Alert)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -171,7 +198,19 @@ func (f *foundRules) printReasons(text *output.Text) {
 			text.Paragraph("  Rules: "+strings.Join(one.Rules, ", "), "  ")
 		}
 	}
-	if len(f.Reasons) > 0 && len(f.Rules) > 0 {
+	for i := range f.Alerts {
+		one := &f.Alerts[i]
+		if i+len(f.Reasons) > 0 {
+			text.Line("")
+		}
+		text.Paragraph(one.Alert+": "+one.Page, "  ")
+		for line := range strings.Lines(one.Text) {
+			if line = strings.TrimSpace(line); line != "" {
+				text.Paragraph("  "+line, "  ")
+			}
+		}
+	}
+	if len(f.Reasons)+len(f.Alerts) > 0 && len(f.Rules) > 0 {
 		text.Line("")
 	}
 }

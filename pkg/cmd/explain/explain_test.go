@@ -38,6 +38,11 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 		{numbers: "wrong", err: `"wrong" is no number of a rule, such as S4.8`},
 		{numbers: "NameHeld", want: []string{"NameHeld (Adopted, of a Record): the name is own", "\n  Who mends it: you, who write",
 			"\n  Next step: choose another name", "\n  Rules: S4.8\n"}},
+		{numbers: "kubizonezonesheld NameHeld", want: []string{"NameHeld (Adopted",
+			"\n\nKubizoneZonesHeld: docs/operations.md#kubizonezonesheld\n  A namespace removed much"}},
+		{numbers: "KubizoneServerNotReady", want: []string{"kubectl get bind9instances -n"}},
+		{numbers: "KubizoneSecondaryBehind", want: []string{"\n  1. kubectl kubizone doctor names the server,", "\n  4. "}},
+		{numbers: "KubizoneDeliverylat", err: "did you mean KubizoneDeliveryLate?"},
 		{numbers: "namehelt", err: "did you mean NameHeld or NameKept?"},
 		{numbers: "ZONENOTFOUND S2.3", want: []string{"ZoneNotFound (Adopted", "\n\nZoneNotFound (Ready", "\n\nS2.3 "}},
 	} {
@@ -115,6 +120,21 @@ func TestExplain_knowsEveryReason_X3(t *testing.T) {
 		"NameHidden", "TakesAway", "NotProven"} {
 		if !seen[want] {
 			t.Errorf("the test no longer finds the constant of %s", want)
+		}
+	}
+}
+
+// X4: every alert of the chart is explained.
+func TestExplain_knowsEveryAlert_X4(t *testing.T) {
+	t.Parallel()
+	rules := string(must.Get(os.ReadFile("../../../artifacts/deploy/monitoring/rules.yaml"))(t))
+	names := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(rules, -1)
+	if len(names) < 20 {
+		t.Fatalf("only %d alerts are found", len(names))
+	}
+	for _, one := range names {
+		if found, err := findAll(one[1:]); err != nil || len(found.Alerts) != 1 || found.Alerts[0].Text == "" {
+			t.Errorf("%s: %+v, %v", one[1], found, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,6 +77,16 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 		return err
 	}
 	narrow(&s, past)
+	touches := func(x v1alpha1.HistoryStep) bool { return history.Touches(&x, s.Name) }
+	if !s.Name.IsZero() && !slices.ContainsFunc(past.Steps, touches) && !past.Cut {
+		deleted, err := o.findDeleted(ctx, s)
+		if err != nil {
+			return err
+		}
+		if deleted != nil {
+			return o.printPast(ctx, *deleted, moment, out)
+		}
+	}
 	steps := slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool {
 		return !moment.IsZero() && !moment.IsBefore(&x) || !o.matchesStep(&s, &x)
 	})
@@ -93,9 +104,22 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 	case moment.Serial == 0 && moment.Time.Before(past.WholeSince) && past.Ended && o.since != "":
 		note = "older changes may be missing: the history is whole since " + past.WholeSince.UTC().Format(time.RFC3339)
 	case len(steps) == 0:
-		note = "no change in the history"
+		note = "no change in the history" + describeSearch(&s)
 	}
 	return o.printSteps(past, steps, note, out)
+}
+
+// describeSearch names the subject of a search, as the end of a sentence.
+func describeSearch(s *history.Subject) string {
+	switch {
+	case s.Zone == nil:
+		return fmt.Sprintf(": of %s, by Records of namespace %s", s.Name, s.Namespace)
+	case s.Zone.Status.FQDN == "":
+		return fmt.Sprintf(": of zone %s/%s", s.Zone.Namespace, s.Zone.Name)
+	case s.Name.IsZero():
+		return ": of zone " + s.Zone.Status.FQDN
+	}
+	return fmt.Sprintf(": of %s in zone %s (view %s)", s.Name, s.Zone.Status.FQDN, cmp.Or(s.Zone.Status.View, "default"))
 }
 
 func (o *logOptions) matchesStep(s *history.Subject, x *v1alpha1.HistoryStep) bool {
@@ -212,14 +236,15 @@ func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last in
 func NewLogCommand() *cobra.Command {
 	o := &logOptions{}
 	command := &cobra.Command{
-		Use:     "log ZONE|NAME",
+		Use:     "log NAME|OBJECT",
 		Aliases: []string{"changes"},
 		Short:   "print who changed a zone or a name, when and by what",
 		Long: `Print the changes of a zone, the newest last: for each serial the time, the user and field manager, or the cause, and the
-values that were removed (-) and added (+). ZONE is the DNS name of the zone, or the Zone object, NAME or NAMESPACE/NAME. NAME is a
-DNS name in a zone. Users of other namespaces are shown if you may list the Records of all namespaces; if you may not read the
-zone, your own namespace's changes are.`,
+values that were removed (-) and added (+). NAME is the DNS name of a zone, or in a zone. OBJECT is zone/NAME, record/NAME,
+NAMESPACE/NAME, or a name without a dot: a Zone, else a Record, also a deleted one. Users of other namespaces are shown if you may
+list the Records of all namespaces; if you may not read the zone, your own namespace's changes are.`,
 		Example: `  kubectl kubizone log example.org --since 24h
+  kubectl kubizone log record/www -n team-a
   kubectl kubizone log www.example.org --by alice
   kubectl kubizone log platform/example-org --follow`,
 		Args: cobra.ExactArgs(1),

@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -35,13 +37,12 @@ var (
 )
 
 func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Plan, error) {
-	if o.moment == "" {
-		return nil, errors.New("--to is missing: write the serial before the change that you undo, or a time; " +
-			"kubectl kubizone log prints them")
-	}
-	moments, err := parseMoments(o.moment)
-	if err != nil {
-		return nil, fmt.Errorf("--to: %w", err)
+	var moments []history.Moment
+	if o.moment != "" {
+		var err error
+		if moments, err = parseMoments(o.moment); err != nil {
+			return nil, fmt.Errorf("--to: %w", err)
+		}
 	}
 	s, err := o.findSubject(ctx, zone)
 	if err != nil {
@@ -51,6 +52,9 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 		if err := needZone(&s); err != nil {
 			return nil, err
 		}
+	}
+	if o.moment == "" {
+		return nil, o.explainMissing(ctx, zone, s)
 	}
 	options := history.Options{IncludeManaged: o.includeManaged, Name: s.Name}
 	if o.name != "" {
@@ -63,6 +67,28 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 		}
 	}
 	return o.reader.MakePlan(ctx, s, moments[0], options)
+}
+
+// explainMissing has the serial before the last write of Records, without --to.
+func (o *revertOptions) explainMissing(ctx context.Context, zone string, s history.Subject) error {
+	const missing = "--to is missing: write the serial before the change that you undo, or a time"
+	isLast := func(x *v1alpha1.HistoryStep) bool {
+		return len(x.Records) > 0 && x.Way != v1alpha1.WayCascade && history.Touches(x, s.Name)
+	}
+	past, err := o.reader.Read(ctx, s, isLast)
+	if err != nil {
+		return err
+	}
+	narrow(&s, past)
+	last := slices.IndexFunc(past.Steps, func(x v1alpha1.HistoryStep) bool { return isLast(&x) })
+	if last < 0 {
+		return errors.New(missing + "; kubectl kubizone log " + zone + " prints them")
+	}
+	x := &past.Steps[last]
+	by := history.AuthorOf(x)
+	o.moment = fmt.Sprint(x.From)
+	return fmt.Errorf("%s. The last change of Records is serial %d, by %s at %s; this undoes it: %s", missing, x.Serial, by.User(), by.Time,
+		o.repeatRevert(zone))
 }
 
 func (o *revertOptions) makeDeletedPlan(ctx context.Context, zone string) (*history.Plan, error) {
@@ -136,7 +162,8 @@ func nounOf(plan *history.Plan) string {
 	return "Record"
 }
 
-func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) error {
+// repeatRevert returns the command line of a revert.
+func (o *revertOptions) repeatRevert(zone string) string {
 	next := "kubectl kubizone revert " + zone
 	if ns := o.client.Namespace(); ns != "" {
 		next += " -n " + ns
@@ -144,7 +171,7 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 	if o.deleted {
 		next += " --deleted"
 	} else {
-		next += " --to " + cmp.Or(plan.Time, fmt.Sprint(plan.Serial))
+		next += " --to " + o.moment
 	}
 	if o.name != "" {
 		next += " --name " + o.name
@@ -152,6 +179,12 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 	if o.includeManaged {
 		next += " --include-managed"
 	}
+	return next
+}
+
+func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) error {
+	o.moment = cmp.Or(plan.Time, fmt.Sprint(plan.Serial))
+	next := o.repeatRevert(zone)
 	text := fmt.Sprintf("stopped after %d of %s: %v; what was written stays, and this goes on: %s", plan.Written,
 		output.Count(len(plan.Changes)+len(plan.Objects), nounOf(plan)), err, next)
 	if stopped := (history.ErrStopped{}); errors.As(err, &stopped) {
@@ -204,7 +237,7 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 		}
 		switch {
 		case len(plan.Changes)+len(plan.Objects) > 0:
-		case plan.Deleted != nil:
+		case plan.Deleted != nil || len(plan.Left) > 0:
 			line("nothing to write")
 		default:
 			line("nothing to write; to undo a change, give --to the serial before the serial of the change")

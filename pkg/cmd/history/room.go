@@ -4,6 +4,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -12,12 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/find"
 	"kubi.zone/kubizone/pkg/history"
 )
 
@@ -44,36 +47,124 @@ func (r *room) connect() (namespace string, err error) {
 	return namespace, nil
 }
 
-// findSubject connects, and returns the zone or name of an argument.
+// findSubject connects, and returns the zone or name of an argument: an object, else a DNS name.
 func (r *room) findSubject(ctx context.Context, text string) (s history.Subject, err error) {
 	namespace, err := r.connect()
 	if err != nil {
 		return s, err
 	}
 	s.Namespace = namespace
-	at, err := r.client.Object(text, namespace)
-	if err != nil {
-		return s, err
-	}
-	if strings.Contains(text, "/") || !strings.HasSuffix(text, ".") {
-		zone, err := r.api.KubizoneV1alpha1().Zones(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{})
-		switch {
-		case err == nil && zone.Status.FQDN == "":
-			return s, fmt.Errorf("zone %s has no name yet, and so no history", at)
-		case err == nil:
-			zone.Namespace, zone.Name, s.Zone = at.Namespace, at.Name, zone
-			return s, nil
-		case apierrors.IsNotFound(err) && (strings.Contains(text, "/") || !strings.Contains(text, ".")):
-			s.Zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}}
-			return s, nil // the history outlives the Zone
-		case strings.Contains(text, "/") || !strings.Contains(text, ".") || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
-			return s, fmt.Errorf("zone %s: %w", at, err)
+	if !strings.HasSuffix(text, ".") {
+		kind, object := find.CutKind(text)
+		at := types.NamespacedName{Namespace: namespace, Name: object}
+		if kind == "" {
+			if at, err = r.client.Object(text, namespace); err != nil {
+				return s, err
+			}
+		}
+		isName := kind == "" && strings.Contains(text, ".") && !strings.Contains(text, "/")
+		if isName {
+			kind = find.KindZone
+		}
+		err := r.findPresent(ctx, &s, kind, at)
+		if !isName && isAbsent(err) {
+			if found, pastErr := r.findPast(ctx, &s, kind, at); found || pastErr != nil {
+				return s, pastErr
+			}
+			err = fmt.Errorf("no %s %s, present or deleted: %w", cmp.Or(kind, "Zone or Record"), at, err)
+		}
+		if !isName || !isAbsent(err) {
+			return s, err
 		}
 	}
 	if s.Name, err = name.Parse(strings.TrimSuffix(text, ".") + "."); err != nil {
 		return s, fmt.Errorf("%q is neither a Zone object nor a DNS name: %w", text, err)
 	}
 	return s, r.findZone(ctx, &s)
+}
+
+func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
+
+// findPresent finds a Zone, else a Record, or one kind of them.
+func (r *room) findPresent(ctx context.Context, s *history.Subject, kind string, at types.NamespacedName) (err error) {
+	api := r.api.KubizoneV1alpha1()
+	if kind != find.KindRecord {
+		zone, err := api.Zones(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{})
+		switch {
+		case err == nil && zone.Status.FQDN == "":
+			return fmt.Errorf("zone %s has no name yet, and so no history", at)
+		case err == nil:
+			zone.Namespace, zone.Name, s.Zone = at.Namespace, at.Name, zone
+			return nil
+		case kind != "" || !isAbsent(err):
+			return fmt.Errorf("zone %s: %w", at, err)
+		}
+	}
+	record, err := api.Records(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("record %s: %w", at, err)
+	}
+	fqdn, err := name.Parse(record.Status.FQDN)
+	if err != nil {
+		return fmt.Errorf("record %s has no DNS name yet, and so no history", at)
+	}
+	return r.setRecord(ctx, s, at.Namespace, fqdn, record.Status.View)
+}
+
+// setRecord sets the name of a Record of a namespace, with the zone, if readable.
+func (r *room) setRecord(ctx context.Context, s *history.Subject, namespace string, fqdn name.Name, view string) error {
+	s.Namespace, s.Name = namespace, fqdn
+	search := &find.Search{API: r.api.KubizoneV1alpha1(), Namespace: namespace, Everywhere: true} // -n is the Record's
+	zones, err := search.Enclosing(ctx, fqdn)
+	for i := range zones {
+		if zones[i].Status.View == view {
+			s.Zone = &zones[i]
+		}
+	}
+	return err
+}
+
+// findPast finds a deleted Zone, else a deleted Record, or one kind of them: the history outlives the objects.
+func (r *room) findPast(ctx context.Context, s *history.Subject, kind string, at types.NamespacedName) (found bool, err error) {
+	if kind != find.KindRecord {
+		if step, err := r.reader.LastOfZone(ctx, at.Namespace, at.Name); step != nil || err != nil && !isAbsent(err) {
+			s.Zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}}
+			return true, err
+		}
+	}
+	if kind == find.KindZone {
+		return false, nil
+	}
+	step, err := r.reader.LastOfRecord(ctx, at.Namespace, at.Name)
+	if step == nil {
+		if isAbsent(err) {
+			err = nil
+		}
+		return false, err
+	}
+	fqdn, err := history.NameOfRecord(step, at)
+	if err != nil {
+		return false, err
+	}
+	return true, r.setRecord(ctx, s, at.Namespace, fqdn, step.View)
+}
+
+// findDeleted returns the deleted zone of the longest name at or above a name and below its present zone, nil for none.
+func (r *room) findDeleted(ctx context.Context, s history.Subject) (*history.Subject, error) {
+	for up, ok := s.Name, true; ok && (s.Zone == nil || up.String() != s.Zone.Status.FQDN); up, ok = up.Parent() {
+		zone, err := r.reader.FindDeleted(ctx, s.Namespace, up)
+		if err != nil {
+			return nil, err
+		}
+		if zone != nil {
+			found := &history.Subject{Zone: zone, Name: s.Name, Namespace: s.Namespace}
+			if up == s.Name {
+				found.Name = name.Name{}
+			}
+			return found, nil
+		}
+	}
+	return nil, nil
 }
 
 // findZone sets the zone with the longest name that encloses s.Name, if readable.
@@ -98,8 +189,9 @@ func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 // needZone is for commands that read the zone's content.
 func needZone(s *history.Subject) error {
 	if s.Zone != nil && s.Zone.Status.FQDN == "" {
-		return fmt.Errorf("zone %s/%s does not exist; kubectl kubizone log %s/%s prints the changes of a deleted Zone", s.Zone.Namespace,
-			s.Zone.Name, s.Zone.Namespace, s.Zone.Name)
+		at := s.Zone.Namespace + "/" + s.Zone.Name
+		return fmt.Errorf("zone %s was deleted: kubectl kubizone log %s prints its changes, and "+
+			"kubectl kubizone revert %s --deleted takes it back", at, at, at)
 	}
 	if s.Zone == nil {
 		return fmt.Errorf("no zone that you may read has the name %s: ask for the right to get its Zone, and zones/entries", s.Name)

@@ -217,7 +217,7 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if out, code := w.runLine("dave", "revert platform/example-org --to 1"); code != 2 || !strings.Contains(out,
-		"prints the changes of a deleted Zone") {
+		"revert platform/example-org --deleted takes it back") {
 		t.Errorf("revert of a deleted Zone: code %d\n%s", code, out)
 	}
 }
@@ -227,15 +227,21 @@ func TestAsk_refusesWhatIsNotKept(t *testing.T) {
 	w := newWorld(t, "example.org", "platform")
 	good := w.readZone().Status.Serial
 	w.putRecord("alice", "platform", "a", "a", "192.0.2.1", nil)
-	w.putRecord("alice", "platform", "b", "b", "192.0.2.2", nil)
+	w.putRecord("dave", "platform", "www", "www", "192.0.2.2", nil)
 	now := w.readZone().Status.Serial
 	for line, want := range map[string]string{
-		fmt.Sprintf("show example.org@%d", now+5):                 "has not reached serial",
-		"show example.org@1":                                      "",
-		"revert example.org --to 1 --plan":                        "",
-		"log example.org --since noon":                            "is no serial, no time",
-		"blame none.example.org":                                  "has no value in zone example.org.",
-		"revert example.org":                                      "--to is missing",
+		fmt.Sprintf("show example.org@%d", now+5): "has not reached serial",
+		"show example.org@1":                      "",
+		"revert example.org --to 1 --plan":        "",
+		"log example.org --since noon":            "is no serial, no time",
+		"blame none.example.org":                  "has no value in zone example.org.",
+		"revert example.org":                      fmt.Sprintf("The last change of Records is serial %d, by dave (kubectl-create)", now),
+		"revert -n platform www.example.org": fmt.Sprintf("undoes it: kubectl kubizone revert www.example.org -n platform --to %d",
+			now-1),
+		"blame nosuch -n platform":                                "no Zone or Record platform/nosuch, present or deleted: ",
+		"log record/example-org":                                  "no Record default/example-org, present or deleted: ",
+		"log zone/a -n platform":                                  "no Zone platform/a, present or deleted: ",
+		"export record/a -n platform":                             "record/a is a Record: write a Zone",
 		fmt.Sprintf("revert example.org --to %d", good+1):         "--yes does not ask",
 		fmt.Sprintf("diff example.org %d %d", now, good):          "write the older first",
 		"show example.org":                                        "write ZONE@SERIAL",
@@ -245,6 +251,40 @@ func TestAsk_refusesWhatIsNotKept(t *testing.T) {
 			t.Errorf("%s: code %d: %s", line, code, out)
 		}
 	}
+}
+
+// A Zone or Record is found by kind, namespace or name, and both also when deleted, by DNS name too, though a zone of
+// another view encloses the name.
+func TestLog_findsObjects(t *testing.T) {
+	w := newWorld(t, "objects.test", "platform", "team")
+	root := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "root"}, Spec: v1alpha1.ZoneSpec{DomainName: ".", View: "root",
+		NameServers: []v1alpha1.NameServer{{Name: "ns.test.", Addresses: []string{"192.0.2.53"}}}}}
+	must.Get(w.up.KubizoneV1alpha1().Zones("platform").Create(t.Context(), root, metav1.CreateOptions{}))(t)
+	w.putRecord("bob", "team", "shop", "www", "192.0.2.80", nil)
+	read := func(want string, lines ...string) {
+		t.Helper()
+		for _, line := range lines {
+			out := ""
+			for began := time.Now(); !strings.Contains(out, want); time.Sleep(100 * time.Millisecond) { // the archive follows
+				code := 0
+				if out, code = w.runLine("dave", line); code > 1 || time.Since(began) > time.Minute {
+					t.Errorf("%s: code %d\n%s\nwithout %q", line, code, out, want)
+					break
+				}
+			}
+		}
+	}
+	read("+ www.objects.test. A 192.0.2.80", "log record/shop -n team", "log team/shop", "log shop -n team", "log www.objects.test",
+		"log zone/objects-test -n platform", "log platform/objects-test", "log objects.test")
+	read("192.0.2.80", "blame record/shop -n team", "blame team/shop")
+	must.Succeed(t, w.up.KubizoneV1alpha1().Records("team").Delete(t.Context(), "shop", metav1.DeleteOptions{}))
+	read("- www.objects.test. A 192.0.2.80", "log record/shop -n team", "log team/shop", "log www.objects.test")
+	read("www.objects.test. has no value in zone objects.test.", "blame shop -n team")
+	read("; no change in the history: of none.objects.test. in zone objects.test. (view default)", "log none.objects.test")
+	w.deleteZone(w.makeClient("frank", nil), "platform")
+	read("- Zone platform/objects-test", "log objects.test", "log zone/objects-test -n platform")
+	read("- www.objects.test. A 192.0.2.80", "log www.objects.test", "log team/shop")
+	read("; no change in the history: of never.test. in zone . (view root)", "log never.test")
 }
 
 type recordKey struct{ namespace, name string }

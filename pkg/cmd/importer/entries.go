@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/zoneview"
-	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
+	"kubi.zone/kubizone/pkg/zoneview/definition"
 )
 
 type rrset struct {
@@ -144,7 +144,7 @@ func (r *Plan) readSnapshots(ctx context.Context, client rest.Interface, write *
 	}
 	sets := iter.Seq[content.RRset](func(func(content.RRset) bool) {})
 	if !headers[0].FQDN.IsZero() {
-		current, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
+		current, err := definition.Read(ctx, client, write.ZoneBefore)
 		switch {
 		case err == nil:
 			sets = current.RRsets()

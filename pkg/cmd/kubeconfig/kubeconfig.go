@@ -95,9 +95,15 @@ func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Inter
 	return client, zone, err
 }
 
-// Zone returns the Zone of an argument: an object, as Object, else the zone of the DNS name, if the user may list the
-// zone.
+// Zone returns the Zone of an argument: zone/NAME, an object, as Object, else the zone of the DNS name, if the user may
+// list the zone.
 func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument, namespace string) (types.NamespacedName, error) {
+	switch kind, object := find.CutKind(argument); kind {
+	case find.KindZone:
+		return types.NamespacedName{Namespace: namespace, Name: object}, nil
+	case find.KindRecord:
+		return types.NamespacedName{}, fmt.Errorf("%s is a Record: write a Zone, or the DNS name of a zone", argument)
+	}
 	at, err := o.Object(argument, namespace)
 	if err != nil || strings.Contains(argument, "/") || !strings.Contains(argument, ".") {
 		return at, err

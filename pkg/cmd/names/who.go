@@ -26,10 +26,10 @@ func newWho() *cobra.Command {
 		Use:   "who NAME|ADDRESS|PREFIX",
 		Short: "find the zone and the Records of a name, an address or a prefix",
 		Long: `Find the zone of a name, and the Records at the name, or else the nearest above it in the zone: of a wildcard, or a
-name that claims it (S4.8). Of an address or a prefix: the Records that have it, or an address in it, and the zone of its PTR
-Records. The zone comes with its contact and the namespaces with a rule for the name; at the zone's own name, with any rule.
-All namespaces are searched if you may list Records in all of them, else that of -n. The exit code is 1 without a Record, and
-without the zone of a name.`,
+name that claims it (S4.8). Of an address or a prefix: the Records that have it, or an address in it, then the zone of its
+reverse name, for PTR Records. The zone comes with its contact and the namespaces with a rule for the name; at the zone's own
+name, with any rule. All namespaces are searched if you may list Records in all of them, else that of -n. The exit code is 1
+if no Record is found, whether a zone is or not.`,
 		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7\n  kubectl kubizone who 192.0.2.0/24",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: q.complete(listRecords(fqdnOf)),
@@ -42,7 +42,9 @@ type foundRecords struct {
 	Query string `json:"query"`
 	// Nearest is the name above whose Records are listed instead, or "".
 	Nearest string `json:"nearest,omitempty"`
-	// Zones has the zone of the name in each view.
+	// ReverseName is the name of PTR Records for an address or a prefix.
+	ReverseName string `json:"reverseName,omitempty"`
+	// Zones has the zone of the name, or of ReverseName, in each view, the longest names first.
 	Zones   []foundZone   `json:"zones,omitempty"`
 	Records []foundRecord `json:"records"`
 	// Namespace is the only one searched, or "".
@@ -81,6 +83,7 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	prefix, isPrefix := find.ParsePrefix(text)
 	if isPrefix {
 		fqdn = find.ReverseName(prefix)
+		result.ReverseName = fqdn.String()
 	} else if fqdn, err = find.ParseName(text); err != nil {
 		return nil, err
 	}
@@ -118,7 +121,7 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	}
 	where := s.Where()
 	print := func(page *output.Text) { result.printText(page, where) }
-	return &answer{kind: "Records", result: result, isNo: len(found) == 0 && (isPrefix || len(zones) == 0), text: print}, nil
+	return &answer{kind: "Records", result: result, isNo: len(found) == 0, text: print}, nil
 }
 
 func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, err error) {
@@ -143,21 +146,34 @@ func (z *foundZone) printText(text *output.Text) {
 		writers += " and " + output.Count(more, "more namespace")
 	}
 	text.Line("Zone %s (view %s) of %s/%s: %s may write there by its rules; contact: %s", z.Name, cmp.Or(z.View, "default"), z.Namespace,
-		z.Zone, writers, cmp.Or(z.Contact, "(none)"))
+		z.Zone, writers, cmp.Or(z.Contact, "(none; ask namespace "+z.Namespace+")"))
 	if z.HiddenDelegations {
 		text.Line("Its Delegations are not shown: that needs the right to list delegations in namespace %s.", z.Namespace)
 	}
 }
 
 func (f *foundRecords) printText(text *output.Text, where string) {
+	if f.ReverseName != "" {
+		f.printRecords(text, where)
+		if len(f.Zones) > 0 {
+			text.Line("PTR Records of %s belong at %s:", f.Query, f.ReverseName)
+		}
+	}
 	for i := range f.Zones {
 		f.Zones[i].printText(text)
 	}
-	f.printRecords(text, where)
+	if f.ReverseName == "" {
+		f.printRecords(text, where)
+	}
 }
 
 func (f *foundRecords) printRecords(text *output.Text, where string) {
-	if len(f.Records) == 0 {
+	switch {
+	case len(f.Records) > 0:
+	case f.ReverseName == "" && len(f.Zones) > 0:
+		text.Line("No Record of %s %s; its zone is %s", f.Query, where, f.Zones[0].Name)
+		return
+	default:
 		text.Line("No Record of %s %s.", f.Query, where)
 		return
 	}

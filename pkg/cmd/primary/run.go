@@ -15,15 +15,14 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/cmd/tracing"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/controller/updatekey"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/memory"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
@@ -144,9 +143,9 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
-func (c *Config) secrets(cluster kubernetes.Interface) class.Secrets {
+func (c *Config) secrets(cluster kubernetes.Interface) secrets.Reader {
 	if c.SecretsDir != "" {
-		return delivering.DirectorySecrets(c.SecretsDir)
+		return secrets.Directory(c.SecretsDir)
 	}
-	return delivering.NewClusterSecrets(cluster.CoreV1())
+	return secrets.NewCluster(cluster.CoreV1())
 }

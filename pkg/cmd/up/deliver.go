@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/controller/updatekey"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/traces"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -50,7 +51,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 
 	informers := externalversions.NewSharedInformerFactory(client, 0)
-	secrets := delivering.DirectorySecrets(c.SecretsDir)
+	secrets := secrets.Directory(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	// Nothing waits for this factory's informers.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)

@@ -27,9 +27,9 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/cluster"
-	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 const algorithm = "hmac-sha256"
@@ -80,12 +80,12 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 	if err != nil {
 		return err
 	}
-	secrets, roles := core.CoreV1().Secrets(at.Namespace), core.RbacV1().Roles(at.Namespace)
+	stored, roles := core.CoreV1().Secrets(at.Namespace), core.RbacV1().Roles(at.Namespace)
 	bindings := core.RbacV1().RoleBindings(at.Namespace)
 	name, creation, deletion := objects.secret.Name, metav1.CreateOptions{}, metav1.DeleteOptions{}
 	steps := []step{
-		{"Secret", func() error { _, err := secrets.Create(ctx, objects.secret, creation); return explainMissing(err) },
-			func() error { return secrets.Delete(ctx, name, deletion) }},
+		{"Secret", func() error { _, err := stored.Create(ctx, objects.secret, creation); return explainMissing(err) },
+			func() error { return stored.Delete(ctx, name, deletion) }},
 		{"Role", func() error { _, err := roles.Create(ctx, objects.role, creation); return err },
 			func() error { return roles.Delete(ctx, name, deletion) }},
 		{"RoleBinding", func() error { _, err := bindings.Create(ctx, objects.binding, creation); return err },
@@ -93,7 +93,7 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 	}
 	with, further := "Secret, Role and RoleBinding "+name, ""
 	if o.secretsDir != "" {
-		files := delivering.DirectorySecrets(o.secretsDir)
+		files := secrets.Directory(o.secretsDir)
 		steps = []step{{"Secret", func() error { return files.Create(at.Namespace, name, objects.secret.StringData) },
 			func() error { return files.Delete(at.Namespace, name) }}}
 		with, further = "files in "+filepath.Join(o.secretsDir, at.Namespace, name), " --secrets-dir "+o.secretsDir
@@ -163,7 +163,7 @@ func explainMissing(err error) error {
 
 func (o *options) readSecret(ctx context.Context, core cluster.Interface, namespace, name string) (map[string][]byte, error) {
 	if o.secretsDir != "" {
-		return delivering.DirectorySecrets(o.secretsDir).Get(ctx, namespace, name)
+		return secrets.Directory(o.secretsDir).Get(ctx, namespace, name)
 	}
 	secret, err := core.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -273,13 +273,15 @@ func NewCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "make an UpdateKey with its Secret, Role and RoleBinding",
 		Example: `  kubectl kubizone updatekey create acme -n team-a --pattern '*.apps.example.org.' --type A --type AAAA
-  kubectl kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT`,
+  kubectl kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT
+  kubectl kubizone updatekey create wildcard -n team-a --pattern _acme-challenge.apps.example.org. --type TXT`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return o.createKey(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
-	create.Flags().StringArrayVar(&o.patterns, "pattern", nil, "names that the key may write, absolute; repeatable")
+	create.Flags().StringArrayVar(&o.patterns, "pattern", nil, "names that the key may write, absolute; repeatable. The certificate of "+
+		"*.apps needs _acme-challenge.apps, too")
 	create.Flags().StringArrayVar(&o.types, "type", nil, "type that it may write there; repeatable; absent: all that need no naming")
 	create.Flags().StringVar(&o.view, "view", "", "view of the zones")
 	create.Flags().StringVar(&o.transfer, "transfer", string(v1alpha1.UpdateTransferNone), "what it may transfer: None, Own or Zone")

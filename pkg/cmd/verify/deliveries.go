@@ -16,10 +16,9 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/cmd/delivering"
-	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/cmd/provider"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
@@ -54,17 +53,17 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 		if of.Spec.Bind9 != nil && len(object.Status.Servers) > 0 {
 			return r.addInstances(ctx, of, object)
 		}
-		kind := delivering.KindOf(of)
+		named, newProvider := apiclass.NameServersOf(&of.Spec), provider.Providers[apiclass.ProviderOf(&of.Spec)]
 		switch {
-		case kind.NameServers != nil:
-			for _, server := range kind.NameServers(of) {
+		case len(named) > 0:
+			for _, server := range named {
 				if at, err := parseAddress(server.Address); err == nil {
 					servers = append(servers, askedServer{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key),
 						guest: server.Guest, signed: server.Signed})
 				}
 			}
-		case of.Spec.Bind9 == nil && kind.New != nil:
-			r.providers = append(r.providers, askedProvider{of, kind, object})
+		case newProvider != nil:
+			r.providers = append(r.providers, askedProvider{of, newProvider, object})
 			return nil
 		}
 	}
@@ -169,18 +168,18 @@ func formatFailure(status *v1alpha1.DeliveryStatus) string {
 }
 
 type askedProvider struct {
-	class    *v1alpha1.DNSClass
-	kind     delivering.Kind
-	delivery *v1alpha1.Delivery
+	class       *v1alpha1.DNSClass
+	newProvider provider.New
+	delivery    *v1alpha1.Delivery
 }
 
 func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
-	provider, _, err := a.kind.New(a.class, func(namespace, name string) (map[string][]byte, error) {
+	provider, _, err := a.newProvider(a.class, func(namespace, name string) (map[string][]byte, error) {
 		return r.secrets.Get(ctx, namespace, name)
-	}, delivering.Sources{})
+	})
 	if err != nil {
 		why := err.Error()
-		if errors.Is(err, class.ErrSecretNotFound) {
+		if errors.Is(err, secrets.ErrNotFound) {
 			why = "a Secret of the class is not there; --secrets-dir may have it"
 		}
 		return reportDelivery(a.delivery, zone, why)
@@ -228,7 +227,7 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 	if known, ok := r.keys[*ref]; ok {
 		return known
 	}
-	key, err := transferclass.Key(*ref, func(namespace, name string) (map[string][]byte, error) {
+	key, err := secrets.ReadTSIGKey(*ref, func(namespace, name string) (map[string][]byte, error) {
 		return r.secrets.Get(ctx, namespace, name)
 	})
 	if err != nil {
@@ -236,8 +235,8 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 		if r.key != nil {
 			next = "the key of --tsig-key-file signs"
 		}
-		if errors.Is(err, class.ErrSecretNotFound) {
-			err = class.ErrSecretNotFound
+		if errors.Is(err, secrets.ErrNotFound) {
+			err = secrets.ErrNotFound
 		}
 		terminal.Fprintf(r.remarks, "the key of class %s, Secret %s/%s: %v; %s\n", name, ref.Namespace, ref.Name, err, next)
 		r.keys[*ref] = r.key

@@ -22,14 +22,14 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
@@ -117,12 +117,12 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	if run.id, err = o.Client.Zone(ctx, run.client, text, namespace); err != nil {
 		return err
 	}
-	if run.secrets = delivering.DirectorySecrets(o.SecretsDir); o.SecretsDir == "" {
+	if run.secrets = secrets.Directory(o.SecretsDir); o.SecretsDir == "" {
 		core, err := corev1client.NewForConfig(config)
 		if err != nil {
 			return err
 		}
-		run.secrets = delivering.NewClusterSecrets(core)
+		run.secrets = secrets.NewCluster(core)
 	}
 	var unrepaired error
 	if o.Repair {
@@ -172,7 +172,7 @@ func parseAddress(text string) (string, error) {
 
 type run struct {
 	client    versioned.Interface
-	secrets   class.Secrets
+	secrets   secrets.Reader
 	id        types.NamespacedName
 	key       *transfer.Key
 	keys      map[v1alpha1.SecretReference]*transfer.Key
@@ -278,7 +278,7 @@ func (r *run) readDelivered(ctx context.Context) (*deliveredZone, error) {
 		return nil, fmt.Errorf("zone %s is not settled, and its delivered content is unknown: changes since serial %s: %w", r.id,
 			settled, err)
 	}
-	changes, err := class.ReadChanges(answer.Changes)
+	changes, err := lawform.Changes(answer.Changes)
 	if err != nil {
 		return nil, fmt.Errorf("changes of zone %s: %w", r.id, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -59,8 +60,8 @@ func (s *secretsOf) setSecret(name, data string) {
 func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		secrets := &secretsOf{data: map[string]string{"first": "x", "second": "y", "third": "y"}}
-		newProvider := func(of *v1alpha1.DNSClass, secret GetSecret) (delivery.Provider, string, error) {
+		stored := &secretsOf{data: map[string]string{"first": "x", "second": "y", "third": "y"}}
+		newProvider := func(of *v1alpha1.DNSClass, secret secrets.GetFunc) (delivery.Provider, string, error) {
 			data, err := secret("dns", of.Name)
 			if string(data[""]) == "" {
 				err = delivery.Errorf(delivery.ReasonSecretNotFound, "there is none")
@@ -68,7 +69,7 @@ func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 			return &claiming{&deliverytest.Memory{Server: deliverytest.NewServer()}, string(data[""])}, "here", err
 		}
 		start := func() (context.Context, func()) {
-			return runController(t, client, Config{Views: zoneview.NewSet(zoneview.Config{}), Secrets: secrets, HealthInterval: time.Second,
+			return runController(t, client, Config{Views: zoneview.NewSet(zoneview.Config{}), Secrets: stored, HealthInterval: time.Second,
 				Providers: map[string]NewProvider{"transfer": newProvider}})
 		}
 		ctx, end := start()
@@ -102,7 +103,7 @@ func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 				switch other := lost[of.Name]; {
 				case ready == nil:
 					t.Errorf("%s: %s says nothing", when, of.Name)
-				case secrets.data[of.Name] == "" || of.Spec.Paused && other == "":
+				case stored.data[of.Name] == "" || of.Spec.Paused && other == "":
 				case other == "" && ready.Status != metav1.ConditionTrue:
 					t.Errorf("%s: %s has its name and says %s: %s", when, of.Name, ready.Reason, ready.Message)
 				case other != "" && (ready.Reason != string(delivery.ReasonInvalidConfiguration) ||
@@ -112,13 +113,13 @@ func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 				}
 			}
 		}
-		secrets.setSecret("first", "")
+		stored.setSecret("first", "")
 		add("first", 3*time.Second)
 		is("the Secret of the earliest class is away", nil)
 		add("third", 1*time.Second)
 		add("second", 2*time.Second)
 		is("the same key twice", nil, "second", "third")
-		secrets.setSecret("first", "x")
+		stored.setSecret("first", "x")
 		is("the Secret comes", map[string]string{"first": "second"}, "second", "third")
 		pause(true, "second", "third")
 		is("the users are paused", map[string]string{"first": "second"}, "second", "third")
@@ -126,18 +127,18 @@ func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 		ctx, end = start()
 		is("the controller starts again", map[string]string{"first": "second"}, "second", "third")
 		pause(false, "second", "third")
-		secrets.setSecret("second", "")
+		stored.setSecret("second", "")
 		is("the Secret of a user is away", map[string]string{"first": "second"}, "second", "third")
-		secrets.setSecret("second", "y")
+		stored.setSecret("second", "y")
 		end()
 		ctx, end = start()
 		is("all is as it was", map[string]string{"first": "second"}, "second", "third")
 		must.Succeed(t, classes.Delete(ctx, "second", metav1.DeleteOptions{}))
 		is("a user is gone", map[string]string{"first": "third"}, "third")
-		secrets.setSecret("third", "x")
+		stored.setSecret("third", "x")
 		is("the other one has the key", nil, "first", "third")
 		must.Succeed(t, classes.Delete(ctx, "third", metav1.DeleteOptions{}))
-		secrets.setSecret("first", "z")
+		stored.setSecret("first", "z")
 		is("the last user has another key", nil, "first")
 		end()
 	})

@@ -33,6 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -89,7 +90,7 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 		controller := must.Get(New(completeConfig(Config{
 			Client: w.client, Informers: informers, Views: w.views, Registry: w.metrics,
 			Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
-			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
+			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Provider, string, error) {
 				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: w.faultOf}, "bind9 by " + of.Name, nil
 			}},
 		})))(t)

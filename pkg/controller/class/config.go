@@ -5,7 +5,6 @@ package class
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -20,30 +19,15 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/heartbeat"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: former
-// confirmations are of a target. Errors are *delivery.Error, except those of GetSecret.
-type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
-
-type GetSecret func(namespace, name string) (map[string][]byte, error)
-
-type Secrets interface {
-	// Get returns the data, or an error wrapping ErrSecretNotFound.
-	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
-}
-
-var ErrSecretNotFound = errors.New("there is no such Secret")
-
-// MissingSecret is an ErrSecretNotFound with the next step.
-type MissingSecret struct{ Next string }
-
-func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; " + e.Next }
-
-func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
+// confirmations are of a target. Errors are *delivery.Error, except those of secret.
+type NewProvider func(class *v1alpha1.DNSClass, secret secrets.GetFunc) (provider delivery.Provider, target string, err error)
 
 // Config fields are required unless their comment allows nil or 0.
 type Config struct {
@@ -56,8 +40,8 @@ type Config struct {
 	Views *zoneview.Set
 	// Frozen returns the zones whose content the Views cannot prove.
 	Frozen    func() []cache.ObjectName
-	Providers map[string]NewProvider // by provider block
-	Secrets   Secrets
+	Providers map[string]NewProvider
+	Secrets   secrets.Reader
 	// Servers returns the sorted names of servers that change without the class; else nil.
 	Servers func(class *v1alpha1.DNSClass) []string
 	// Namespaces is nil without a cluster: then only the label with the name is known.

@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -43,26 +44,13 @@ func (h history) readChanges(ctx context.Context, uid string, since, until seria
 	case answer.Metadata.UID != uid:
 		return nil, errNoZone
 	}
-	return ReadChanges(answer.Changes)
+	return lawform.Changes(answer.Changes)
 }
 
 func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request {
 	return h.client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(
 		"changes").
 		Param("since", since.String())
-}
-
-func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
-	changes := make([]dns.Change, len(listed))
-	for i, of := range listed {
-		removed, errRemoved := readEntries(of.Removed)
-		added, errAdded := readEntries(of.Added)
-		if err := errors.Join(errRemoved, errAdded); err != nil {
-			return nil, err
-		}
-		changes[i] = dns.Change{From: serial.Serial(of.From), To: serial.Serial(of.To), Removed: removed, Added: added}
-	}
-	return changes, nil
 }
 
 func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
@@ -90,28 +78,16 @@ func endedRRsets(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey,
 	if len(answer.Changes) != 1 || len(answer.Changes[0].Added) > 0 {
 		return nil, errNotEnded
 	}
-	entries, err := readEntries(answer.Changes[0].Removed)
+	changes, err := lawform.Changes(answer.Changes)
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]delivery.RRsetKey, len(entries))
-	for i, entry := range entries {
+	keys := make([]delivery.RRsetKey, len(changes[0].Removed))
+	for i, entry := range changes[0].Removed {
 		if entry.Type == rdata.SOA {
 			return nil, errNotEnded
 		}
 		keys[i] = delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 	}
 	return keys, nil
-}
-
-func readEntries(listed []v1alpha1.Entry) ([]dns.Entry, error) {
-	entries := make([]dns.Entry, len(listed))
-	for i, one := range listed {
-		key, err := delivery.ParseRRsetKey(one.FQDN + " " + one.Type)
-		if err != nil {
-			return nil, err
-		}
-		entries[i] = dns.Entry{Name: key.Name, Type: key.Type, TTL: uint32(one.TTL), Data: one.RData}
-	}
-	return entries, nil
 }

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -122,5 +123,5 @@ func TestController_idle(t *testing.T) {
 type noSecrets struct{}
 
 func (noSecrets) Get(context.Context, string, string) (map[string][]byte, error) {
-	return nil, ErrSecretNotFound
+	return nil, secrets.ErrNotFound
 }

@@ -19,11 +19,12 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 type providers struct {
 	constructors map[string]NewProvider
-	secrets      Secrets
+	secrets      secrets.Reader
 }
 
 // makeProvider sets the provider in spec. used has digests of Secrets, even with an error.
@@ -58,9 +59,9 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 // readSecret returns the data and a digest, or "none" or "error". Out of the process, a digest would confirm guesses.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
-	if errors.Is(err, ErrSecretNotFound) {
+	if errors.Is(err, secrets.ErrNotFound) {
 		next := "make it"
-		var missing *MissingSecret
+		var missing *secrets.MissingError
 		if errors.As(err, &missing) {
 			next = missing.Next
 		}

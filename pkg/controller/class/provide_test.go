@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 // unreadable fails each read of a Secret.
@@ -27,7 +28,7 @@ func TestReadSecret_saysTheNextStep(t *testing.T) {
 	for want, err := range map[string]error{
 		"--set 'classes.CLASS.secrets.dns={hook}'": apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "hook", nil),
 		"it is tried again":                        errors.New("connection refused"),
-		"there is no Secret dns/hook; make it":     ErrSecretNotFound,
+		"there is no Secret dns/hook; make it":     secrets.ErrNotFound,
 	} {
 		_, _, got := (&providers{secrets: unreadable{err}}).readSecret(t.Context(), "dns", "hook")
 		var of *delivery.Error

@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -229,13 +230,13 @@ func (r *readiness) startController() {
 	informers := externalversions.NewSharedInformerFactory(r.client, 0)
 	config := completeConfig(Config{
 		Client: r.client, Informers: informers, Views: r.views, Leases: r.leases,
-		Providers: map[string]NewProvider{"webhook": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
+		Providers: map[string]NewProvider{"webhook": func(of *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Provider, string, error) {
 			server := of.Spec.Webhook.Server
 			if server == string(delivery.ReasonSecretNotFound) {
 				return nil, server, delivery.Errorf(delivery.ReasonSecretNotFound, "there is no Secret dns/key")
 			}
 			return &provider{&deliverytest.Memory{Server: r.server}, server, r.refuse}, server, nil
-		}, "transfer": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
+		}, "transfer": func(*v1alpha1.DNSClass, secrets.GetFunc) (delivery.Provider, string, error) {
 			return &provider{&deliverytest.Memory{Server: r.server}, "waits", false}, "here", nil
 		}},
 	})

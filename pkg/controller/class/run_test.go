@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -35,7 +36,7 @@ func newClient(objects ...runtime.Object) *fake.Clientset {
 
 // webhooks returns the given provider for every class with a block webhook.
 func webhooks(provider delivery.Provider, target string) map[string]NewProvider {
-	return map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
+	return map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, secrets.GetFunc) (delivery.Provider, string, error) {
 		return provider, target, nil
 	}}
 }

@@ -25,10 +25,10 @@ import (
 	informers "kubi.zone/kubizone/api/client/informers/externalversions/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 const (
@@ -49,7 +49,7 @@ type Config struct {
 	Classes informers.DNSClassInformer
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
-	Secrets class.Secrets
+	Secrets secrets.Reader
 	// Servers has the servers and Bind9Clusters of classes with a block bind9.
 	Servers     *Servers
 	GeneralKeys []tsig.Key
@@ -302,7 +302,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	}
 	peers, err := c.readPeers(of, func(namespace, name string) (map[string][]byte, error) {
 		data, err := c.Secrets.Get(ctx, namespace, name)
-		if err != nil && !errors.Is(err, class.ErrSecretNotFound) {
+		if err != nil && !errors.Is(err, secrets.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", errUnread, err)
 		}
 		return data, err
@@ -347,7 +347,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	return nil
 }
 
-func (c *Controller) readPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
+func (c *Controller) readPeers(of *v1alpha1.DNSClass, secret secrets.GetFunc) (Peers, error) {
 	if of.Spec.Bind9 == nil {
 		return ReadPeers(of, secret)
 	}

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -33,7 +33,7 @@ func (s secretsOfMaps) Get(_ context.Context, namespace, name string) (map[strin
 	if data := s[namespace+"/"+name]; data != nil {
 		return data, nil
 	}
-	return nil, class.ErrSecretNotFound
+	return nil, secrets.ErrNotFound
 }
 
 // secretOf is the Secret of a key; each letter is another key.
@@ -41,7 +41,7 @@ func secretOf(name, letter string) map[string][]byte {
 	return map[string][]byte{"name": []byte(name), "secret": []byte(strings.Repeat(letter, 42) + "I=")}
 }
 
-func secretAlways(name, letter string) class.GetSecret {
+func secretAlways(name, letter string) secrets.GetFunc {
 	return func(string, string) (map[string][]byte, error) { return secretOf(name, letter), nil }
 }
 
@@ -105,7 +105,7 @@ func rowsOf(c *Controller, class string) []string {
 // stay served; the row of mallory's server has the reason (attack: a tenant ends a class).
 func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 	shared, younger, older := withServers("shared", time.Hour, "team"), withKey("victim", 0, "victim"), withKey("elder", 2*time.Hour, "elder")
-	secrets := secretsOfMaps{
+	stored := secretsOfMaps{
 		"platform/victim": secretOf("victim.bind9.team", "A"), "platform/elder": secretOf("elder.bind9.team", "A"),
 		"team/honest": secretOf("honest.bind9.team", "A"), "team/a-mallory": secretOf("victim.bind9.team", "B"),
 	}
@@ -119,13 +119,13 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 	for _, order := range [][]string{{"elder", "shared", "victim"}, {"victim", "shared", "elder"}, {"shared", "victim", "elder"}} {
 		for at, name := range []string{"victim.bind9.team", "elder.bind9.team", "general.bind9.team", "honest.bind9.team",
 			"victim.bind9.team", "honest.bind9.team"} {
-			secrets["team/a-mallory"] = secretOf(name, "B")
+			stored["team/a-mallory"] = secretOf(name, "B")
 			if at > 3 {
-				secrets["team/a-mallory"] = beside([]string{"next-", "former-"}[at-4], name)
+				stored["team/a-mallory"] = beside([]string{"next-", "former-"}[at-4], name)
 			}
-			general, err := Key(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, secretAlways("general.bind9.team", "A"))
+			general, err := secrets.ReadTSIGKey(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, secretAlways("general.bind9.team", "A"))
 			mustSucceed(t, err)
-			c := newController(t, secrets, []tsig.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
+			c := newController(t, stored, []tsig.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
 			for range 2 { // a repetition changes nothing
 				for _, class := range order {
 					if err := c.syncPeers(t.Context(), class); err != nil {
@@ -141,7 +141,7 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 			servers, err := c.Servers.ListServers(shared)
 			mustSucceed(t, err)
 			selected, err := ReadServers(shared, servers, &c.keys, func(namespace, name string) (map[string][]byte, error) {
-				return secrets.Get(t.Context(), namespace, name)
+				return stored.Get(t.Context(), namespace, name)
 			})
 			mustSucceed(t, err)
 			if w := selected.Waiting; len(w) != 1 || RowName(w[0].Server) != "team/a-mallory" || !strings.Contains(w[0].Err.Message, name) || !strings.Contains(w[0].Err.Message, "rename the key of the server, in the Secret team/a-mallory") {
@@ -243,7 +243,7 @@ func TestController_keyNameInUse_S11_18(t *testing.T) {
 func TestKeys_areLetGoOf(t *testing.T) {
 	var k Keys
 	key := func(letter string) tsig.Key {
-		key, err := Key(v1alpha1.SecretReference{}, secretAlways("k.bind9.team", letter))
+		key, err := secrets.ReadTSIGKey(v1alpha1.SecretReference{}, secretAlways("k.bind9.team", letter))
 		mustSucceed(t, err)
 		return key
 	}

@@ -17,11 +17,11 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/backup"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 var created = time.Unix(1700000000, 0)
@@ -258,7 +258,7 @@ func TestRevisionOf_isEtcds(t *testing.T) {
 	}
 }
 
-func serveSecrets(of map[string]map[string]string) class.GetSecret {
+func serveSecrets(of map[string]map[string]string) secrets.GetFunc {
 	return func(_, name string) (map[string][]byte, error) {
 		if of[name] == nil {
 			return nil, delivery.Errorf(delivery.ReasonSecretNotFound, "there is no Secret %s", name)

@@ -5,22 +5,19 @@ package transferclass
 
 import (
 	"cmp"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/secrets"
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
@@ -44,7 +41,7 @@ func (p Peers) Claims() map[string]string {
 //
 // A secondary with a key may transfer from any address: queries often come from another than the listed. Others are
 // known by address. Local addresses need allowLocalAddresses.
-func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
+func ReadPeers(of *v1alpha1.DNSClass, secret secrets.GetFunc) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
 
@@ -64,7 +61,7 @@ type namedKey struct {
 	secret v1alpha1.SecretReference
 }
 
-func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret class.GetSecret) (Peers, error) {
+func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret secrets.GetFunc) (Peers, error) {
 	peers := Peers{Class: primary.ClassConfig{Name: of.Name}}
 	if namespace, _, ok := apiclass.SplitCluster(of.Name); ok {
 		peers.Class.Tenant = namespace
@@ -88,7 +85,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		if key, ok := read[*ref]; ok {
 			return &key, nil
 		}
-		key, others, err := readKeys(*ref, secret)
+		key, others, err := secrets.ReadTSIGKeys(*ref, secret)
 		if err != nil {
 			return nil, err
 		}
@@ -153,60 +150,4 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		addTarget(primary.Target{Addr: at}, common)
 	}
 	return peers, nil
-}
-
-// Key reads a TSIG key from a Secret: name, algorithm, and secret in base64.
-func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error) {
-	key, _, err := readKeys(ref, secret)
-	return key, err
-}
-
-// rotating are prefixes of keys that are accepted during a rotation, but do not sign.
-var rotating = []string{"next-", "former-"}
-
-func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
-	data, err := secret(ref.Namespace, ref.Name)
-	if err != nil {
-		return tsig.Key{}, nil, err
-	}
-	if key, err = readKey(ref, data, ""); err != nil {
-		return tsig.Key{}, nil, err
-	}
-	for _, prefix := range rotating {
-		if len(data[prefix+"name"]) == 0 {
-			continue
-		}
-		other, err := readKey(ref, data, prefix)
-		if err != nil {
-			return tsig.Key{}, nil, err
-		}
-		others = append(others, other)
-	}
-	return key, others, nil
-}
-
-func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (tsig.Key, error) {
-	for _, needed := range []string{prefix + "name", prefix + "secret"} {
-		if len(data[needed]) == 0 {
-			return tsig.Key{}, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; "+
-				"put the value there", ref.Namespace, ref.Name, needed)
-		}
-	}
-	algorithm := string(tsig.HMACSHA256)
-	if text := strings.TrimSpace(string(data[prefix+"algorithm"])); text != "" {
-		algorithm = strings.TrimSuffix(strings.ToLower(text), ".") + "."
-	}
-	octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data[prefix+"secret"])))
-	var key tsig.Key
-	if err != nil {
-		// The decoder's error quotes a part of the secret.
-		err = errors.New("secret: is not base64; write it as tsig-keygen does")
-	} else {
-		key, err = tsig.NewKey(strings.TrimSpace(string(data[prefix+"name"])), tsig.Algorithm(algorithm), octets)
-	}
-	if err != nil {
-		return tsig.Key{}, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("Secret %s/%s: %v",
-			ref.Namespace, ref.Name, err)}
-	}
-	return key, nil
 }

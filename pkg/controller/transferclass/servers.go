@@ -20,9 +20,9 @@ import (
 	informers "kubi.zone/kubizone/api/client/informers/externalversions/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 // Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, only other classes are
@@ -135,7 +135,7 @@ type keyed struct {
 
 // ReadServers is ReadPeers for a class with a block bind9; secondaries are named NAMESPACE/NAME. A server without
 // address, readable key, or right to the key's name waits alone.
-func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
+func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret secrets.GetFunc) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
 	var read []keyed
@@ -144,13 +144,13 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		if server.Address == "" || server.Key == nil {
 			continue
 		}
-		key, others, err := readKeys(*server.Key, secret)
+		key, others, err := secrets.ReadTSIGKeys(*server.Key, secret)
 		var failure *delivery.Error
 		switch {
 		case err == nil:
 			// Keys accepted in a rotation count like the signing key.
 			read = append(read, keyed{server, append(others, key)})
-		case errors.Is(err, class.ErrSecretNotFound):
+		case errors.Is(err, secrets.ErrNotFound):
 			waiting[RowName(server)] = waitFor(server, delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s",
 				server.Key.Namespace, server.Key.Name)
 		case apierrors.IsForbidden(err):

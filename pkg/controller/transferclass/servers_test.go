@@ -16,8 +16,8 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -25,7 +25,7 @@ import (
 func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{CatalogZone: "catalog.example."}}}
 	const one, other = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s=", "YW5vdGhlciBzZWNyZXQgb2YgMzIgb2N0ZXRzLCBvay4="
-	secrets := map[string]map[string][]byte{
+	stored := map[string]map[string][]byte{
 		"dns/edge-tsig": {"name": []byte("edge."), "secret": []byte(one)},
 		"vm/same":       {"name": []byte("edge."), "secret": []byte(one)},
 		"vm/other":      {"name": []byte("edge."), "secret": []byte(other)},
@@ -45,13 +45,13 @@ func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 		server("vm", "refused", "192.0.2.8", "refused"),
 	}
 	selected := must.Get(ReadServers(of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
-		if data := secrets[namespace+"/"+name]; data != nil {
+		if data := stored[namespace+"/"+name]; data != nil {
 			return data, nil
 		}
 		if name == "refused" {
 			return nil, fmt.Errorf("%w: %w", errUnread, apierrors.NewForbidden(v1alpha1.Resource("secrets"), name, errors.New("canary")))
 		}
-		return nil, fmt.Errorf("Secret %s/%s: %w", namespace, name, class.ErrSecretNotFound)
+		return nil, fmt.Errorf("Secret %s/%s: %w", namespace, name, secrets.ErrNotFound)
 	}))(t)
 	var known []string
 	peers := selected.Peers
@@ -170,7 +170,7 @@ func TestReadServers_areOfATenant_S11_30(t *testing.T) {
 	public := cluster.DeepCopy()
 	public.Name = "team"
 	for of, want := range map[*v1alpha1.DNSClass]string{cluster: "team", public: ""} {
-		selected, err := ReadServers(of, nil, nil, func(string, string) (map[string][]byte, error) { return nil, class.ErrSecretNotFound })
+		selected, err := ReadServers(of, nil, nil, func(string, string) (map[string][]byte, error) { return nil, secrets.ErrNotFound })
 		if err != nil || selected.Peers.Class.Tenant != want {
 			t.Errorf("%s: tenant %q, %v", of.Name, selected.Peers.Class.Tenant, err)
 		}

@@ -10,8 +10,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
 // IsBySigner reports whether servers transfer a zone from its signer. The primary then hands the zone only to the
@@ -32,13 +32,13 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-func (s *Selected) markSigners(secret class.GetSecret) error {
+func (s *Selected) markSigners(secret secrets.GetFunc) error {
 	for at, server := range s.Servers {
 		if !server.Signer {
 			continue
 		}
 		signer := &s.Secondaries[at]
-		key, others, err := readKeys(*server.Key, secret)
+		key, others, err := secrets.ReadTSIGKeys(*server.Key, secret)
 		if err != nil {
 			return err
 		}

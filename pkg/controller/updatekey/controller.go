@@ -25,13 +25,13 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	informers "kubi.zone/kubizone/api/client/informers/externalversions/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/primary/updates"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/update"
 )
 
@@ -54,7 +54,7 @@ type Config struct {
 	Poster  *Poster
 	Keys    informers.UpdateKeyInformer
 	Client  versioned.Interface
-	Secrets class.Secrets
+	Secrets secrets.Reader
 	// WaitFirst returns when the Primary has the keys of all classes: no name is assigned before.
 	WaitFirst func(ctx context.Context) error
 }
@@ -264,13 +264,13 @@ func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.
 		return tsig.Key{}, verdict{reasonSuspended, "spec.suspended is true"}
 	}
 	secret := of.Namespace + "/" + of.Spec.TSIGSecretRef.Name
-	key, err := transferclass.Key(v1alpha1.SecretReference{Namespace: of.Namespace, Name: of.Spec.TSIGSecretRef.Name},
+	key, err := secrets.ReadTSIGKey(v1alpha1.SecretReference{Namespace: of.Namespace, Name: of.Spec.TSIGSecretRef.Name},
 		func(namespace, name string) (map[string][]byte, error) { return c.Secrets.Get(ctx, namespace, name) })
 	var known *delivery.Error
 	switch {
 	case err == nil:
 		c.lastKeys[of.UID] = key
-	case errors.Is(err, class.ErrSecretNotFound):
+	case errors.Is(err, secrets.ErrNotFound):
 		delete(c.lastKeys, of.UID)
 		return key, verdict{string(delivery.ReasonSecretNotFound), fmt.Sprintf("Secret %s: %v", secret, err)}
 	case apierrors.IsForbidden(err):

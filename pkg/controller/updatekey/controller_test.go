@@ -28,10 +28,10 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
@@ -128,7 +128,7 @@ func (p *process) Get(_ context.Context, namespace, name string) (map[string][]b
 	if data := p.secrets[namespace+"/"+name]; data != nil && !p.blind[namespace+"/"+name] {
 		return data, nil
 	}
-	return nil, class.ErrSecretNotFound
+	return nil, secrets.ErrNotFound
 }
 
 // The process reconciles only when syncKeys is called.

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// Any writer of the Zone can send Zone.Requests, so they are accepted at most once in requestInterval.
+// requestInterval limits Zone.Requests, since any writer of the Zone can send them.
 const requestInterval = 10 * time.Second
 
 const compareWithin = 10 * time.Second // after a change of the class's servers
@@ -26,12 +26,15 @@ func (m *Memory) BeginAttempt(f *Facts) {
 		m.failures, m.refusals.rounds, m.blocked, m.cannotList = 0, 0, false, false
 		m.due.clear(dueRetry, dueRefused, duePoll)
 	}
+
 	if wanted := f.ShouldDeliver(); wanted == m.Leaving {
 		m.Leaving = !wanted
 		m.failures, m.blocked = 0, false
 		m.due.clear(dueRetry, dueView)
 	}
+
 	m.viewed = m.viewed || f.View != nil
+
 	woken := f.Woken
 	if request := f.Zone.Request; request != "" && request != m.request {
 		if !m.due.isFuture(dueRequest, f.Began) {
@@ -41,10 +44,12 @@ func (m *Memory) BeginAttempt(f *Facts) {
 			m.due[dueRetry] = m.due[dueRequest]
 		}
 	}
+
 	if woken {
 		m.blocked = false
 		m.due.clear(dueRetry, dueRefused)
 	}
+
 	if !m.due.isFuture(dueRetry, f.Began) {
 		m.due.clear(dueRetry)
 	}
@@ -68,28 +73,35 @@ func (m *Memory) nextAction(f *Facts) Action {
 	case !m.Loaded:
 		return Action{Do: DoLoad, Why: "the stored state is not loaded yet"}
 	}
+
 	if act, mine := m.nextForeign(f); !mine {
 		return act
 	}
 	if !wanted {
 		return m.endDelivery(f)
 	}
+
 	if f.View == nil {
 		return Action{Do: DoWait, Why: "the zone has no settled content here yet"}
 	}
+
 	if had := m.State.Zone; !had.IsZero() && had != f.View.FQDN {
 		return m.nextRemoval(f, "the provider has the zone under its former name")
 	}
+
 	if m.State.Zone.IsZero() && f.Class.Target != "" && len(f.Claims.LeavingClasses) > 0 && !f.Inherited {
 		return Action{Do: DoInherit, Why: "another class that the zone leaves may have it at the same place"}
 	}
+
 	fqdn, at := f.View.FQDN, f.View.Serial
 	if m.State.Serial != 0 && m.State.Serial.Ahead(at) || m.State.Intent != nil && m.State.Intent.Serial.Ahead(at) {
 		return Action{Do: DoWait, Notable: true, Why: fmt.Sprintf("the view has serial %d and is behind the delivered serial", at)}
 	}
+
 	if f.Class.Provider == nil {
 		return Action{Do: DoFail, Err: f.Class.Err, Why: "the class has no provider"}
 	}
+
 	if !f.NameClaimed {
 		return Action{Do: DoClaim, Why: "a class delivers one zone of a name"}
 	}
@@ -100,7 +112,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure; without a failure, otherwise.
+// WaitReason returns the message of the last failure, or otherwise.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -120,6 +132,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	if m.State.Zone.IsZero() || f.Claims.HeldByOther || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
+
 	if f.View == nil {
 		if m.viewed {
 			// Loop.Run sends a zone's last content after the view is gone.
@@ -137,16 +150,18 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone, which has the data to withdraw, is not loaded yet"}
 		}
 	}
+
 	if f.Class.Provider == nil {
 		return Action{Do: DoFail, Err: f.Class.Err, Why: "the class has no provider"}
 	}
+
 	if m.blocked && m.blockedAt == m.State.Serial {
 		return Action{Do: DoWait, Why: m.WaitReason("the provider refuses for good")}
 	}
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView is true for viewWait after its first call.
+// awaitsView returns true until viewWait after its first call.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -159,14 +174,18 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	if f.Repair {
 		return Action{Do: DoDeliver, Why: "the provider lost data that it had"}
 	}
+
+	// Deliver the whole zone to a new target, or over uncertain content.
 	if state.Target != f.Class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.View.Hash() {
 		state.Serial, state.Hash = 0, ""
 		state.Drifted, state.Drift = delivery.Condition{}, nil
 	}
+
 	m.scheduleComparison(f)
 	if m.blocked && m.blockedAt != at {
 		m.blocked = false
 	}
+
 	fresh, repeats := state.Serial == at, m.due.isSet(dueRepeat)
 	switch {
 	case repeats && !m.due.isFuture(dueRepeat, now):
@@ -204,14 +223,16 @@ func (m *Memory) updateServers(f *Facts) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
 }
 
-// After a restart, overdue comparisons spread over ten minutes.
+// scheduleComparison spreads overdue comparisons over ten minutes after a restart.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
 	others := m.updateServers(f)
+
 	if m.cannotList || m.State.Serial == 0 {
 		m.due.clear(dueCompare)
 		return
 	}
+
 	if !m.due.isSet(dueCompare) {
 		last := m.State.DriftCheckTime
 		if last.IsZero() {
@@ -221,17 +242,21 @@ func (m *Memory) scheduleComparison(f *Facts) {
 			m.due[dueCompare] = now.Add(time.Duration(f.Random(int64(min(interval, 10*time.Minute)))))
 		}
 	}
+
 	if m.due[dueCompare].After(now.Add(interval)) {
 		m.due[dueCompare] = now.Add(f.jitter(interval))
 	}
+
 	if soon := now.Add(time.Duration(f.Random(int64(min(interval, compareWithin))))); others && m.due[dueCompare].After(soon) {
 		m.due[dueCompare] = soon
 	}
+
 	if f.LostAt.After(m.lostAt) {
 		if m.lostAt = f.LostAt; m.State.SyncTime.Before(f.LostAt) {
 			m.due[dueCompare] = now
 		}
 	}
+
 	if m.HasNewRequest(f) && m.due.isFuture(dueCompare, now) {
 		if m.due[dueCompare] = now; m.request != f.Zone.Request {
 			m.due[dueCompare] = m.due[dueRequest]

@@ -31,13 +31,13 @@ const (
 type Action struct {
 	Do  Do
 	Why string
-	// Until is the end of DoWait; zero means that only a change ends the wait.
+	// Until ends a DoWait; zero means that only a change ends the wait.
 	Until time.Time
-	// Repeat makes DoDeliver write a taken-over intent once more. Quiet of DoTakeOver means that no call of the other
-	// worker is in flight.
+	// Repeat makes DoDeliver write a taken-over intent once more. Quiet, with DoTakeOver, means that no call of the
+	// other worker is in flight.
 	Repeat, Quiet bool
 	Err           *delivery.Error
-	// Notable is true if DoWait may need an operator.
+	// Settled is true if nothing is left to deliver, Notable if DoWait may need an operator.
 	Settled, Notable bool
 }
 
@@ -47,15 +47,15 @@ type View struct {
 	Hash   func() string
 }
 
-// Claims relates a delivery to other deliveries of its class and of its zone.
+// Claims relates a delivery to others of its class and of its zone.
 type Claims struct {
 	// AwaitedByOther is true if another delivery waits for a name of this one, HeldByOther if another has precedence
 	// for the name in the state: its RRsets must stay.
 	AwaitedByOther, HeldByOther bool
 	// LeavingClasses still have the zone, and must lose it.
 	LeavingClasses []string
-	// Replaced is true if every class in force has the zone, or Zone.ExpelledClasses this class; HandedOver if a class
-	// in force has the zone at the same target.
+	// Replaced is true if every class in force has the zone, or Zone.ExpelledClasses has this class; HandedOver if a
+	// class in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
@@ -65,17 +65,17 @@ type Facts struct {
 	Random     func(n int64) int64
 	Identity   string
 	Backoff    delivery.Backoff
-	// RepeatAfter is the delay after which no call of a fenced worker can arrive.
+	// RepeatAfter is the delay after which no late call of another worker can arrive.
 	RepeatAfter time.Duration
 
 	Zone     delivery.Zone
 	Class    delivery.Class
 	Revision int
 	Woken    bool
-	// ChangedAt is of the oldest undelivered change. Removed is true if the class has nothing of the zone.
+	// ChangedAt is the time of the oldest undelivered change. Removed is true if the class has nothing of the zone.
 	ChangedAt time.Time
 	Removed   bool
-	// LostAt is when a server was found to have lost a zone. Zones confirmed before are compared.
+	// LostAt is when a server last lost a zone. Deliveries confirmed before are compared.
 	LostAt time.Time
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
@@ -99,7 +99,7 @@ type Facts struct {
 	Missing, Differing, Foreign int
 }
 
-// ShouldDeliver is false if the zone leaves the class.
+// ShouldDeliver returns false if the zone leaves the class.
 func (f *Facts) ShouldDeliver() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
@@ -108,7 +108,6 @@ func (f *Facts) retains() bool { return f.Zone.Retain && f.Class.AllowRetain }
 
 func (f *Facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.Random) }
 
-// TargetSerial returns the view's serial, or the last confirmed serial if the zone leaves the class.
 func (f *Facts) TargetSerial(m *Memory) serial.Serial {
 	if f.ShouldDeliver() {
 		return f.View.Serial

@@ -12,18 +12,18 @@ import (
 
 // Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded is true if Stored equals the state in the Store. State is Stored with the changes of this process.
+	// Loaded is true if Stored equals the state in the Store. State is Stored with changes not yet stored.
 	Loaded, LoadedOnce bool
 	Stored, State      delivery.State
 	Leaving            bool
 	LoggedReason       string
-	// unsavedIntent has RRsets possibly half written that are in no store (BeginUnrecorded).
+	// unsavedIntent has RRsets possibly half written that no store lists (BeginUnrecorded).
 	unsavedIntent *delivery.Intent
 	revision      int
 	viewed        bool
 	due           times
 	failures      int
-	// blocked is true if the delivery waits for another serial than blockedAt.
+	// blocked is true after a permanent failure, until another serial than blockedAt.
 	blocked   bool
 	blockedAt serial.Serial
 	refusals  refusals
@@ -36,7 +36,7 @@ type Memory struct {
 	lostAt     time.Time
 	request    string
 	takeover   takeover
-	absences   int // of a zone under removal, in a row
+	absences   int // failed removals in a row for lack of the zone at the provider
 }
 
 type refusals struct {
@@ -54,9 +54,9 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// intent is another worker's, and stays in the Store until the first write.
+	// intent is another worker's. It stays in the Store until this worker's first write.
 	intent delivery.Intent
-	// idleHolder is the last State.Holder seen with nothing to deliver.
+	// idleHolder is the last State.Holder seen without anything to deliver.
 	idleHolder string
 	// If wroteWhole is true, the repeat writes the whole zone, too. oneSerial is true if all calls of the other worker
 	// had the content of a single serial.
@@ -70,10 +70,10 @@ const (
 	dueRefused
 	duePoll
 	dueCompare
-	// dueRepeat is the second write of a taken-over intent.
+	// dueRepeat is the second write of a taken-over intent, over late calls.
 	dueRepeat
 	dueView
-	// dueRequest is the time from which the next Zone.Request is accepted. It starts no attempt.
+	// dueRequest is when the next Zone.Request is accepted; it starts no attempt.
 	dueRequest
 	causes
 )
@@ -92,7 +92,7 @@ func (t *times) isFuture(c cause, now time.Time) bool { return t[c].After(now) }
 
 func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds > 0 || m.blocked }
 
-// LoadState sets the stored state, and adds this process's unsaved intent unless another worker has begun.
+// LoadState sets the stored state, with this process's unsaved intent unless another worker has begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
 	m.refusals.byRRset, m.refusals.remaining = nil, nil
@@ -114,8 +114,8 @@ func (m *Memory) KeepStored(state delivery.State) {
 // BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsavedIntent = next, next.Intent }
 
-// withoutHolder returns a copy of intent, which may be nil, that any worker may continue. Until a repeat is done, me
-// stays the holder.
+// withoutHolder returns a copy of intent that any worker may continue; nil for nil. While a repeat is due, me stays the
+// holder.
 func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -127,8 +127,8 @@ func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Int
 	return &free
 }
 
-// NextWake returns the time of the next attempt without a change; zero means none. Causes other than a retry count only
-// if due after began.
+// NextWake returns the time of the next attempt if nothing changes; zero means none. A retry precedes other causes,
+// which count only if due after began.
 func (m *Memory) NextWake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

@@ -19,7 +19,7 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// SkipStore prevents the write of State, SkipAll the Event, too. OnlyIfChanged does both if State is as stored.
+	// SkipStore prevents the write of State, SkipAll the Event, too. OnlyIfChanged prevents both if State is as stored.
 	SkipStore, SkipAll, OnlyIfChanged bool
 }
 
@@ -52,19 +52,22 @@ const remains = "; RRsets removed from the zone may still be there, since the jo
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
 // RecordAnswer fails the attempt if the provider refuses all RRsets for lack of the zone.
-func (m *Memory) RecordAnswer(f *Facts, t PlannedWrite, report delivery.Report, err error) Result {
-	if t.Repeat && err == nil {
+func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Report, err error) Result {
+	if planned.Repeat && err == nil {
 		m.due.clear(dueRepeat)
 	}
+
 	if err == nil {
-		if e := t.findMissingZone(report.Failed); e != nil {
+		if e := planned.findMissingZone(report.Failed); e != nil {
 			err = e
 		}
 	}
-	report.Failed = m.appendUnretried(t.Plans, report.Failed, err == nil)
-	plan := t.Plans[0]
+
+	report.Failed = m.appendUnretried(planned.Plans, report.Failed, err == nil)
+	plan := planned.Plans[0]
+
 	if err == nil {
-		return m.recordSuccess(f, t, plan, report)
+		return m.recordSuccess(f, planned, plan, report)
 	}
 	e := delivery.AsError(err)
 	if e.Reason == delivery.ReasonZoneNotFound {
@@ -73,16 +76,18 @@ func (m *Memory) RecordAnswer(f *Facts, t PlannedWrite, report delivery.Report, 
 	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
-// RecordFailure schedules the retry, and sets f.Pause if e is of the whole class.
+// RecordFailure schedules the retry, and sets f.Pause if e concerns the whole class.
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
+
 	since := f.Now
 	if !first && sameReason(next.Error, e) {
 		since = next.Error.Time
 	}
 	describeFailure(&next, e, since)
+
 	next.Failed, next.Skipped, next.FailedWhole = len(report.Failed), report.Skipped, true
 	if len(report.Failed) > 0 {
 		next.Refused, next.Digests = limitRefusals(report.Failed)
@@ -93,10 +98,12 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	if f.compared {
 		next.Request = f.Zone.Request
 	}
+
 	m.failures++
 	m.blocked = false
 	m.due[dueRetry] = m.scheduleRetry(f, e, m.failures-1, at)
 	m.due.clear(dueRefused)
+
 	event := delivery.Event{Outcome: delivery.OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
 	if e.WholeClass {
 		f.Pause, event.ClassError = e, e
@@ -113,11 +120,12 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 	return f.Now.Add(f.Backoff.RetryDelay(e, failures, f.jitter))
 }
 
-func (m *Memory) recordSuccess(f *Facts, t PlannedWrite, plan delivery.Plan, report delivery.Report) Result {
-	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
-		// An intent for the whole zone does not name removed RRsets.
+func (m *Memory) recordSuccess(f *Facts, planned PlannedWrite, plan delivery.Plan, report delivery.Report) Result {
+	if earlier, fresh := planned.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
+		// An intent for the whole zone would not name removed RRsets.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
+
 	f.Worked = true
 	next := m.State
 	next.Zone, next.Target = plan.Zone, f.Class.Target
@@ -125,18 +133,21 @@ func (m *Memory) recordSuccess(f *Facts, t PlannedWrite, plan delivery.Plan, rep
 	next.Failed, next.Skipped = len(report.Failed), report.Skipped
 	next.FailedWhole = false
 	next.Refused, next.Digests = limitRefusals(report.Failed)
+
 	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
 	had := next.Error
 	next.Error = nil
+
 	if report.Confirmed != plan.Serial {
 		event.Outcome = delivery.OutcomePending
 		m.awaitServers(f, &next, plan.Serial, report.Servers)
 	} else {
-		m.confirmSerial(f, t, &next, plan, report)
+		m.confirmSerial(f, planned, &next, plan, report)
 	}
 	if report.Remains {
 		event.LeftoverZone = plan.Zone
 	}
+
 	event.First = had == nil && next.Error != nil
 	event.Recovered = had != nil && next.Error == nil && event.Outcome == delivery.OutcomeDelivered
 	if event.Outcome == delivery.OutcomePending && next.Error == nil {
@@ -147,13 +158,14 @@ func (m *Memory) recordSuccess(f *Facts, t PlannedWrite, plan delivery.Plan, rep
 
 const maxRefusedOctets = 32 << 10
 
-// limitRefusals returns the first refusals within the bounds of a State, and digests of the next. The order is stable
-// across attempts, so that a retry writes nothing.
+// limitRefusals returns the first refusals within the bounds of a State, and digests of the next. The order is stable,
+// so that a repeated failure writes nothing to the store.
 func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
 		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
 	})
+
 	octets, n := 0, 0
 	for n < min(len(failed), delivery.MaxRefused) {
 		octets += len(failed[n].Key().String()) + min(len(failed[n].Err.Message), delivery.MaxRefusal)
@@ -162,6 +174,7 @@ func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, diges
 		}
 		n++
 	}
+
 	for _, f := range failed[n:min(len(failed), n+delivery.MaxDigests)] {
 		digests = append(digests, f.Key().Digest())
 	}
@@ -173,18 +186,22 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	if m.pending != at {
 		m.pending, m.polls = at, 0
 	}
+
 	m.due[duePoll] = f.Now.Add(min(500*time.Millisecond<<min(m.polls, 7), time.Minute))
 	m.polls++
 	m.failures = 0
+
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
 	if slices.ContainsFunc(servers, next.WentBack) {
 		next.Ready = newCondition(delivery.Unknown, delivery.ReasonServerWentBack, wentBack)
 	}
+
 	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a new serial repairs it, so the Zone reports it (S6.11)
 		describeFailure(next, servers[i].Err, f.Now)
 		return
 	}
+
 	for _, server := range servers {
 		if server.Err != nil {
 			describeFailure(next, server.Err, f.Now)
@@ -196,39 +213,45 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	}
 }
 
-func (m *Memory) confirmSerial(f *Facts, t PlannedWrite, next *delivery.State, plan delivery.Plan, report delivery.Report) {
+func (m *Memory) confirmSerial(f *Facts, planned PlannedWrite, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	f.Settled = true
 	if next.Serial != plan.Serial {
 		next.SyncTime = f.Now
 	}
+
 	next.Serial, next.Hash, next.Holder = plan.Serial, plan.Hash, f.Identity
 	next.Ready = confirmedBy(&f.Class)
 	if report.Remains {
 		next.Ready.Message += remains
 	}
+
 	m.pending, m.polls = 0, 0
 	m.due.clear(duePoll)
 	m.failures, m.blocked = 0, false
+
 	if !m.due.isSet(dueCompare) && !m.cannotList {
 		m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
 	}
+
 	m.confirmDrift(f, next, report.Failed)
-	m.confirmIntent(f, t, next, plan, report.Failed)
+	m.confirmIntent(f, planned, next, plan, report.Failed)
+
 	if len(report.Failed) == 0 {
 		m.due.clear(dueRefused)
 		m.refusals.rounds = 0
 		return
 	}
+
 	e := newRefusal(report.Failed)
 	describeFailure(next, e, f.Now)
 	// Refused RRsets do not delay a change of the zone, nor does the change move their retry, unless an RRset is newly
 	// refused.
-	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmedBefore[failure.Key()] }) {
+	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !planned.unconfirmedBefore[failure.Key()] }) {
 		m.refusals.rounds = 0
 		m.due.clear(dueRefused)
 	}
 	if len(m.refusals.remaining) > 0 {
-		f.Again = true // the last attempt of the round schedules the next round
+		f.Again = true // the round's last attempt schedules the next round
 	} else if e.RetryAfter > 0 || e.Permanent || !m.due.isFuture(dueRefused, f.Began) {
 		m.refusals.rounds++
 		m.due[dueRefused] = m.scheduleRetry(f, e, m.refusals.rounds-1, plan.Serial)
@@ -252,15 +275,15 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	}
 }
 
-func (m *Memory) confirmIntent(f *Facts, t PlannedWrite, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
+func (m *Memory) confirmIntent(f *Facts, planned PlannedWrite, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
-		// This process stays the holder, so that another worker that takes over repeats too.
+		// This process stays the holder: a worker that takes over must repeat, too.
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.wroteWhole = m.takeover.wroteWhole || plan.Changes == nil && !m.takeover.oneSerial
-		var unconfirmed []delivery.RRsetKey // also after the repeat; not in the intent if no fence was called
+		var unconfirmed []delivery.RRsetKey // also after the repeat; the intent lacks them if no fence was called
 		for _, failure := range failed {
 			unconfirmed = append(unconfirmed, failure.Key())
 		}
@@ -270,7 +293,7 @@ func (m *Memory) confirmIntent(f *Facts, t PlannedWrite, next *delivery.State, p
 		}
 		next.Intent = &kept
 	case len(failed) > 0:
-		next.Intent = m.recordRefusals(t, plan.Serial, failed, f.Now)
+		next.Intent = m.recordRefusals(planned, plan.Serial, failed, f.Now)
 	default:
 		next.Intent = nil
 	}
@@ -279,8 +302,8 @@ func (m *Memory) confirmIntent(f *Facts, t PlannedWrite, next *delivery.State, p
 	}
 }
 
-// loseZone makes the next plan write the whole zone, because a recreated zone is empty. The intent keeps the earliest
-// serial, in case the old zone comes back.
+// loseZone makes the next plan write the whole zone: a recreated zone is empty. The intent keeps the earliest serial,
+// in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -294,42 +317,50 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
-// RecordComparison sets f.Repair and adds the RRsets to the intent, if a repair is needed.
+// RecordComparison ends a comparison. For a repair it sets f.Repair and adds the RRsets to the intent.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
 	f.compared = true
+
 	if err != nil {
 		return m.recordComparisonError(f, drift, err)
 	}
+
 	f.Worked = true
 	m.State.DriftCheckTime = f.Now
 	if drift.Servers != nil {
 		m.State.Servers, m.State.AskedSerial = drift.Servers, at
 	}
+
 	differs := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Content == delivery.ContentDiffers })
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
-	// The condition Ready reports a refused RRset, so it is drift only if it was drift before.
+
+	// Ready reports a refused RRset, so it is drift only if it was drift before.
 	unconfirmed := m.listUnconfirmed()
 	refused := func(set delivery.RRset) bool {
 		return unconfirmed[set.Key()] && !slices.Contains(m.State.Drift, set.Key())
 	}
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
+
 	drifted := keysOf(drift.Missing, drift.Differing)
 	m.countDrift(f, drift)
 	describeDrift(&m.State, drifted, differs)
 	if !differs && slices.ContainsFunc(drift.Servers, m.State.WentBack) {
 		m.State.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, wentBack)
 	}
+
 	if len(keys) == 0 && !behind && m.State.Intent == nil {
 		return m.reportComparison(f)
 	}
+
 	f.Repair = true
 	intent := delivery.Intent{Serial: at, From: at, Time: f.Now}
 	if m.State.Intent != nil {
 		intent, f.unconfirmedBefore = *m.State.Intent, unconfirmed
 	}
+
 	if m.hasUnlistedRefusals() {
 		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return unconfirmed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
@@ -338,6 +369,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 		intent.RRsets = rrsets
 		m.State.Intent = &intent
 	}
+
 	event := delivery.Event{Outcome: delivery.OutcomeDrifted, Serial: at, State: m.State, Drift: drift}
 	return Result{Event: event, SkipStore: true, SkipAll: len(drifted) == 0 && !behind}
 }
@@ -370,19 +402,23 @@ func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error
 		}
 		return m.reportComparison(f)
 	}
+
 	e := delivery.AsError(err)
 	if e.Reason == delivery.ReasonZoneNotFound {
 		f.Settled = false
 		m.loseZone(f.View.Serial, f.Now)
 		return m.RecordFailure(f, f.View.Serial, delivery.Report{}, e)
 	}
+
 	if e.Reason == delivery.ReasonInvalidConfiguration && drift.Servers != nil {
 		f.Settled = false
 		return m.RecordFailure(f, f.View.Serial, delivery.Report{Servers: drift.Servers}, e)
 	}
+
 	if e.WholeClass {
 		f.Pause = e
 	}
+
 	m.due[dueCompare] = f.Now.Add(f.jitter(min(f.Class.DriftInterval, f.Backoff.Slow)))
 	if m.State.Drifted.Status != delivery.True {
 		m.State.Drifted = newCondition(delivery.Unknown, e.Reason, e.Message)
@@ -390,7 +426,7 @@ func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error
 	return m.reportComparison(f)
 }
 
-// reportComparison returns the result of a comparison without a repair, stored only after a request or a finding.
+// reportComparison ends a comparison without a repair. Only a request or a finding is stored.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
@@ -403,8 +439,8 @@ func (m *Memory) reportComparison(f *Facts) Result {
 	return Result{State: next, Event: event, OnlyIfChanged: true}
 }
 
-// A zone missing at the provider counts as removed after absentTime and absentAttempts attempts in a row. A server that
-// is being rebuilt has the zone again before.
+// A zone missing at the provider counts as removed after absentTime and absentAttempts removals in a row. A server
+// under reconstruction has the zone again before.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
@@ -443,15 +479,15 @@ func (m *Memory) StateDuringRemoval(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateAfterStop returns the state after the Loop stopped an attempt without a call in flight: no holder makes the next
-// worker wait. store is false while a repeat is due.
+// StateAfterStop returns the state after the Loop stopped an attempt without a call in flight: no holder. store is
+// false while a repeat is due.
 func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, store bool) {
 	next = m.State
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload, sooner if the fence refused.
+// RetryStore schedules a reload after an error of the Store, sooner if the fence refused.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base
@@ -465,7 +501,7 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 func (m *Memory) RetrySoon(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
-	// RRsets that the other class wrote without an intent are among the zone's changes since inherited.Serial.
+	// RRsets that the other class wrote without an intent are among the changes since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
 	if inherited.Intent != nil {
 		if intent = *inherited.Intent; intent.Holder != "" {
@@ -524,7 +560,7 @@ func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 		"why it is not repaired", keys[0], moreRRsets(len(keys)-1)))
 }
 
-// sameReason ignores messages, because a Store does not keep those of providers.
+// sameReason ignores messages: a Store does not keep messages of providers.
 func sameReason(s *delivery.StateError, e *delivery.Error) bool {
 	return s.Reason == e.Reason && s.Code == e.Code
 }

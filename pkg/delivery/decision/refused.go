@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// A provider may refuse more RRsets than an Intent lists (attack 8); the rest of the zone is confirmed. If the provider
-// may have earlier data in place of each unlisted RRset, the changes since From include them (Unlisted). Otherwise From
-// is 0, and a worker that loads the state writes the whole zone once. With all refused RRsets in memory, an attempt
-// retries few: a change of the zone need not wait for all.
+// A provider may refuse more RRsets than an Intent lists (attack 8), and confirm the rest. If it may have earlier data
+// for each unlisted RRset, the changes since From include them (Unlisted). Otherwise From is 0, and a worker that loads
+// the state writes the whole zone once. With all refused RRsets in memory, an attempt retries few: a change of the zone
+// need not wait for all.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
@@ -39,7 +39,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// The returned state's intent lists the refused RRsets to retry next.
+// roundState returns the state whose intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlistedRefusals() {
@@ -64,16 +64,18 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refusals.remaining = slices.Concat(lost, others)
 }
 
-// appendUnretried returns failed with the refused RRsets that the attempt did not retry. With carriedOut, the provider
-// has answered for all planned RRsets, which leave the round.
+// appendUnretried adds to failed the refused RRsets that the attempt did not retry. If carriedOut, the provider has
+// answered for all planned RRsets, which leave the round.
 func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlistedRefusals() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
 	}
+
 	answered := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
 		answered[failure.Key()] = true
 	}
+
 	if carriedOut {
 		for _, plan := range plans {
 			for _, change := range plan.Changes {
@@ -82,11 +84,13 @@ func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failur
 		}
 		m.refusals.remaining = slices.DeleteFunc(m.refusals.remaining, func(key delivery.RRsetKey) bool { return answered[key] })
 	}
+
 	for key, err := range m.refusals.byRRset {
 		if !answered[key] {
 			failed = append(failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
 		}
 	}
+
 	slices.SortFunc(failed, func(one, other delivery.Failure) int { return one.Key().Compare(other.Key()) })
 	return failed
 }

@@ -18,19 +18,21 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 		}
 		return Action{}, true
 	}
+
 	if m.State.Intent == nil && m.takeover.idleHolder == intent.Holder {
 		// The other worker had nothing to deliver when this process began, and has stopped: no call is in flight.
 		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed after %s, which has stopped, confirmed it",
 			intent.Holder)}, false
 	}
+
 	if m.State.Intent == nil || !intent.Equal(&m.takeover.intent) {
 		return Action{Do: DoTakeOver, Why: fmt.Sprintf("%s began serial %d, and has stopped", intent.Holder, intent.Serial)}, false
 	}
 	return Action{}, true
 }
 
-// foreignIntent returns another worker's intent; nil means none. For a confirmed serial without an intent it makes one
-// from State.Serial on, to which TakeOver adds the RRsets.
+// foreignIntent returns another worker's intent, or nil. If that worker confirmed a serial without an intent, it makes
+// one from State.Serial on; TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -39,6 +41,8 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 		}
 		return intent
 	}
+
+	// Otherwise the holder had nothing to begin.
 	if state.Holder == "" || state.Holder == me || state.Serial == 0 || f.View == nil || f.View.Serial == state.Serial ||
 		state.Serial.Ahead(f.View.Serial) {
 		return nil
@@ -47,22 +51,24 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 }
 
 // TakeOver adopts another worker's intent, and schedules a repeat to overwrite late calls. It returns the intent; nil
-// if taken over before, or if no call is in flight (quiet). touched and once are the results of FindChangedRRsets.
+// if taken over before, or if no call is in flight (quiet). touched and once come from FindChangedRRsets.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
+
 	if touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
+
 	if !quiet && !intent.Equal(&m.takeover.intent) {
 		// The other worker may still call the server. If its delivery begins and ends at a single serial, late calls
-		// write that content, and only later changes need a repeat. Failures do not postpone a
-		// scheduled repeat.
+		// write that content, and only later changes need a repeat. Failures do not postpone it.
 		m.takeover.wroteWhole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)
 		}
 		begun = intent
 	}
+
 	m.takeover.intent, m.State.Intent = *intent, intent
 	return begun
 }

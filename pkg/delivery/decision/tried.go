@@ -13,13 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// PlannedWrite is the plans of a DoDeliver, with the intent to store before.
+// PlannedWrite has the plans of a DoDeliver, and the intent to store before.
 type PlannedWrite struct {
 	Plans       []delivery.Plan
 	Intent      delivery.Intent
 	Repeat      bool
 	stateBefore delivery.State
-	// unconfirmedBefore are the RRsets already refused or half written.
+	// unconfirmedBefore are the RRsets refused or half written before.
 	unconfirmedBefore map[delivery.RRsetKey]bool
 }
 
@@ -29,14 +29,17 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	if err != nil {
 		return PlannedWrite{}, err
 	}
+
 	intent := delivery.Intent{Serial: f.View.Serial, From: f.View.Serial, Holder: f.Identity}
 	if m.State.Intent != nil {
 		intent.From = m.State.Intent.From
 	} else if m.State.Serial != 0 {
 		intent.From = m.State.Serial
 	}
+
 	intent.RRsets, intent.Unlisted = listHalfWritten(m.State.Intent, plans...)
 	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlistedRefusals()
+
 	if repeat && m.takeover.wroteWhole {
 		state := m.State
 		state.Serial = 0
@@ -44,16 +47,18 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 			return PlannedWrite{}, err
 		}
 	}
+
 	for n := range plans {
 		if plans[n].Delivered = m.State.Serial != 0; m.hasUnlistedRefusals() {
 			plans[n].Unconfirmed = slices.SortedFunc(maps.Keys(m.refusals.byRRset), delivery.RRsetKey.Compare)
 		}
 	}
-	t := PlannedWrite{Plans: plans, Intent: intent, Repeat: repeat, stateBefore: m.State, unconfirmedBefore: f.unconfirmedBefore}
+
+	planned := PlannedWrite{Plans: plans, Intent: intent, Repeat: repeat, stateBefore: m.State, unconfirmedBefore: f.unconfirmedBefore}
 	if m.State.Intent != nil && !f.compared {
-		t.unconfirmedBefore = m.listUnconfirmed()
+		planned.unconfirmedBefore = m.listUnconfirmed()
 	}
-	return t, nil
+	return planned, nil
 }
 
 // StateDuringDelivery returns the state from the first call on. A covered state need not be stored (State.Holder).
@@ -65,18 +70,20 @@ func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.St
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// recordRefusals stores failed, the refused RRsets, in m, and returns their intent. From stays if the provider may have
-// earlier data in place of a refused RRset.
-func (m *Memory) recordRefusals(t PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+// recordRefusals stores failed in m, and returns the intent for the retry. From stays if the provider may have earlier
+// data in place of a refused RRset.
+func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
 		m.refusals.byRRset[failure.Key()] = failure.Err
 	}
-	earlier, fresh := t.splitFailed(failed)
+
+	earlier, fresh := planned.splitFailed(failed)
 	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, earlier)}
 	if len(earlier) > 0 {
-		intent.From = t.stateBefore.Earliest()
+		intent.From = planned.stateBefore.Earliest()
 	}
+
 	if len(m.refusals.byRRset) > maxListed {
 		intent.Unlisted = true
 		if len(fresh) > maxListed {
@@ -84,6 +91,7 @@ func (m *Memory) recordRefusals(t PlannedWrite, at serial.Serial, failed []deliv
 		}
 		intent.RRsets = intent.RRsets[:maxListed]
 	}
+
 	slices.SortFunc(intent.RRsets, delivery.RRsetKey.Compare)
 	return intent
 }
@@ -94,6 +102,7 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 	if len(failed) == 0 {
 		return nil, nil
 	}
+
 	had := map[delivery.RRsetKey]bool{}
 	for _, plan := range t.Plans {
 		for _, change := range plan.Changes {
@@ -105,6 +114,7 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 			}
 		}
 	}
+
 	// A refused RRset without history was never at the provider.
 	lags := t.stateBefore.Earliest() != t.stateBefore.Serial
 	for _, failure := range failed {
@@ -142,8 +152,8 @@ func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Err
 	return zoneless
 }
 
-// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes; with unlisted, which are too
-// many or unknown, the intent's alone.
+// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes. If the changes are unknown or
+// too many, it returns the intent's and unlisted.
 func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -160,7 +170,7 @@ func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []
 	return addRRsets(rrsets, false, changed)
 }
 
-// addRRsets merges both lists; beyond maxListed, it returns rrsets and true.
+// addRRsets merges both lists. If the result exceeds maxListed, it returns rrsets and true.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)

@@ -75,8 +75,7 @@ var carriers = []struct {
 
 var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
-	// siteLocal is deprecated (RFC 3879).
-	siteLocal = netip.MustParsePrefix("fec0::/10")
+	siteLocal   = netip.MustParsePrefix("fec0::/10")
 )
 
 // Check returns a *LocalAddressError for loopback, link-local, site-local, metadata, unspecified and multicast
@@ -114,6 +113,7 @@ func Check(address netip.Addr) error {
 	return nil
 }
 
+// carriedKind ignores 0.0.0.0/8 in rfc8215, where wrong layouts read zeros.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
 	if kind == "an unspecified" && network == rfc8215 {

@@ -20,12 +20,13 @@ const stallTimeout = 5 * time.Minute
 // ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
-// Store is safe for concurrent use with different Keys.
+// Store holds the states. It is safe for concurrent use with different Keys.
 type Store interface {
 	// Load must not read from a cache, because the fence depends on it. A missing delivery is the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
-	// Save writes a state and returns the new version; an empty Version creates the delivery. A delivery with data at
-	// the provider keeps the Zone from deletion (S8.4). ErrConflict means that the stored version is not state.Version.
+	// Save writes a state and returns the new version; an empty Version creates the delivery. ErrConflict means that
+	// the stored version is not state.Version. A delivery with data at the provider keeps the Zone from deletion
+	// (S8.4).
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
 	// Delete follows the removal or retention of the data (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
@@ -35,7 +36,8 @@ type Lease struct {
 	Key    delivery.Key
 	Store  Store
 	Memory *decision.Memory
-	Grace  time.Duration
+	// Grace bounds calls of the Store, which outlive the Loop's stop.
+	Grace time.Duration
 	// CheckCurrent returns an error if the attempt's class or zone is outdated.
 	CheckCurrent func() error
 	Limiter      *rate.Limiter
@@ -44,7 +46,8 @@ type Lease struct {
 	// nextState is stored by the fence's first call, unless covered.
 	nextState delivery.State
 	recorded  bool
-	// covered is true if the stored state permits only this worker to begin, begun after a check by the fence.
+	// covered is true if the stored state lets only this worker begin without an intent; begun, once the fence has
+	// checked that.
 	covered, begun bool
 	fenceErr       error
 	watch          *time.Timer
@@ -56,23 +59,26 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.nextState, l.covered, l.recorded, l.begun, l.fenceErr = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call records the intent, further calls check it; a covered
-// worker checks its confirmation (State.Holder) instead.
+// PassFence is the delivery.Fence of an attempt. The first call stores the intent, later calls check it. A covered
+// worker, without a stored intent, checks that it still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fenceErr != nil {
 		return l.fenceErr
 	}
+
 	if err := l.Limiter.Wait(ctx); err != nil {
 		if l.fenceErr = ctx.Err(); l.fenceErr == nil {
 			l.fenceErr = context.DeadlineExceeded // Wait fails at once if the deadline is too near
 		}
 		return l.fenceErr
 	}
+
 	if l.fenceErr = l.CheckCurrent(); l.fenceErr != nil {
 		return l.fenceErr
 	}
+
 	switch {
 	case l.recorded:
 		l.fenceErr = l.checkIntent(ctx)
@@ -81,13 +87,14 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	default:
 		l.fenceErr = l.recordIntent(ctx)
 	}
+
 	if l.fenceErr == nil && l.watch != nil {
 		l.watch.Reset(stallTimeout)
 	}
 	return l.fenceErr
 }
 
-// RunWithWatchdog runs f, and calls stop once f has not passed the fence for five minutes.
+// RunWithWatchdog runs f, and calls stop once f has not passed the fence for stallTimeout.
 func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stallTimeout, stop)
@@ -117,7 +124,6 @@ func (l *Lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
-// checkConfirmation returns ErrFenced if another worker confirmed or began since the load.
 func (l *Lease) checkConfirmation(ctx context.Context) error {
 	m := l.Memory
 	now, err := l.ReadState(ctx, l.Key)
@@ -135,7 +141,6 @@ func (l *Lease) checkConfirmation(ctx context.Context) error {
 	return nil
 }
 
-// checkIntent returns ErrFenced if the stored intent or holder is another worker's.
 func (l *Lease) checkIntent(ctx context.Context) error {
 	now, err := l.ReadState(ctx, l.Key)
 	if err != nil {
@@ -153,6 +158,7 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
+
 	next.Version = m.Stored.Version
 	version, err := store.Save(storing, l.Key, next)
 	for tries := 0; errors.Is(err, ErrConflict); tries++ {
@@ -168,10 +174,12 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 		next.Version = now.Version
 		version, err = store.Save(storing, l.Key, next)
 	}
+
 	if err != nil {
 		m.Loaded = false // the write may have arrived
 		return err
 	}
+
 	next.Version = version
 	m.KeepStored(next)
 	return nil
@@ -192,7 +200,6 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// Results must be stored, so the bound outlives the Loop's stop by Grace.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

@@ -17,12 +17,12 @@ import (
 )
 
 type Source struct {
-	// Views has this process's zones; their settled content is delivered (S7.2).
+	// Views has this process's zones. Their settled content is delivered (S7.2).
 	Views *zoneview.Set
-	// History returns the changes after since up to until, for serials too old for Views. For trimmed changes the error
-	// wraps zoneview.ErrTrimmed. May be nil.
+	// History returns the changes after since up to until, if too old for Views. For trimmed changes the error wraps
+	// zoneview.ErrTrimmed. May be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// EndedRRsets returns the RRsets of an ended zone at the serial since or later (S3.7); nil if unknown. May be nil.
+	// EndedRRsets returns the RRsets of an ended zone (S3.7) at since or later; nil if unknown. May be nil.
 	EndedRRsets func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
@@ -35,6 +35,7 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	if zone.FrozenSerial == 0 || !settled.Serial().Ahead(zone.FrozenSerial) {
 		return settled
 	}
+
 	steps, err := s.Views.Changes(zone.UID, zone.FrozenSerial, settled.Serial())
 	if err != nil {
 		return nil // the present content must not be delivered
@@ -72,12 +73,13 @@ func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 	return slices.Concat([]delivery.RRsetKey{}, i.RRsets)
 }
 
-// MakePlans returns the plans from state to snapshot. After a partial write of unknown extent, the first writes the
-// whole zone, and the second removes RRsets left behind.
+// MakePlans returns the plans from state to snapshot, usually one. After a partial write of unknown extent the first
+// writes the whole zone, and a second removes lost RRsets.
 func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
 	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
 	intent := state.Intent
+
 	if intent == nil {
 		if state.Serial != 0 {
 			changes, err := s.readDifference(ctx, state.Serial, snapshot)
@@ -91,7 +93,9 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		}
 		return []delivery.Plan{plan}, nil
 	}
+
 	plan.Uncertain, plan.Unconfirmed = true, listUnconfirmed(intent)
+
 	former := map[delivery.RRsetKey][]dns.Entry{}
 	history, err := s.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
 	switch {
@@ -101,6 +105,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	case !errors.Is(err, zoneview.ErrTrimmed):
 		return nil, err
 	}
+
 	touched, known := maps.Clone(former), err == nil
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
 		// Only the listed RRsets may still have the content of serial From.
@@ -110,6 +115,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		}
 		touched, known = undoChanges(snapshot, changes), err == nil
 	}
+
 	for _, key := range intent.RRsets {
 		if before, ok := former[key]; ok {
 			touched[key] = before
@@ -117,17 +123,20 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 			touched[key] = snapshot.Lookup(key.Name, key.Type)
 		}
 	}
+
 	unconfirmed := toChanges(snapshot, touched)
 	if known && state.Serial != 0 && intent.From != 0 {
 		plan.Changes = unconfirmed
 		return []delivery.Plan{plan}, nil
 	}
+
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
 	removed := slices.DeleteFunc(unconfirmed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
 	if len(removed) == 0 {
 		return []delivery.Plan{plan}, nil
 	}
+
 	second := plan
 	second.Since, second.Changes, second.Forgotten = plan.Serial, removed, false
 	return []delivery.Plan{plan, second}, nil
@@ -150,7 +159,7 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 // undoChanges returns the changed RRsets as before, without the SOA and names outside the zone.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
-	at := func(entry dns.Entry) (delivery.RRsetKey, bool) {
+	original := func(entry dns.Entry) (delivery.RRsetKey, bool) {
 		key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 		if entry.Type == rdata.SOA || !snapshot.FQDN().Encloses(entry.Name) {
 			return key, false
@@ -162,12 +171,12 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	}
 	for _, change := range slices.Backward(changes) {
 		for _, entry := range change.Added {
-			if key, ok := at(entry); ok {
+			if key, ok := original(entry); ok {
 				touched[key] = slices.DeleteFunc(touched[key], func(other dns.Entry) bool { return other == entry })
 			}
 		}
 		for _, entry := range change.Removed {
-			if key, ok := at(entry); ok {
+			if key, ok := original(entry); ok {
 				touched[key] = append(touched[key], entry)
 			}
 		}
@@ -176,7 +185,8 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 }
 
 // FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil with an intent, or
-// if unknown. once is true if no RRset changed more than once: late writes of the worker then have the present content.
+// if unknown. once is true if no RRset changed more than once: late writes of that worker then have the present
+// content.
 func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -186,6 +196,7 @@ func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, sna
 	if err != nil {
 		return nil, false
 	}
+
 	changed := map[delivery.RRsetKey]int{}
 	once = true
 	for n, change := range changes {
@@ -197,6 +208,7 @@ func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, sna
 			changed[key] = n
 		}
 	}
+
 	keys = slices.AppendSeq([]delivery.RRsetKey{}, maps.Keys(undoChanges(snapshot, changes)))
 	slices.SortFunc(keys, delivery.RRsetKey.Compare)
 	return keys, once
@@ -220,32 +232,37 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only left and the
-// intent's RRsets; the provider adds its RRsets known to be ours.
+// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only left (nil if
+// unknown) and the intent's RRsets; the provider adds its own.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
 	plan := delivery.Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
 		Delivered: state.Serial != 0, All: func(func(delivery.RRset) bool) {}}
 	plan.Unconfirmed = []delivery.RRsetKey{}
+
 	touched := map[delivery.RRsetKey]bool{}
 	touch := func(keys []delivery.RRsetKey) {
 		for _, key := range keys {
 			touched[key] = zone.Encloses(key.Name)
 		}
 	}
+
 	if state.Intent != nil {
 		plan.Unconfirmed = listUnconfirmed(state.Intent)
 		touch(state.Intent.RRsets)
 	}
+
 	if snapshot == nil || snapshot.FQDN() != zone {
 		touch(left)
 		plan.Changes, plan.Forgotten, plan.Named = newRemovals(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
 			left != nil
 		return plan, nil
 	}
+
 	whole := s.PlanZone(snapshot)
 	plan.SOA, plan.All = whole.SOA, whole.All
+
 	from := state.Earliest()
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
@@ -269,6 +286,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 			}
 		}
 	}
+
 	plan.Changes = newRemovals(touched)
 	if plan.Serial == 0 {
 		plan.Serial = snapshot.Serial()

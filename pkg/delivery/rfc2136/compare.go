@@ -22,7 +22,6 @@ import (
 
 const maxForeign = 256
 
-// maxTransfer is in octets on the wire: some four million records.
 const maxTransfer = 256 << 20
 
 type contents struct {
@@ -30,7 +29,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone drops records outside the zone and those made by a signing server.
+// fetchZone leaves out records outside the zone or made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Limit: maxTransfer,
@@ -38,8 +37,10 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	if err != nil {
 		return contents{}, w.explainNoAnswer(w.config.TransferServer, err)
 	}
+
 	w.proven = true
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
+
 	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: w.plan.Zone}) {
 		if err != nil {
 			var line *zonefile.LineError
@@ -48,14 +49,17 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 			}
 			return contents{}, delivery.Errorf(delivery.ReasonServerError, "what %s handed out: %w", w.config.TransferServer, err)
 		}
+
 		switch rr.Type {
 		case rdata.RRSIG, rdata.NSEC, rdata.NSEC3, rdata.NSEC3PARAM:
 			continue
 		}
+
 		key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
 		if w.isServerOwned(key) || !w.plan.Zone.Encloses(rr.Name) {
 			continue
 		}
+
 		set, ok := held.sets[key]
 		if !ok {
 			set = delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL}
@@ -95,13 +99,13 @@ func (w *work) findDifferences(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
 		key := want.Key()
-		is := held.rrset(key)
+		present := held.rrset(key)
 		switch {
-		case w.isServerOwned(key), sameRRset(is, want):
-		case w.mayReplace(is, delivery.Change{Before: delivery.RRset{Name: key.Name, Type: key.Type}, After: want}):
-			changes = append(changes, delivery.Change{Before: is, After: want})
+		case w.isServerOwned(key), sameRRset(present, want):
+		case w.mayReplace(present, delivery.Change{Before: delivery.RRset{Name: key.Name, Type: key.Type}, After: want}):
+			changes = append(changes, delivery.Change{Before: present, After: want})
 		default:
-			w.failConflict(key, "an RRset of this name and type", is)
+			w.failConflict(key, "an RRset of this name and type", present)
 		}
 	}
 	return w.dropAliasConflicts(changes, held)
@@ -116,9 +120,9 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 			return
 		}
 		seen[key] = true
-		is := held.rrset(key)
-		if left := w.subtractWritten(is, change); len(left.Data) < len(is.Data) {
-			changes = append(changes, delivery.Change{Before: is, After: left})
+		present := held.rrset(key)
+		if left := w.subtractWritten(present, change); len(left.Data) < len(present.Data) {
+			changes = append(changes, delivery.Change{Before: present, After: left})
 		}
 	}
 	for desired := range w.plan.All {
@@ -132,57 +136,61 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 
 func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
+
 	left := maps.Clone(held.sets)
 	for want := range w.plan.All {
 		key := want.Key()
 		if w.isServerOwned(key) {
 			continue
 		}
-		is, ok := left[key]
+		present, ok := left[key]
 		delete(left, key)
 		switch {
 		case !ok:
 			d.Missing = append(d.Missing, want)
-		case !sameRRset(is, want):
+		case !sameRRset(present, want):
 			d.Differing = append(d.Differing, want)
 		}
 	}
+
 	for _, key := range slices.SortedFunc(maps.Keys(left), delivery.RRsetKey.Compare) {
 		d.Foreign = append(d.Foreign, left[key])
 	}
 	return d
 }
 
-// reviseChanges replaces changes whose prerequisites failed. Their new Before is the server's RRset.
+// reviseChanges returns new changes in place of changes with failed prerequisites: Before is the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
 		key := change.After.Key()
-		is := held.rrset(key)
+		present := held.rrset(key)
 		switch {
-		case sameRRset(is, change.After):
+		case sameRRset(present, change.After):
 		case len(change.After.Data) == 0:
-			if left := w.subtractWritten(is, change); len(left.Data) < len(is.Data) {
-				todo = append(todo, delivery.Change{Before: is, After: left})
+			if left := w.subtractWritten(present, change); len(left.Data) < len(present.Data) {
+				todo = append(todo, delivery.Change{Before: present, After: left})
 			}
-		case w.mayReplace(is, change):
-			todo = append(todo, delivery.Change{Before: is, After: change.After})
+		case w.mayReplace(present, change):
+			todo = append(todo, delivery.Change{Before: present, After: change.After})
 		default:
-			w.failConflict(key, "an RRset of this name and type", is)
+			w.failConflict(key, "an RRset of this name and type", present)
 		}
 	}
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts drops changes that still conflict with the foreign data of the last comparison. A message of
-// prerequisites checks the data without a transfer.
+// failKnownConflicts drops changes still in conflict with the foreign data found last. An update of prerequisites alone
+// shows whether the server still has it.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
+
 	w.mu.Lock()
 	known := w.Provider.foreign[w.plan.UID]
 	w.mu.Unlock()
 	ask, octets := w.newUpdate(nil), 0
+
 	for _, change := range changes {
 		foreign, ok := known[change.After.Key()]
 		if !ok {
@@ -205,9 +213,11 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 			octets += existing.octets()
 		}
 	}
+
 	if len(conceded) == 0 || octets > maxUpdate {
 		return changes, nil
 	}
+
 	answer, err := w.askServer(ctx, ask)
 	if err != nil {
 		return nil, err
@@ -215,40 +225,41 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	if answer.Rcode != mdns.RcodeSuccess {
 		return changes, nil
 	}
+
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
 // mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server.
-func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
+func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	switch {
-	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
+	case len(present.Data) == 0, w.config.Replace, sameData(present, change.Before), sameData(present, change.After):
 		return true
 	case !w.plan.Uncertain && w.plan.Changes != nil:
 		return false
 	case w.plan.History == nil:
-		// Without the history, content delivered and never refused counts as ours.
+		// Without the history, an RRset of a delivered zone counts as ours unless it was refused.
 		return w.plan.Delivered && !w.isUnconfirmed(change.After.Key())
 	}
-	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
+	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
 }
 
-// subtractWritten returns the server's RRset without our records: empty if the RRset is a version that we sent, or was
-// replaced with no version known; whole if our write is unconfirmed. Else clients may have added records, which stay.
-func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
-	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
+// subtractWritten returns the server's RRset without our records: empty if it is a version that we sent, or was
+// replaced with no version known; whole if our write is unconfirmed. Otherwise records added by clients stay.
+func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) delivery.RRset {
+	nothing := delivery.RRset{Name: present.Name, Type: present.Type}
 	versions := w.listVersions(change)
 	switch {
-	case slices.ContainsFunc(versions, func(version delivery.RRset) bool { return sameData(is, version) }):
+	case slices.ContainsFunc(versions, func(version delivery.RRset) bool { return sameData(present, version) }):
 		return nothing
 	case w.config.Replace && w.plan.Uncertain && w.plan.History == nil:
 		return nothing
-	case !w.config.Replace && w.isUnconfirmed(is.Key()):
-		return is
+	case !w.config.Replace && w.isUnconfirmed(present.Key()):
+		return present
 	}
 	for _, version := range versions {
-		is = subtractData(is, version)
+		present = subtractData(present, version)
 	}
-	return is
+	return present
 }
 
 func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
@@ -257,16 +268,19 @@ func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
 
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
+
 	add := func(set delivery.RRset) {
 		if len(set.Data) > 0 {
 			versions = append(versions, set)
 		}
 	}
+
 	add(change.Before)
 	add(change.After)
 	if !w.plan.Uncertain {
 		return versions
 	}
+
 	if w.steps == nil {
 		w.steps = map[delivery.RRsetKey][]step{}
 		for at, one := range w.plan.History {
@@ -278,6 +292,7 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 			}
 		}
 	}
+
 	was := change.After
 	for _, one := range slices.Backward(w.steps[change.After.Key()]) {
 		was = subtractData(was, delivery.RRset{Data: one.added})
@@ -310,6 +325,7 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 			gone[change.After.Key()] = true
 		}
 	}
+
 	return slices.DeleteFunc(changes, func(change delivery.Change) bool {
 		key := change.After.Key()
 		if len(change.After.Data) == 0 {

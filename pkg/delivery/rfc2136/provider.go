@@ -30,7 +30,7 @@ type Config struct {
 	// TransferServer is the source of transfers; "" means Server.
 	TransferServer string
 	Key            transfer.Key
-	// Replace permits to replace foreign RRsets in the zone's place; otherwise they are a Conflict.
+	// Replace lets Deliver replace foreign RRsets with the zone's; otherwise they are a Conflict.
 	Replace bool
 	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -42,7 +42,7 @@ type Provider struct {
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// foreign has, by UID, the foreign data in the place of a zone's RRsets at the last comparison: a hint only.
+	// foreign has, by UID, the foreign data in place of a zone's RRsets at the last comparison: a hint only.
 	foreign  map[string]map[delivery.RRsetKey][]delivery.RRset
 	lastZone name.Name
 }
@@ -74,6 +74,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	w := p.begin(plan, fence)
 	defer w.end()
 	out := &write{work: w, revise: w.reviseChanges}
+
 	changes, remains := plan.Changes, plan.Forgotten
 	if changes == nil {
 		held, err := w.fetchZone(ctx)
@@ -83,10 +84,12 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		changes = w.findDifferences(held)
 		remains = remains && len(w.compareZone(held).Foreign) > 0
 	}
+
 	changes, err := w.failKnownConflicts(ctx, w.dropServerOwned(changes))
 	if err == nil {
 		err = out.writeInOrder(ctx, changes, plan.Changes == nil)
 	}
+
 	report := delivery.Report{Failed: w.listFailures(), Proven: w.proven}
 	if err == nil {
 		report.Confirmed, report.Remains = plan.Serial, remains
@@ -110,17 +113,20 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 		}
 		return delivery.Report{}, err
 	}
+
 	out := &write{work: w, revise: func(_ []delivery.Change, held contents) []delivery.Change { return w.findRemovals(held) }}
 	changes := w.findRemovals(held)
 	if err = out.writeInOrder(ctx, changes, true); err == nil && len(w.failures) == 0 {
 		p.order.Forget(plan.Zone)
 	}
+
 	p.mu.Lock()
 	delete(p.foreign, plan.UID)
 	if p.lastZone == plan.Zone {
 		p.lastZone = name.Name{}
 	}
 	p.mu.Unlock()
+
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
@@ -170,7 +176,7 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 }
 
 // Health asks the server for the last delivered zone's SOA, before the first delivery for the root's. A signed answer
-// proves that the server accepts the TSIG key. A refusal may precede the check of the key, and is ErrNotProven.
+// proves that the server accepts the key. An unsigned refusal may precede the check of the key: ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.lastZone
@@ -179,9 +185,11 @@ func (p *Provider) Health(ctx context.Context) error {
 	if first {
 		zone = name.Root
 	}
+
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
 	answer, err := w.askServer(ctx, transfer.NewQuestion(zone, mdns.TypeSOA))
+
 	var refusal *transfer.Refusal
 	switch unsigned := errors.As(err, &refusal) && refusal.TSIG == 0; {
 	case err == nil && isBrokenRcode(answer.Rcode):
@@ -245,12 +253,14 @@ func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, er
 		}
 		w.conn = conn
 	}
+
 	deadline, _ := call.Deadline()
 	err := w.conn.SetDeadline(deadline)
 	var answer *mdns.Msg
 	if err == nil {
 		answer, err = transfer.Exchange(call, w.conn, question, &w.config.Key)
 	}
+
 	if err != nil {
 		w.conn.Close()
 		w.conn = nil

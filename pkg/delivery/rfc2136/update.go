@@ -23,14 +23,14 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews bounds the transfers of a zone that another client keeps changing.
 	maxReviews = 3
-	// maxIsolating bounds the updates in search of newly refused records, and of other refused records.
+	// maxIsolating bounds the updates in search of refused records: of new refusals, then of earlier ones.
 	maxIsolating = 64
 	soon         = 5 * time.Second
 )
 
 type written struct {
 	delivery.Change
-	// blind is true if Before is not checked, and any data counts as ours.
+	// blind is true if the update does not check Before: any data counts as ours.
 	blind bool
 	// needsQuery is true if only a query shows whether the server accepted the CNAME.
 	needsQuery                         bool
@@ -47,7 +47,6 @@ func (w written) octets() int {
 	return n
 }
 
-// write sends changes in few updates; changes of a name stay together.
 type write struct {
 	*work
 	revise         func(changes []delivery.Change, held contents) []delivery.Change
@@ -66,7 +65,8 @@ func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, see
 	return err
 }
 
-// seen is true if Before of the changes is the server's content, not our last delivery; reviews counts transfers.
+// writeAll writes changes. seen is true if Before is the server's content, not our last delivery; reviews counts
+// transfers.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -85,9 +85,11 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 		}
 		byName[change.After.Name] = append(byName[change.After.Name], change)
 	}
+
 	var batches [][]written
 	var batch []written
 	size := 0
+
 	for _, n := range names {
 		group, octets := w.encodeName(byName[n], seen)
 		for len(group) > 0 {
@@ -103,16 +105,19 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 					part = nil
 				}
 			}
-			taken := 0
+
+			octetsOfPart := 0
 			for _, one := range part {
-				taken += one.octets()
+				octetsOfPart += one.octets()
 			}
-			if size+taken > maxUpdate {
+
+			if size+octetsOfPart > maxUpdate {
 				batches, batch, size = append(batches, batch), nil, 0
 			}
-			batch, size = append(batch, part...), size+taken
+			batch, size = append(batch, part...), size+octetsOfPart
 		}
 	}
+
 	if len(batch) > 0 {
 		batches = append(batches, batch)
 	}
@@ -124,12 +129,14 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	somethingWas := slices.ContainsFunc(changes, func(change delivery.Change) bool { return len(change.Before.Data) > 0 })
 	var out []written
 	total := 0
+
 	for _, change := range changes {
 		one := written{Change: change, blind: !seen && w.isBlind(change)}
 		if err := one.encodeChange(); err != nil {
 			w.failures[change.After.Key()] = err
 			continue
 		}
+
 		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
 		alias := change.After.Type == rdata.CNAME
 		switch {
@@ -143,21 +150,23 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 			header.Rrtype = mdns.TypeCNAME
 			one.prerequisites = append(one.prerequisites, &mdns.ANY{Hdr: header})
 		}
+
 		total += one.octets()
 		out = append(out, one)
 	}
 	return out, total
 }
 
-// If the class replaces foreign data, all writes of an uncertain plan are blind, and without a history its removals,
-// too.
+// isBlind returns true if the class replaces foreign data and the plan is uncertain; for removals, only without a
+// history.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// RFC 2136 §2.4, §2.5.
+// encodeChange follows RFC 2136 §2.4, §2.5.
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
+
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
 		for _, text := range set.Data {
 			// Wire format as an unknown type (RFC 3597): no text of a user is parsed again.
@@ -171,11 +180,13 @@ func (w *written) encodeChange() *delivery.Error {
 		}
 		return nil
 	}
+
 	bare := func(class uint16) mdns.RR {
 		h := header
 		h.Class = class
 		return &mdns.ANY{Hdr: h}
 	}
+
 	var err *delivery.Error
 	switch {
 	case w.blind:
@@ -184,6 +195,7 @@ func (w *written) encodeChange() *delivery.Error {
 	default:
 		err = add(&w.prerequisites, mdns.ClassINET, 0, w.Before)
 	}
+
 	additions := w.After
 	switch {
 	case err != nil:
@@ -193,6 +205,7 @@ func (w *written) encodeChange() *delivery.Error {
 		err = add(&w.removals, mdns.ClassNONE, 0, subtractData(w.Before, w.After))
 		additions = subtractData(w.After, w.Before)
 	}
+
 	if err == nil {
 		err = add(&w.additions, mdns.ClassINET, w.After.TTL, additions)
 	}
@@ -203,9 +216,11 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	if len(batch) == 0 {
 		return nil
 	}
+
 	if err := w.fence(ctx); err != nil {
 		return err
 	}
+
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
 	// A server that cannot parse the message answers FORMERR unsigned; Knot rejects a name forbidden to the key like an
 	// unknown key. Any host on the path can forge both, so they only split the batch: an update without records
@@ -218,9 +233,11 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 			return w.isolateRefused(ctx, batch, refusal.TSIG, reviews)
 		}
 	}
+
 	if err != nil {
 		return err
 	}
+
 	switch answer.Rcode {
 	case mdns.RcodeSuccess:
 		for _, one := range batch {
@@ -239,7 +256,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	return w.isolateRefused(ctx, batch, answer.Rcode, reviews)
 }
 
-// Removals come first, because a CNAME replaces other data only after their removal.
+// newUpdate puts removals first, because a CNAME replaces other data only after their removal.
 func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
@@ -289,7 +306,7 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 	return missed, nil
 }
 
-// isolateRefused halves a refused batch until an RRset is refused alone, or after maxIsolating updates.
+// isolateRefused halves a refused batch until an RRset is refused alone, or maxIsolating updates are sent.
 func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
 	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
@@ -298,16 +315,19 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	if answer.Rcode != mdns.RcodeSuccess {
 		return w.explainRcode(rcode)
 	}
+
 	if w.isolations >= maxIsolating {
 		return w.endIsolation(batch, rcode)
 	}
 	w.isolations++
+
 	if len(batch) > 1 {
 		if err := w.sendUpdate(ctx, batch[:len(batch)/2], reviews); err != nil {
 			return err
 		}
 		return w.sendUpdate(ctx, batch[len(batch)/2:], reviews)
 	}
+
 	key := batch[0].After.Key()
 	if len(batch[0].After.Data) == 0 {
 		stored, err := w.isStored(ctx, batch[0].Change)
@@ -315,6 +335,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 			return err
 		}
 	}
+
 	w.refused[key] = true
 	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server refuses the RRset, though it accepts updates of the zone; "+
 		"its log says why")

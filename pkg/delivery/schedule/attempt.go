@@ -29,7 +29,7 @@ type attempt struct {
 	siblings siblings
 	memory   *decision.Memory
 	provider delivery.Provider
-	// snapshot is the content to deliver or remove; nil if unknown. lastContent is as in knownZone.
+	// snapshot is the content to deliver or remove; nil if unknown.
 	snapshot, lastContent *zoneview.Snapshot
 	facts                 decision.Facts
 	lease                 lease.Lease
@@ -41,10 +41,12 @@ func (a *attempt) runAttempt(ctx context.Context) {
 	now := time.Now()
 	a.facts.Began, a.facts.Now = now, now
 	a.findSnapshot()
+
 	a.memory.BeginAttempt(&a.facts)
 	if ctx.Err() != nil {
 		return
 	}
+
 	a.facts.Claims = a.siblings.readClaims()
 	for {
 		var act decision.Action
@@ -59,6 +61,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 		}
 		a.facts.Now = time.Now()
 	}
+
 	if m := a.memory; m.Loaded && !a.facts.Again {
 		a.logWait(decision.Action{Until: m.NextWake(now), Why: m.WaitReason(m.State.Ready.Message)})
 	}
@@ -67,7 +70,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.ShouldDeliver() {
-		// The frozen content would be better, since the remaining content names fewer RRsets.
+		// The frozen content would be better: the remaining content names fewer RRsets.
 		if a.snapshot = a.lastContent; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
@@ -96,12 +99,14 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	case decision.DoLoad:
 		if f.ShouldDeliver() {
 			a.siblings.setRemoved(false)
+
 		}
 		state, err := a.lease.ReadState(ctx, a.key)
 		if err != nil {
 			a.handleStoreError(ctx, "load", err)
 			return false
 		}
+
 		m.LoadState(state, a.config.Identity)
 		f.Claims = a.siblings.readClaims()
 		return true
@@ -138,7 +143,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
-// A retry with the same failure writes nothing.
+// storeOutcome stores a result and reports its event. A retry with the same failure writes nothing.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
@@ -166,7 +171,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// handleStoreError schedules a retry, without an event, because the provider is not at fault.
+// handleStoreError schedules a retry without an event: the provider is not at fault.
 func (a *attempt) handleStoreError(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -180,7 +185,7 @@ func (a *attempt) handleStoreError(ctx context.Context, what string, err error) 
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// checkStopped reports whether the fence or the Loop ended the attempt: the provider's answer then does not count.
+// checkStopped returns true if the fence or the Loop ended the attempt: the provider's answer then does not count.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -200,20 +205,22 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
-	t, err := m.PlanDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
+	planned, err := m.PlanDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
 		return a.config.MakePlans(ctx, from, a.snapshot)
 	})
 	if err != nil {
 		a.handleStoreError(ctx, "read the history of", err)
 		return
 	}
-	a.lease.PrepareFence(m.StateDuringDelivery(f, t))
+
+	a.lease.PrepareFence(m.StateDuringDelivery(f, planned))
 	confirmed := m.State.Serial
 	causes := a.findCauses(confirmed)
 	ctx, span := a.startSpan(ctx, "Deliver", causes)
 	defer span.End()
+
 	var report delivery.Report
-	for _, plan := range t.Plans {
+	for _, plan := range planned.Plans {
 		a.completePlan(&plan)
 		var part delivery.Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
@@ -224,11 +231,13 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 			break
 		}
 	}
+
 	if a.checkStopped(ctx, err) {
 		return
 	}
+
 	f.Now = time.Now()
-	done := m.RecordAnswer(f, t, report, err)
+	done := m.RecordAnswer(f, planned, report, err)
 	confirms := done.Event.Outcome == delivery.OutcomeDelivered && done.Event.Serial != confirmed
 	if confirms {
 		lag := time.Duration(0)
@@ -237,6 +246,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		}
 		a.config.Metrics.CountDelivery(a.key.Class, lag)
 	}
+
 	a.storeOutcome(ctx, done)
 	a.endDelivery(span, causes, done.Event, confirms)
 }
@@ -245,11 +255,12 @@ func (a *attempt) completePlan(plan *delivery.Plan) {
 	plan.CallTimeout, plan.Servers, plan.Confirmed = a.config.CallTimeout, a.memory.State.Servers, a.memory.State.SyncTime
 }
 
-// compareProvider returns true if a delivery must repair the provider's data.
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
+
 	if err := a.lease.Limiter.Wait(ctx); err != nil {
 		return false
 	}
+
 	var drift delivery.Drift
 	err := a.callProvider(ctx, "Verify", func(ctx context.Context) (err error) {
 		plan := a.config.PlanZone(a.snapshot)
@@ -258,9 +269,11 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 		drift, err = a.provider.Verify(ctx, plan)
 		return err
 	})
+
 	if ctx.Err() != nil {
 		return false
 	}
+
 	f := &a.facts
 	f.Now = time.Now()
 	done := a.memory.RecordComparison(f, drift, err)
@@ -278,18 +291,22 @@ func (a *attempt) removeZone(ctx context.Context) {
 		a.handleStoreError(ctx, "read the history of", err)
 		return
 	}
+
 	a.completePlan(&plan)
 	a.removing = true
 	a.lease.PrepareFence(m.StateDuringRemoval(f, plan.Serial), false)
+
 	var report delivery.Report
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
 		report, err = a.provider.Remove(ctx, plan, a.lease.PassFence)
 		return err
 	})
 	a.removing = false
+
 	if a.checkStopped(ctx, err) {
 		return
 	}
+
 	f.Now = time.Now()
 	if err == nil && len(report.Failed) > 0 {
 		err = report.Failed[0].Err
@@ -302,6 +319,7 @@ func (a *attempt) removeZone(ctx context.Context) {
 		a.forgetZone(ctx, plan.Zone)
 		return
 	}
+
 	f.Worked = true
 	if report.Remains {
 		a.observe(delivery.Event{Outcome: delivery.OutcomePending, Serial: plan.Serial, State: m.State, LeftoverZone: plan.Zone})
@@ -319,22 +337,24 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues from a class with the same target. It returns false if that class is at work or the Store
-// failed.
+// inheritState continues a delivery of a class with the same target. It returns false if that class has an attempt in
+// progress or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
+
 	for _, class := range f.Claims.LeavingClasses {
-		at := delivery.Key{UID: a.key.UID, Class: class}
-		inherited, err := a.lease.ReadState(ctx, at)
+		other := delivery.Key{UID: a.key.UID, Class: class}
+		inherited, err := a.lease.ReadState(ctx, other)
 		if err == nil && (inherited.Zone.IsZero() || inherited.Target != f.Class.Target) {
 			continue
 		}
+
 		if a.siblings.isAtWork(class) {
 			m.RetrySoon(f)
 			return false
 		}
 		if err == nil {
-			inherited, err = a.lease.ReadState(ctx, at)
+			inherited, err = a.lease.ReadState(ctx, other)
 		}
 		if err != nil {
 			a.handleStoreError(ctx, "load", err)
@@ -346,7 +366,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall turns a panic into an error: a zone's content must not stop other zones (attack 60).
+// guardCall counts the call, and turns a panic into an error: a zone's content must not stop other zones (attack 60).
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -364,7 +384,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// When the Loop stops, the call may run for the grace period, so that fewer calls arrive late.
+// callProvider lets f run for the grace period when the Loop stops, so that fewer calls arrive late.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

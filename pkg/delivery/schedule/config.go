@@ -15,18 +15,18 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/plan"
 )
 
-// Config configures a Loop. Fields without a default are required.
 type Config struct {
+	// Identity is this worker's name in intents and as State.Holder.
 	Identity string
 	plan.Source
 	Store    lease.Store
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long a process may act before noticing the loss of its lease. When Run stops, a call in flight ends
-	// within half of Lease. 0 means 15 s.
+	// Lease is how long a process may act before it notices the loss of its lease; 0 means 15 s. When Run stops, a call
+	// in progress ends within half of Lease.
 	Lease time.Duration
-	// CallTimeout of 0 means half of Lease.
+	// CallTimeout bounds each call to a provider; 0 means half of Lease.
 	CallTimeout time.Duration
 	// Workers bounds a class's simultaneous attempts; 0 means 16. A tenant has at most half, a second tenant half of
 	// the rest, and so on.
@@ -44,7 +44,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// The next holder of the lease relies on the bound.
+// The next holder of the lease relies on this bound.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
 // repeatAfter is the time until the last call of a fenced worker has arrived: a lease, and the timeout of a call begun

@@ -38,7 +38,7 @@ type Loop struct {
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item // by class
-	// lastContent is of an ended zone (S3.7) whose object still exists.
+	// lastContent is an ended zone's (S3.7) whose object still exists; nil otherwise.
 	lastContent *zoneview.Snapshot
 }
 
@@ -58,11 +58,11 @@ type item struct {
 	class *knownClass
 	zone  *knownZone
 
-	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has no record of the
-	// zone, delivered if the class has confirmed a serial.
+	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone,
+	// delivered if the class has confirmed a serial at its target.
 	job
 	withdrawn, delivered bool
-	// changedAt is of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.
+	// changedAt is the time of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
 	confirmed                   serial.Serial
@@ -90,14 +90,17 @@ func (l *Loop) Run(ctx context.Context) {
 		c.queue.startNext()
 	}
 	l.mu.Unlock()
+
 	events, unsubscribe := l.config.Views.Subscribe()
 	defer unsubscribe()
+
 	// Changes between New and Subscribe had no event.
 	l.mu.Lock()
 	for _, z := range l.zones {
 		l.enqueueZone(z)
 	}
 	l.mu.Unlock()
+
 	for ctx.Err() == nil {
 		select {
 		case event := <-events:
@@ -110,7 +113,9 @@ func (l *Loop) Run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+
 	l.working.Wait()
+
 	l.mu.Lock()
 	for _, z := range l.zones {
 		for _, i := range z.items {
@@ -121,10 +126,11 @@ func (l *Loop) Run(ctx context.Context) {
 		l.closeClass(c)
 	}
 	l.mu.Unlock()
+
 	l.closing.Wait()
 }
 
-// mu is held.
+// closeClass needs mu.
 func (l *Loop) closeClass(c *knownClass) {
 	c.queue.stop()
 	l.releaseProvider(c.provider, true)
@@ -141,16 +147,19 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	c := l.ensureClass(spec.Name)
 	before := c.spec
 	c.spec = spec
 	burst := max(1, int(spec.RequestsPerSecond))
+
 	if c.limiter == nil {
 		c.limiter = rate.NewLimiter(rate.Limit(spec.RequestsPerSecond), burst)
 	} else if before.RequestsPerSecond != spec.RequestsPerSecond {
 		c.limiter.SetLimit(rate.Limit(spec.RequestsPerSecond))
 		c.limiter.SetBurst(burst)
 	}
+
 	if !c.known || before.Provider != spec.Provider {
 		l.releaseProvider(c.provider, true)
 		c.provider = nil
@@ -158,9 +167,11 @@ func (l *Loop) SetClass(spec delivery.Class) {
 			c.provider = &shared{Provider: spec.Provider}
 		}
 	}
+
 	if !c.known || before.Provider != spec.Provider || before.Generation != spec.Generation || before.Target != spec.Target {
 		c.queue.restartJobs()
 	}
+
 	if !slices.Equal(before.Servers, spec.Servers) {
 		for _, z := range l.zones {
 			if i := z.items[spec.Name]; i != nil {
@@ -168,6 +179,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 			}
 		}
 	}
+
 	c.known = true
 	l.enqueueClass(c)
 }
@@ -181,16 +193,19 @@ func (l *Loop) RemoveClass(name string) bool {
 			return false
 		}
 	}
+
 	c := l.classes[name]
 	if c == nil {
 		return true
 	}
+
 	for _, z := range l.zones {
 		if i := z.items[name]; i != nil {
 			i.queue.dropJob(&i.job)
 			delete(z.items, name)
 		}
 	}
+
 	l.closeClass(c)
 	delete(l.classes, name)
 	return true
@@ -204,9 +219,11 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 		z = &knownZone{items: map[string]*item{}}
 		l.zones[desired.UID] = z
 	}
+
 	desired.Classes, desired.FormerClasses, desired.ExpelledClasses = slices.Clone(desired.Classes), slices.Clone(desired.FormerClasses),
 		slices.Clone(desired.ExpelledClasses)
 	z.Zone = desired
+
 	for _, name := range slices.Concat(desired.Classes, desired.FormerClasses) {
 		if z.items[name] == nil {
 			i := &item{key: delivery.Key{UID: desired.UID, Class: name}, class: l.ensureClass(name), zone: z}
@@ -214,16 +231,18 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 			z.items[name] = i
 		}
 	}
+
 	for name, i := range z.items {
 		if i.withdrawn && !i.running && !slices.Contains(desired.Classes, name) && !slices.Contains(desired.FormerClasses, name) {
 			i.queue.dropJob(&i.job)
 			delete(z.items, name)
 		}
 	}
+
 	l.enqueueZone(z)
 }
 
-// RemoveZone forgets a zone whose object was deleted. Data at providers stay there.
+// RemoveZone forgets a zone whose object was deleted. Data at providers stays.
 func (l *Loop) RemoveZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -240,24 +259,28 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health returns the provider's Health. Without a fault it retries the deliveries that failed because of the class.
+// Health returns the provider's Health. Without a fault, deliveries that failed because of the class are retried.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
 	if c == nil || !c.known {
 		l.mu.Unlock()
 		return delivery.Errorf(delivery.ReasonInvalidConfiguration, "class %s is not known here", class)
+
 	}
 	if c.provider == nil {
 		defer l.mu.Unlock()
 		return c.spec.Err
 	}
+
 	provider, spec, revision := c.provider, c.spec, c.queue.revision
 	provider.uses++
 	l.mu.Unlock()
+
 	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
 	defer cancel()
 	err := l.config.guardCall(spec, "Health", func() error { return provider.Health(ctx) })
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.releaseProvider(provider, false)
@@ -267,27 +290,30 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval separates a server's rounds of comparisons, since several machines at an address may answer in turns,
-// lostPause a class's.
+// lostInterval separates a server's rounds of comparisons, since machines that share an address may answer in turns;
+// lostPause, a class's.
 const lostInterval, lostPause = time.Minute, 3 * time.Second
 
-// losses has the servers waiting for a round of comparisons, and each server's last round.
+// losses has the servers waiting for a round, and each server's last.
 type losses struct {
 	waiting map[string]bool
 	rounds  map[string]time.Time
 	last    time.Time
 }
 
-// beginRound returns the waiting servers; nil if no round is due.
+// beginRound adds lost, and returns all waiting servers if a round is due; otherwise nil.
 func (o *losses) beginRound(lost []string, now time.Time) []string {
 	for _, server := range lost {
 		o.waiting[server] = true
 	}
+
 	maps.DeleteFunc(o.rounds, func(_ string, at time.Time) bool { return now.Sub(at) >= lostInterval })
+
 	for server := range o.waiting {
 		if _, wait := o.rounds[server]; wait || now.Sub(o.last) < lostPause {
 			continue
 		}
+
 		servers := slices.Sorted(maps.Keys(o.waiting))
 		for _, one := range servers {
 			o.rounds[one] = now
@@ -299,7 +325,7 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	return nil
 }
 
-// AskLast compares each zone of the class at once if a server has lost a zone.
+// AskLast compares all zones of a class at once if a server has lost a zone.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -307,16 +333,20 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 		l.mu.Unlock()
 		return
 	}
+
 	provider, spec := c.provider, c.spec
 	provider.uses++
 	l.mu.Unlock()
+
 	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
 	defer cancel()
+
 	var lost []string
 	err := l.config.guardCall(spec, "AskLast", func() error {
 		lost = provider.AskLast(ctx)
 		return nil
 	})
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.releaseProvider(provider, false)
@@ -351,6 +381,7 @@ func (l *Loop) Status() []ClassStatus {
 		}
 		counts[c] = status
 	}
+
 	for _, z := range l.zones {
 		for _, i := range z.items {
 			if i.withdrawn {
@@ -361,17 +392,20 @@ func (l *Loop) Status() []ClassStatus {
 			if i.failing {
 				status.Failing++
 			}
+
 			confirmed, behind := l.readProgress(i)
 			for _, server := range behind {
 				if !slices.Contains(status.LaggingServers, server) {
 					status.LaggingServers = append(status.LaggingServers, server)
 				}
 			}
+
 			if since := l.findLag(z, i, confirmed); !since.IsZero() && (status.OldestChange.IsZero() || since.Before(status.OldestChange)) {
 				status.OldestChange = since
 			}
 		}
 	}
+
 	statuses := make([]ClassStatus, 0, len(counts))
 	for _, status := range counts {
 		statuses = append(statuses, *status)
@@ -379,7 +413,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// Until an attempt loads the state, which a paused delivery never does, both results come from Hold.
+// readProgress returns Hold's values until an attempt loads the state, which a paused delivery never does.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
 	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
 		return held.confirmed, held.laggingServers
@@ -399,7 +433,7 @@ func (l *Loop) lacksSettled(z *knownZone, confirmed serial.Serial) bool {
 	return ok && settled.Serial() != confirmed
 }
 
-// mu is held.
+// ensureClass needs mu.
 func (l *Loop) ensureClass(name string) *knownClass {
 	c := l.classes[name]
 	if c == nil {
@@ -438,7 +472,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// The zones confirmed last come first: no old disk has them. mu is held.
+// enqueueClass begins with the deliveries confirmed last: no old disk has them. mu is held.
 func (l *Loop) enqueueClass(c *knownClass) {
 	var items []*item
 	for _, z := range l.zones {
@@ -453,7 +487,7 @@ func (l *Loop) enqueueClass(c *knownClass) {
 	c.queue.startNext()
 }
 
-// mu is held.
+// enqueueZone needs mu.
 func (l *Loop) enqueueZone(z *knownZone) {
 	for _, i := range z.items {
 		if confirmed, _ := l.readProgress(i); l.lacksSettled(z, confirmed) {
@@ -468,7 +502,7 @@ func (l *Loop) enqueueZone(z *knownZone) {
 	}
 }
 
-// mu is held.
+// startItem needs mu.
 func (l *Loop) startItem(i *item) {
 	a := l.newAttempt(i)
 	if i.class.provider != nil {
@@ -479,7 +513,7 @@ func (l *Loop) startItem(i *item) {
 	go l.workOnce(i, a, i.class.provider)
 }
 
-// mu is held.
+// newAttempt needs mu.
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
@@ -526,18 +560,22 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	a.runAttempt(l.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	f, q := &a.facts, i.queue
 	l.releaseProvider(provider, false)
 	l.updateNames(i)
+
 	i.failing, i.laggingServers = i.IsFailing(), i.State.LaggingServers()
 	if i.Loaded {
 		i.confirmed, i.confirmedAt = i.State.Serial, i.State.SyncTime
 	}
+
 	if f.Settled {
 		i.unconfirmedSince = i.changedAt
 	} else if i.changedAt.IsZero() {
 		i.changedAt = f.ChangedAt
 	}
+
 	q.endRun(&i.job, f.Revision, f.Pause, f.Worked)
 	if now := i.Loaded && !i.Leaving && i.State.Serial != 0 && i.State.Target == f.Class.Target; now != i.delivered &&
 		(now || i.Loaded || i.withdrawn) {
@@ -548,6 +586,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 			}
 		}
 	}
+
 	wake := i.NextWake(f.Began)
 	if i.withdrawn {
 		wake = time.Time{}

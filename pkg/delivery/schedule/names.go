@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names has the deliveries with a right to a zone name in a class: the name in their state, or claimed. Two zones of a
+// names has the deliveries with a right to a zone name in a class: it is in their state, or claimed. Two zones of a
 // name, in different views, would mix their records at the provider. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
@@ -33,12 +33,12 @@ type className struct {
 type right struct {
 	key  delivery.Key
 	rank precedence.Rank
-	// zoneNames are the names in the state, with claimedName.
+	// zoneNames are the names in the state, and claimedName.
 	zoneNames      []name.Name
 	claimedName    name.Name
 	confirmed      serial.Serial
 	laggingServers []string
-	// owned is true if the Loop works on this delivery, and ignores Hold.
+	// owned is true once the Loop works on this delivery: Hold then has no effect.
 	owned bool
 }
 
@@ -109,15 +109,18 @@ func (n *names) setAwaitedName(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name.
-// If over is true, the delivery has ended and owns no name.
+// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name. If
+// over is true, the delivery has ended and has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
+
 	r := n.ensureRight(key)
 	r.owned = true
+
 	if leaving || over {
 		r.claimedName = name.Name{}
 		n.setAwaitedName(key, name.Name{})
 	}
+
 	var few [4]name.Name
 	has := few[:0]
 	if !over {
@@ -128,9 +131,11 @@ func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, 
 		slices.SortFunc(has, name.Name.Compare)
 		has = slices.Compact(has)
 	}
+
 	if !slices.Equal(has, r.zoneNames) {
 		waited = n.setNames(r, slices.Clone(has))
 	}
+
 	if over {
 		delete(n.rights, key)
 	}

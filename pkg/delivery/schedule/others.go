@@ -14,8 +14,8 @@ import (
 )
 
 // Hold reserves the zone name of a stored delivery in its class; a zero State frees the name. Call Hold before Run for
-// each stored delivery, and after each write of another worker. Hold has no effect while the Loop itself works on the
-// delivery. The earlier delivery has precedence for a name; id decides between equal times.
+// each stored delivery, and after each write of another worker. Hold ignores deliveries that the Loop works on. The
+// earlier delivery (since, then id) has precedence.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,7 +34,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	l.wakeAll(waited)
 }
 
-// mu is held.
+// wakeAll needs mu.
 func (l *Loop) wakeAll(keys []delivery.Key) {
 	for _, key := range keys {
 		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
@@ -76,11 +76,12 @@ func (o siblings) readClaims() decision.Claims {
 	return c
 }
 
-// claimName returns false if another delivery has the name, and retries when the name is free.
+// claimName returns false if another delivery has the name; i is retried when the name is free.
 func (o siblings) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	r, first := l.names.ensureRight(i.key), l.names.firstHolder(className{i.key.Class, zone})
 	if first == nil || first == r {
 		r.claimedName = zone
@@ -88,10 +89,12 @@ func (o siblings) claimName(zone name.Name) bool {
 		l.updateNames(i)
 		return true
 	}
+
 	r.claimedName = name.Name{}
 	isNew := l.names.awaitedNames[i.key] != zone
 	l.names.setAwaitedName(i.key, zone)
 	l.updateNames(i)
+
 	if z := l.zones[first.key.UID]; isNew && z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
 		other.queue.enqueueJob(&other.job) // a leaving delivery no longer waits for other classes
@@ -112,8 +115,8 @@ func (o siblings) isAtWork(class string) bool {
 	return other != nil && other.running
 }
 
-// isReplaced reports whether a former class may drop the zone: once every class in force has the zone. An expelled
-// class loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is held.
+// isReplaced reports whether a former class may drop the zone: once every class in force has it. An expelled class
+// loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is held.
 func (l *Loop) isReplaced(i *item) bool {
 	if slices.Contains(i.zone.ExpelledClasses, i.key.Class) {
 		return true
@@ -124,7 +127,7 @@ func (l *Loop) isReplaced(i *item) bool {
 	})
 }
 
-// mu is held.
+// isHandedOver needs mu.
 func (l *Loop) isHandedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
@@ -133,7 +136,7 @@ func (l *Loop) isHandedOver(i *item) bool {
 	})
 }
 
-// listLeaving is sorted. mu is held.
+// listLeaving returns the sorted classes that still have the zone, and must lose it. mu is held.
 func (l *Loop) listLeaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

@@ -94,17 +94,19 @@ func (q *queue) startNext() {
 	}
 }
 
-// dequeueJob returns the next job, or nil. Tenants take turns, each with at most as many workers as stay free for
+// dequeueJob returns the next job, or nil. Tenants take turns. A tenant has at most as many workers as stay free for
 // others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
 		return nil
 	}
+
 	for i, tenant := range q.order {
 		if q.runningByTenant[tenant] >= free {
 			continue
 		}
+
 		copy(q.order[1:i+1], q.order[:i])
 		q.order = q.order[1:]
 		jobs := q.ready[tenant]
@@ -116,6 +118,7 @@ func (q *queue) dequeueJob() *job {
 			q.ready[tenant] = jobs
 			q.order = append(q.order, tenant)
 		}
+
 		q.waiting--
 		return next
 	}
@@ -138,13 +141,14 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// pause is set if the provider asks all jobs to wait, worked if the provider made a change or comparison.
+// endRun needs pause if the provider asks all jobs to wait, worked if it made a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
 	if q.runningByTenant[j.tenant]--; q.runningByTenant[j.tenant] == 0 {
 		delete(q.runningByTenant, j.tenant)
 	}
+
 	switch now := time.Now(); {
 	case revision != q.revision:
 	case pause != nil:
@@ -171,7 +175,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext runs an ended job again: at once if enqueued meanwhile or if again is true, otherwise at the time,
+// scheduleNext runs an ended job again: at once if enqueued meanwhile or again is true, otherwise at the given time,
 // unless zero.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()

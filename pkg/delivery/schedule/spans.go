@@ -31,7 +31,7 @@ func (a *attempt) startSpan(ctx context.Context, what string, causes []string, o
 	return ctx, span
 }
 
-// A confirmation adds a span that begins with the change.
+// endDelivery adds, for a confirmed serial, a span since the change.
 func (a *attempt) endDelivery(span trace.Span, causes []string, event delivery.Event, confirms bool) {
 	if !span.IsRecording() {
 		return

@@ -35,19 +35,21 @@ func (s *ServedKeys) noteSignature(record mdns.RR) {
 	}
 }
 
-// AskKeys asks a secondary for the DNSKEY records, the serial and the signatures of both, until ctx ends.
+// AskKeys asks a secondary for the DNSKEY records, the serial and both signatures, until ctx ends.
 func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (ServedKeys, error) {
 	got := ServedKeys{Keys: map[string]bool{}}
 	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)
 	if err != nil {
 		return got, err
 	}
+
 	for _, record := range keys.Answer {
 		got.noteSignature(record)
 		if key, ok := record.(*mdns.DNSKEY); ok {
 			got.Keys[fmt.Sprintf("%d %d %s", key.Flags, key.Algorithm, key.PublicKey)] = true
 		}
 	}
+
 	soa, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeSOA)
 	if err != nil {
 		return got, err
@@ -85,34 +87,37 @@ func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name)
 	return got, nil
 }
 
-func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfer.Key, zone name.Name, of uint16) (*mdns.Msg, error) {
+func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfer.Key, zone name.Name, rrtype uint16) (*mdns.Msg, error) {
 	conn, err := connect(ctx, "tcp", at.String())
 	if err != nil {
 		return nil, err
 	}
+
 	defer conn.Close()
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return nil, err
 		}
 	}
-	question := transfer.NewQuestion(zone, of)
-	if of != mdns.TypeDS {
+
+	question := transfer.NewQuestion(zone, rrtype)
+	if rrtype != mdns.TypeDS {
 		question.SetEdns0(mdns.DefaultMsgSize, true)
 	}
+
 	answer, err := transfer.Exchange(ctx, conn, question, key)
 	switch {
 	case err != nil:
 		return nil, withoutPorts(err)
-	case answer.Rcode != mdns.RcodeSuccess && !(of == mdns.TypeDS && answer.Rcode == mdns.RcodeNameError):
-		return nil, fmt.Errorf("it answers %s to a question for %s %s", mdns.RcodeToString[answer.Rcode], zone, mdns.TypeToString[of])
+	case answer.Rcode != mdns.RcodeSuccess && !(rrtype == mdns.TypeDS && answer.Rcode == mdns.RcodeNameError):
+		return nil, fmt.Errorf("it answers %s to a question for %s %s", mdns.RcodeToString[answer.Rcode], zone, mdns.TypeToString[rrtype])
 	case !answer.Authoritative:
-		return nil, fmt.Errorf("its answer for %s %s is not authoritative", zone, mdns.TypeToString[of])
+		return nil, fmt.Errorf("its answer for %s %s is not authoritative", zone, mdns.TypeToString[rrtype])
 	}
 	return answer, nil
 }
 
-// withoutPorts drops the addresses: the local port differs each time, and would change the status.
+// withoutPorts drops the addresses: the local port would change the status each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

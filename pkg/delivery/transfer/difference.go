@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// A zone with more than maxTransferred entries is compared by its SOA and askedRRsets questions.
+	// A larger zone is compared by its SOA and a sample of askedRRsets RRsets.
 	maxTransferred, askedRRsets = 100_000, 100
 	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may
 	// send and sign each record alone.
@@ -32,8 +32,8 @@ const (
 
 var errOtherSerial = errors.New("it has another serial now")
 
-// difference lists the RRsets that differ at the zone's serial: ours are in the zone, foreign are not. Each list ends
-// after maxFound.
+// difference lists the RRsets that differ at the zone's serial: the zone's in ours, others in foreign; at most maxFound
+// each.
 type difference struct {
 	ours, foreign []delivery.RRsetKey
 }
@@ -73,15 +73,15 @@ func measureZone(plan delivery.Plan) (m zoneSummary) {
 	return m
 }
 
-// naming limits the comparisons that collect names of differing RRsets, in memory for every RRset of the zone.
+// naming limits the comparisons that name differing RRsets, in memory for every RRset of the zone.
 var naming = make(chan struct{}, 4)
 
-// comparison has the digest of the zone minus the server's records, without signers' records; zero means equal.
+// comparison computes the digest of the zone minus the server's records, without signers' records; zero means equal.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	soa    bool // true if the server's SOA differs
-	// sets has RRsets that differ so far, at most maxNames; nil if not collected.
+	// sets has the digests of RRsets that differ so far, at most maxNames; nil if not collected.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int
 }
@@ -101,26 +101,29 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 		c.soa = len(soa.Data) > 0 && formatSOA(header.Ttl, data) != formatSOA(soa.TTL, soa.Data[0])
 		return
 	}
+
 	sum := hashTransferred(rr)
 	if c.digest.subtract(sum); c.sets == nil {
 		return
 	}
+
 	owner, _ := name.Parse(header.Name) // zero means no name of the zone
 	key := delivery.RRsetKey{Name: owner, Type: rdata.Type(header.Rrtype)}
-	left := c.sets[key]
-	switch left.subtract(sum); {
-	case left == digest{}:
+	rest := c.sets[key]
+	switch rest.subtract(sum); {
+	case rest == digest{}:
 		delete(c.sets, key)
 	case len(c.sets) < c.maxNames:
-		c.sets[key] = left
+		c.sets[key] = rest
 	}
 }
 
-// endComparison returns nil if the data are equal.
+// endComparison returns nil if the data is equal.
 func (c *comparison) endComparison() *difference {
 	if c.digest == (digest{}) && !c.soa {
 		return nil
 	}
+
 	found := &difference{}
 	if len(c.sets) > 0 {
 		for set := range c.plan.All {
@@ -130,22 +133,25 @@ func (c *comparison) endComparison() *difference {
 			delete(c.sets, set.Key())
 		}
 	}
+
 	for key := range c.sets {
 		if len(found.foreign) < maxFound {
 			found.foreign = append(found.foreign, key)
 		}
 	}
+
 	return found
 }
 
-// readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The octets are valid with an
+// readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The octets are valid beside an
 // error, too.
-func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of zoneSummary) (*difference, int, error) {
+func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
 	c := &comparison{plan: plan}
-	if of.entries > maxTransferred {
+	if summary.entries > maxTransferred {
 		c.sets, c.maxNames = map[delivery.RRsetKey]digest{}, 2*askedRRsets
-		return p.askContent(ctx, s, c, of.sample)
+		return p.askContent(ctx, s, c, summary.sample)
 	}
+
 	select {
 	case naming <- struct{}{}:
 		defer func() { <-naming }()
@@ -155,11 +161,13 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 		}
 		c.maxNames = len(c.sets) + maxFound
 	default:
-		c.digest = of.digest
+		c.digest = summary.digest
 	}
-	most := of.octets + of.entries*recordOctets + spareOctets
+
+	most := summary.octets + summary.entries*recordOctets + spareOctets
 	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Limit: most}
 	got, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) { c.takeRecord(rr) })
+
 	switch {
 	case got.Serial != 0 && got.Serial != plan.Serial:
 		return nil, got.Octets, errOtherSerial
@@ -178,7 +186,7 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 		return nil, 0, err
 	}
 	defer conn.Close()
-	soa := delivery.RRset{Name: c.plan.Zone, Type: rdata.SOA}
+	soa := delivery.RRset{Name: c.plan.Zone, Type: rdata.SOA} // shows whether the server still has the serial
 	for _, set := range append([]delivery.RRset{soa}, sets...) {
 		read, err := c.askRRset(ctx, conn, s, set)
 		if octets += read; err != nil {
@@ -188,17 +196,19 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 	return c.endComparison(), octets, nil
 }
 
-// An RRset below a zone cut is left out, since the server answers with a referral.
+// An RRset below a zone cut is left out: the server answers with a referral.
 func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return 0, err
 		}
 	}
+
 	answer, err := transfer.Exchange(ctx, conn, transfer.NewQuestion(set.Name, uint16(set.Type)), s.Key)
 	if err != nil {
 		return 0, err
 	}
+
 	octets = answer.Len()
 	if set.Type == rdata.SOA {
 		switch at, ok := transfer.SerialIn(answer, c.plan.Zone); {
@@ -210,9 +220,11 @@ func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, s
 	} else if !answer.Authoritative {
 		return octets, nil
 	}
+
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return octets, fmt.Errorf("it answers %s to a question for %s", mdns.RcodeToString[answer.Rcode], set.Key())
 	}
+
 	c.addSet(set)
 	for _, rr := range answer.Answer {
 		if rr.Header().Rrtype == uint16(set.Type) && mdns.CanonicalName(rr.Header().Name) == set.Name.String() {

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the zone of each secondary that changed last: a secondary restarted from an old disk answers an
-// earlier serial.
+// confirmations has, by secondary, the confirmed zone that changed last: after a restart from an old disk, the
+// secondary answers an earlier serial of it.
 type confirmations struct {
 	mu          sync.Mutex
 	bySecondary map[string]confirmation
@@ -56,24 +56,27 @@ func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	c := p.confirmations
 	c.mu.Lock()
 	kept := p.config.DriftInterval + confirmationKept
+
 	maps.DeleteFunc(c.bySecondary, func(_ string, one confirmation) bool { return time.Since(one.confirmedAt) > kept })
-	all := maps.Clone(c.bySecondary)
+	zones := maps.Clone(c.bySecondary)
 	c.mu.Unlock()
+
 	var asking sync.WaitGroup
-	for _, one := range all {
+	for _, last := range zones {
 		asking.Go(func() {
-			now := p.probeSOA(ctx, one.server, one.zone, packetTimeout)
-			if now.err == nil && !one.serial.Ahead(now.serial) || now.err != nil && now.err.Reason != delivery.ReasonZoneNotFound {
+			now := p.probeSOA(ctx, last.server, last.zone, packetTimeout)
+			if now.err == nil && !last.serial.Ahead(now.serial) || now.err != nil && now.err.Reason != delivery.ReasonZoneNotFound {
 				return
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.bySecondary[one.server.Name].confirmedAt.Equal(one.confirmedAt) {
-				delete(c.bySecondary, one.server.Name)
-				lost = append(lost, one.server.Name)
+			if c.bySecondary[last.server.Name].confirmedAt.Equal(last.confirmedAt) {
+				delete(c.bySecondary, last.server.Name)
+				lost = append(lost, last.server.Name)
 			}
 		})
 	}
+
 	asking.Wait()
 	return lost
 }

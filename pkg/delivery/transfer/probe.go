@@ -21,20 +21,19 @@ import (
 const (
 	// followTimeout bounds a Deliver's wait for the secondaries.
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
-	// udpSize is in octets: no link fragments it.
+	// udpSize is in octets, small enough that no link fragments it.
 	udpSize = 1232
-	// secondLook is the time between the two answers that prove a later serial.
+	// secondLook separates the two answers that prove a later serial.
 	secondLook = 500 * time.Millisecond
 	// firstPause, between the questions to a lagging secondary, doubles up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
 
-// probe is the answer of a secondary about a zone.
 type probe struct {
 	serial serial.Serial
 	err    *delivery.Error
 	note   string
-	// passing is true if the problem may be over in a moment.
+	// passing is true if the fault may be over in a moment.
 	passing bool
 }
 
@@ -48,14 +47,17 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	if err != nil {
 		return probe{err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %w", s.Name, err)}
 	}
+
 	defer conn.Close()
 	question := transfer.NewQuestion(zone, mdns.TypeSOA)
 	question.SetEdns0(udpSize, false) // a signed answer with many name servers exceeds 512 octets
+
 	deadline, _ := ctx.Deadline()
 	var answer *mdns.Msg
 	if err = conn.SetDeadline(deadline); err == nil {
 		answer, err = transfer.Exchange(ctx, conn, question, s.Key)
 	}
+
 	var refusal *transfer.Refusal
 	switch {
 	case errors.As(err, &refusal) && refusal.TSIG != 0:
@@ -71,13 +73,15 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	case err != nil:
 		return probe{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
 	}
+
 	if at, ok := transfer.SerialIn(answer, zone); ok {
 		return probe{serial: at}
 	}
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
-// BIND recreates a lost zone of a catalog only after a transfer of the catalog, which needs a change.
+// explainAbsent names the remedy. BIND recreates a lost zone of a catalog only after a transfer of the catalog, which
+// needs a change.
 func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) probe {
 	remedy := "make the zone there"
 	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {

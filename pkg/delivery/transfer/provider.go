@@ -21,9 +21,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members are the stored members of a class, served by every primary. A zone is a member from the fence's first intent
-// until its Delivery is deleted, so a fenced worker can neither show nor hide a zone.
+// Members are the stored zones that every primary serves to a class. A zone is a member from its first stored intent
+// until its Delivery is deleted: a worker that has lost its lease can neither add nor remove zones.
 type Members interface {
+	// Name returns the member's zone name; zero if the UID is no member's.
 	Name(uid string) name.Name
 	// Holder returns the UID of the member with the name; "" means none.
 	Holder(zone name.Name) (uid string)
@@ -36,8 +37,8 @@ type Config struct {
 	Catalog name.Name
 	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
 	Claims map[string]string
-	// ServedSerial returns the zone's serial in this process, 0 for none, possibly later than a plan's. LatestSerial
-	// reads the stored serial, since a secondary may learn of a change before this process.
+	// ServedSerial returns the zone's serial in this process, possibly later than a plan's; 0 means none. LatestSerial
+	// reads the stored serial: a secondary may learn of a change before this process.
 	ServedSerial func(uid string) serial.Serial
 	LatestSerial func(ctx context.Context, uid string) (serial.Serial, error)
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error if
@@ -109,7 +110,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class and waits briefly for the secondaries: the wait occupies a worker.
+// Deliver makes the zone a member and waits briefly for the secondaries: the wait occupies a worker.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -119,16 +120,20 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, "+
 			"and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
 	}
+
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		if err := fence(ctx); err != nil {
 			return delivery.Report{}, err
 		}
 	}
+
 	report := delivery.Report{Servers: p.askSecondaries(ctx, plan, true)}
 	p.compareContent(ctx, plan, report.Servers, false)
+
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
+
 	report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
 	var ahead *delivery.Error
 	for _, row := range report.Servers {
@@ -139,6 +144,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			report.Confirmed, report.Proven = 0, false
 		}
 	}
+
 	if ahead != nil {
 		return report, ahead
 	}
@@ -194,6 +200,7 @@ func (p *Provider) Health(ctx context.Context) error {
 				zone, delivery.ErrNotProven)
 		}
 	})
+
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, delivery.ErrNotProven) {
 			return err
@@ -215,14 +222,14 @@ func (p *Provider) Abilities() delivery.Abilities {
 func (p *Provider) Close() error { return nil }
 
 func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
-	var all sync.WaitGroup
+	var asking sync.WaitGroup
 	for i, s := range p.config.Secondaries {
-		all.Go(func() { do(i, s) })
+		asking.Go(func() { do(i, s) })
 	}
-	all.Wait()
+	asking.Wait()
 }
 
-// askSecondaries asks each secondary for its serial, with wait until it has the plan's or followTimeout is over. A
+// askSecondaries asks for each secondary's serial; with wait, until it has the plan's or followTimeout is over. A
 // transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
@@ -232,22 +239,28 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	deadline, _ := asking.Deadline()
+
 	// A question cut off by the deadline may fail before the context ends.
 	ended := func() bool { return asking.Err() != nil || !time.Now().Before(deadline) }
+
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
 	p.eachSecondary(func(i int, s Secondary) {
-		var before probe // an answer with a later serial, seen once
+		var before probe // an answer with a later serial, which a second must confirm
+
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
+
 			answered := now.serial
 			if now.err == nil && s.ownSerials() {
 				observed[i] = now.serial
 				now = p.resolveSerial(ctx, s, plan, now.serial)
 			}
+
 			if !ended() || rows[i].At.IsZero() || now.err == nil && s.Signs {
 				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Note: now.note, Err: now.err, At: time.Now()}
 			}
+
 			switch {
 			case ended():
 				return
@@ -268,10 +281,11 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 				p.confirmations.noteConfirmed(s, plan, answered)
 				return
 			case now.err == nil && (!wait || plan.Since == plan.Serial), now.err != nil && (!wait || !now.passing):
-				return // or it went back
+				return // nothing to wait for, or it went back
 			default:
 				before = probe{}
 			}
+
 			select {
 			case <-time.After(pause):
 			case <-asking.Done():
@@ -279,6 +293,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 			}
 		}
 	})
+
 	for i, s := range p.config.Secondaries {
 		if s.Signer != "" && rows[i].Err == nil { // the signer may have been asked later
 			now := p.findBehind(s, plan, observed[i])

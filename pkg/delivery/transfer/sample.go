@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// recheckInterval is the least time between two comparisons of a zone that differs or is asked for.
+	// recheckInterval is the least time between comparisons of a zone that differs or is asked for.
 	sampleInterval, recheckInterval = 24 * time.Hour, time.Minute
-	// A server is sampled at most once in samplePause, a fifth of the time, and zonePace octets a second.
+	// A server is sampled at most once in samplePause, a fifth of the time, and zonePace octets per second.
 	samplePause   = time.Second
 	sampleTimeout = 20 * time.Second
 )
 
-// samples has the comparisons of the process, by secondary. After a restart all are due.
+// samples has this process's comparisons, by secondary. After a restart all are due.
 type samples struct {
 	mu      sync.Mutex
 	servers map[string]*serverSamples
@@ -35,7 +35,7 @@ type samples struct {
 type serverSamples struct {
 	busy bool
 	pace pace
-	// zones are by UID. Above sweepAt entries, zones removed by other processes are dropped.
+	// zones are by UID. At sweepAt entries, zones removed by other processes are dropped.
 	zones   map[string]sample
 	sweepAt int
 }
@@ -43,13 +43,13 @@ type serverSamples struct {
 type sample struct {
 	takenAt time.Time
 	serial  serial.Serial
-	// found is nil if the data are equal, or if failed.
+	// found is nil if the data is equal, or if failed.
 	found  *difference
 	failed bool
 }
 
-// isDue reports whether to compare: with routine after the interval, with differs (the server had other data) before it
-// confirms another serial.
+// isDue reports whether to compare: a server that had other data (differs) before it confirms another serial; with
+// routine, every server once in interval.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.takenAt)
 	switch {
@@ -65,17 +65,17 @@ func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, 
 func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	of := a.servers[server]
-	if of == nil {
-		of = &serverSamples{zones: map[string]sample{}}
-		a.servers[server] = of
+	kept := a.servers[server]
+	if kept == nil {
+		kept = &serverSamples{zones: map[string]sample{}}
+		a.servers[server] = kept
 	}
 	now := time.Now()
-	last = of.zones[plan.UID]
-	if of.busy || now.Before(of.pace.free) || !last.isDue(now, plan, differs, routine, interval) {
+	last = kept.zones[plan.UID]
+	if kept.busy || now.Before(kept.pace.free) || !last.isDue(now, plan, differs, routine, interval) {
 		return last, false
 	}
-	of.busy = true
+	kept.busy = true
 	return last, true
 }
 
@@ -83,20 +83,24 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 func (a *samples) endSample(server, uid string, began time.Time, octets int, taken sample, nameOf func(uid string) name.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	of, now := a.servers[server], time.Now()
-	of.busy = false
-	of.pace.charge(now, now.Sub(began), octets, zonePace, zoneShare)
-	if least := began.Add(samplePause); of.pace.free.Before(least) {
-		of.pace.free = least
+
+	kept, now := a.servers[server], time.Now()
+	kept.busy = false
+	kept.pace.charge(now, now.Sub(began), octets, zonePace, zoneShare)
+	if least := began.Add(samplePause); kept.pace.free.Before(least) {
+		kept.pace.free = least
 	}
+
 	if taken.takenAt.IsZero() {
 		return
 	}
-	if len(of.zones) >= of.sweepAt {
-		maps.DeleteFunc(of.zones, func(uid string, _ sample) bool { return nameOf(uid).IsZero() })
-		of.sweepAt = 2*len(of.zones) + 1024
+
+	if len(kept.zones) >= kept.sweepAt {
+		maps.DeleteFunc(kept.zones, func(uid string, _ sample) bool { return nameOf(uid).IsZero() })
+		kept.sweepAt = 2*len(kept.zones) + 1024
 	}
-	of.zones[uid] = taken
+
+	kept.zones[uid] = taken
 }
 
 func (a *samples) forgetZone(uid string) {
@@ -111,57 +115,64 @@ func (a *samples) forgetZone(uid string) {
 // other data. Signers are compared by S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
-	of := sync.OnceValue(func() zoneSummary { return measureZone(plan) })
+	summary := sync.OnceValue(func() zoneSummary { return measureZone(plan) })
 	p.eachSecondary(func(i int, s Secondary) {
 		if !s.ownSerials() {
-			found[i] = p.compareSecondary(ctx, s, plan, of, &rows[i], routine)
+			found[i] = p.compareSecondary(ctx, s, plan, summary, &rows[i], routine)
 		}
 	})
 	return found
 }
 
-func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, of func() zoneSummary, row *delivery.Server,
+func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, summary func() zoneSummary, row *delivery.Server,
 	routine bool) *difference {
 	for _, former := range plan.Servers {
 		if former.Name == s.Name {
 			if row.Content, row.DiffersSince = former.Content, former.DiffersSince; row.Content == delivery.ContentNotCompared {
-				row.Note = cmp.Or(former.Note, "not compared: the comparison failed") // the row of a server behind has no Note
+				row.Note = cmp.Or(former.Note, "not compared: the comparison failed") // a lagging server's row has no Note
 			}
 		}
 	}
+
 	if row.Err != nil || row.Serial != plan.Serial {
 		return nil
 	}
+
 	last, due := p.samples.beginSample(s.Name, plan, row.Content == delivery.ContentDiffers, routine, p.config.SampleInterval)
 	if due {
-		last = p.takeSample(ctx, s, plan, of(), row)
+		last = p.takeSample(ctx, s, plan, summary(), row)
 	}
+
 	if last.takenAt.IsZero() || last.serial != plan.Serial || last.failed {
 		if row.Content == delivery.ContentDiffers {
 			row.Note = "it had other data than the zone; its serial counts when its data are compared again"
 		}
 		return nil
 	}
+
 	if row.Content, row.Note = "", ""; last.found == nil {
 		row.DiffersSince = 0
 		return nil
 	}
+
 	row.Content, row.DiffersSince = delivery.ContentDiffers, cmp.Or(row.DiffersSince, plan.Serial)
 	row.Err = p.describeDifference(s, plan, row.DiffersSince, last.found)
 	return last.found
 }
 
 // takeSample returns zero if the server got another serial meanwhile, or ctx ended. The row gets the reason why the
-// data could not be compared: a refusal is no difference.
-func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, of zoneSummary, row *delivery.Server) sample {
+// data cannot be compared: a refusal is no difference.
+func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {
 		limit = min(limit, plan.CallTimeout)
 	}
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+
 	began := time.Now()
-	found, octets, err := p.readContent(asking, s, plan, of)
+	found, octets, err := p.readContent(asking, s, plan, summary)
+
 	taken := sample{takenAt: began, serial: plan.Serial, found: found, failed: err != nil}
 	var refusal *transfer.Refusal
 	refused := errors.As(err, &refusal)
@@ -179,6 +190,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 				"and other data at the zone's serial are found"
 		}
 	}
+
 	p.samples.endSample(s.Name, plan.UID, began, octets, taken, p.config.Members.Name)
 	return taken
 }

@@ -15,11 +15,11 @@ type Secondary struct {
 	// Key signs questions and answers; nil means unsigned.
 	Key       *transfer.Key
 	NoCatalog bool
-	// Signs is true if the secondary signs the zone, with its own serials. Signer names the source of the signed zone;
-	// "" for Kubizone's primaries.
+	// Signs is true if the secondary signs the zone, with serials of its own. Signer names the secondary from which it
+	// transfers the signed zone; "" means Kubizone's primaries.
 	Signs  bool
 	Signer string
-	// Unsigned is true if the secondary may also transfer from our primaries, while a signer begins to sign the zone.
+	// Unsigned is true if the secondary may also transfer from our primaries, until its signer signs the zone.
 	Unsigned bool
 }
 

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// maxVersions bounds the digests kept for a zone, maxProven the matches kept for a signer, whose secondaries may
-	// lag by several serials.
+	// maxVersions bounds the digests kept for a zone, maxProven the matches kept for a signer: secondaries may lag by
+	// several serials.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is the lag of the class's pace that a zone's first transfer ignores. After a start every zone needs
-	// one, and a silent signer would occupy all workers.
+	// firstShare is how far a zone's first transfer may precede the class's pace: after a start every zone needs one,
+	// and a silent signer would occupy all workers.
 	firstShare = 5 * time.Minute
 )
 
-// A zone has zonePace octets per second and a fifth of the time, a class classPace octets per second and two workers: a
-// tenant's writes into a large zone cost no more, even without IXFR.
+// A zone has zonePace octets per second and a fifth of the time; a class, classPace octets per second and two workers.
+// A tenant's writes into a large zone cost no more, even without IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
@@ -99,8 +99,8 @@ func (p *Provider) forgetSignedZone(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// askSigner transfers the zone if the signer's serial is new. While the pace forbids a transfer, it returns the last
-// match.
+// askSigner transfers the zone if observed, the signer's serial, is new. While the pace forbids a transfer, it returns
+// the last match.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	z := p.ensureSignedZone(plan)
 	z.mu.Lock()
@@ -110,6 +110,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 		z.signers[s.Name] = known
 	}
 	z.mu.Unlock()
+
 	if known.serial != observed {
 		wait := p.waitToTransfer(known)
 		if 0 < wait && wait <= shortWait {
@@ -119,6 +120,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 			}
 			wait = 0
 		}
+
 		if wait > 0 {
 			at := probe{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long",
 				observed, wait.Round(time.Second)), passing: true}
@@ -127,6 +129,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 			}
 			return at
 		}
+
 		if err := p.transferFromSigner(ctx, s, plan, z, known, observed); err != nil {
 			return probe{err: err, passing: err.Reason == delivery.ReasonServerUnreachable}
 		}
@@ -150,7 +153,9 @@ func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan del
 	defer cancel()
 	began, octets := time.Now(), 0
 	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: plan.CallTimeout}
+
 	next := *known
+
 	fetch := func(since *serial.Serial) error {
 		var added, removed digest
 		next.soa = ""
@@ -165,14 +170,17 @@ func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan del
 				added.add(hashTransferred(rr))
 			}
 		})
+
 		octets += got.Octets
 		if next.serial, next.whole = got.Serial, got.Whole; got.Whole {
 			next.digest = digest{}
 		}
+
 		next.digest.add(added)
 		next.digest.subtract(removed)
 		return err
 	}
+
 	var err error
 	since := known.serial
 	if since != 0 && observed.Ahead(since) {
@@ -182,13 +190,16 @@ func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan del
 		next = *known
 		err = fetch(nil) // the signer has no differences, or has started over
 	}
+
 	z.mu.Lock()
 	p.mu.Lock()
 	defer z.mu.Unlock()
 	defer p.mu.Unlock()
+
 	now := time.Now()
 	known.pace.charge(now, now.Sub(began), octets, zonePace, zoneShare)
 	p.pace.charge(now, now.Sub(began), octets, classPace, classShare)
+
 	if err != nil {
 		return explainNoTransfer(s, err)
 	}
@@ -293,15 +304,17 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind returns the zone's serial that has the data of a signer's serial, observed at a secondary of the signer. A
+// findBehind returns the zone's serial that has the data of observed, a signer's serial at a secondary behind it. A
 // secondary that also transfers from our primaries may answer the zone's own serial.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return probe{serial: observed}
 	}
+
 	z := p.ensureSignedZone(plan)
 	z.mu.Lock()
 	defer z.mu.Unlock()
+
 	if from := z.signers[s.Signer]; from != nil {
 		for _, one := range slices.Backward(from.matches) {
 			if one.remote == observed {
@@ -310,6 +323,7 @@ func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.S
 			}
 		}
 	}
+
 	return probe{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", observed,
 		s.Signer)}
 }

@@ -35,15 +35,14 @@ const (
 )
 
 type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	// secrets of the request, which the answer may repeat.
+	status  int
+	header  http.Header
+	body    []byte
 	secrets []string
 }
 
-// callServer sends a signed request, and once more if the server has seen the nonce before. Errors of before are
-// returned unchanged; others are *delivery.Error and mean no answer.
+// callServer sends a signed request, and again if the server has seen the nonce before. Errors of before are returned
+// unchanged; others are *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
 	for again := false; ; again = true {
@@ -75,10 +74,12 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 	timeout = p.boundTimeout(timeout)
 	attempt, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+
 	request, secrets, err := p.newRequest(attempt, method, p.basePath+path, body)
 	if err != nil {
 		return answer{}, err
 	}
+
 	span := traces.Call(ctx, request)
 	response, err := p.client.Do(request)
 	traces.End(span, err != nil, "no answer")
@@ -86,10 +87,12 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 		return answer{}, p.explainUnreachable(ctx, err, timeout, secrets)
 	}
 	defer response.Body.Close()
+
 	got := answer{status: response.StatusCode, header: response.Header, secrets: secrets}
 	if got.body, err = io.ReadAll(io.LimitReader(response.Body, protocol.MaxBody+1)); err != nil {
 		return answer{}, p.explainUnreachable(ctx, err, timeout, secrets)
 	}
+
 	if len(got.body) > protocol.MaxBody {
 		return answer{}, &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status),
 			Message: fmt.Sprintf("the server's answer is longer than %d octets; no answer of the protocol is", protocol.MaxBody)}
@@ -99,6 +102,7 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 
 func (p *Provider) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
 	target := *p.base
+
 	unescaped, err := url.PathUnescape(path)
 	if err != nil {
 		return nil, nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "server: the path is no percent-encoding: %w", err)
@@ -107,6 +111,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	if target.EscapedPath() != path {
 		return nil, nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "server: write the path with percent-encoding")
 	}
+
 	var content io.Reader
 	if len(body) > 0 {
 		content = bytes.NewReader(body)
@@ -115,6 +120,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	if err != nil {
 		return nil, nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "request: %w", err)
 	}
+
 	request.URL, request.Host = &target, target.Host
 	request.Header.Set("User-Agent", "kubizone")
 	request.Header.Set("Accept", "application/json")
@@ -122,6 +128,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 		request.Header.Set("Content-Type", "application/json")
 	}
 	var secrets []string
+
 	if p.config.HMAC != nil {
 		secret := p.config.HMAC.Secret
 		var nonce [32]byte
@@ -133,6 +140,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 		request.Header.Set(protocol.HeaderSignature, signed.Signature(p.config.HMAC.Algorithm, secret))
 		secrets = append(secrets, string(secret), strings.TrimSpace(string(secret)))
 	}
+
 	if token := p.config.BearerToken; token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 		secrets = append(secrets, token)
@@ -140,7 +148,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// The message has no foreign text.
+// explainUnreachable uses no foreign text, since users read the message.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -155,6 +163,7 @@ func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout ti
 		alert       tls.AlertError
 		late        net.Error
 	)
+
 	local, refused := dial.AsLocal(err)
 	switch {
 	case refused:
@@ -213,7 +222,7 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// failure is nil for success, and set for a 404.
+// readResponse returns a failure for all but success, also for a 404.
 func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
 	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if isProtocol && *response.Success && got.status/100 == 2 {
@@ -227,15 +236,18 @@ func (got answer) readResponse() (response protocol.Response, isProtocol bool, f
 
 func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *delivery.Error {
 	code := ""
+
 	failure := new(delivery.Error)
 	if refusal != nil {
 		code, failure.Detail = refusal.Code, quoteServer(refusal, got.secrets)
 	}
+
 	failure.Code = code
 	if !isProtocolCode(code) {
 		failure.Code = strconv.Itoa(got.status)
 	}
 	status := got.status
+
 	switch {
 	case code == protocol.CodeTimestampStale:
 		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true

@@ -27,8 +27,7 @@ type Config struct {
 	Server string
 	// Timeout bounds a request; 0 means 30 s.
 	Timeout time.Duration
-	// HMAC is nil for unsigned requests.
-	HMAC *HMAC
+	HMAC    *HMAC
 	// CABundle has PEM certificates to verify the server; empty means the system's.
 	CABundle          []byte
 	ClientCertificate *tls.Certificate
@@ -36,8 +35,8 @@ type Config struct {
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool
-	// VerifyAtMost bounds the RRsets in a Verify, since each request delays the zone's delivery; 0 means 500. The next
-	// Verify continues after them.
+	// VerifyAtMost bounds the RRsets in a Verify, since each needs a request; 0 means 500. The next Verify continues
+	// after them.
 	VerifyAtMost int
 }
 
@@ -56,6 +55,7 @@ const (
 func New(config Config) (*Provider, error) {
 	base, wrong := readServer(config)
 	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+
 	if config.Timeout < 0 {
 		fault("timeoutSeconds: must be positive")
 	}
@@ -67,10 +67,12 @@ func New(config Config) (*Provider, error) {
 			fault("hmacAuth: the secret is empty; put one under the key that the class names")
 		}
 	}
+
 	config.BearerToken = strings.TrimSpace(config.BearerToken)
 	if strings.IndexFunc(config.BearerToken, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
 		fault("bearerTokenFrom: the token has octets that a header cannot have")
 	}
+
 	client := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(config.CABundle) > 0 {
 		client.RootCAs = x509.NewCertPool()
@@ -78,14 +80,18 @@ func New(config Config) (*Provider, error) {
 			fault("tls.caBundle: has no certificate in PEM")
 		}
 	}
+
 	if len(wrong) > 0 {
 		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, WholeClass: true,
 			Message: errors.Join(wrong...).Error()}
 	}
+
 	if certificate := config.ClientCertificate; certificate != nil {
 		client.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
+
 	config.Timeout, config.VerifyAtMost = cmp.Or(config.Timeout, defaultTimeout), cmp.Or(config.VerifyAtMost, defaultVerify)
+
 	transport := &http.Transport{
 		// No proxy: the addresses to which a proxy connects are unchecked.
 		DialContext:         dial.New(config.AllowLocalAddresses).DialContext,
@@ -98,6 +104,7 @@ func New(config Config) (*Provider, error) {
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        90 * time.Second,
 	}
+
 	return &Provider{
 		config: config, base: base, lastVerified: map[name.Name]delivery.RRsetKey{}, basePath: strings.TrimRight(base.EscapedPath(), "/"),
 		transport: transport,

@@ -39,7 +39,7 @@ var _ delivery.Provider = (*Provider)(nil)
 
 const extensionsLife = 10 * time.Minute
 
-// Deliver may have written some RRsets before an error.
+// Deliver returns an error even if some RRsets are written.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout)}
 	err := w.writeAll(ctx)
@@ -97,7 +97,7 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// Removals of a name come first, because a CNAME and other types exclude each other.
+// writeNames removes a name's RRsets first, because a CNAME and other types exclude each other.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
@@ -123,7 +123,7 @@ func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) erro
 	return nil
 }
 
-// Remove deletes every RRset of the plan, even if another client has replaced it: the protocol cannot tell.
+// Remove deletes every RRset of the plan, even one replaced by another client: the protocol cannot tell.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	var removals []delivery.Change
@@ -134,6 +134,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 			removals = append(removals, delivery.Change{After: delivery.RRset{Name: key.Name, Type: key.Type}})
 		}
 	}
+
 	for _, change := range plan.Changes {
 		if change.After.Name.IsZero() {
 			remove(change.Before.Key())
@@ -141,15 +142,18 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 			remove(change.After.Key())
 		}
 	}
+
 	if plan.All != nil {
 		for set := range plan.All {
 			remove(set.Key())
 		}
 	}
+
 	err := w.writeChanges(ctx, removals)
 	if err == nil {
 		err = w.finishWriting(ctx)
 	}
+
 	if err == nil && len(w.report.Failed) == 0 {
 		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten && !plan.Named
 		p.order.Forget(plan.Zone)
@@ -159,24 +163,27 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 
 var errNoGet = fmt.Errorf("its server does not answer GET for records: %w", delivery.ErrCannotList)
 
-// Verify finds no RRsets beside the zone's: the protocol has no list.
+// Verify finds no foreign RRsets: the protocol has no list.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	var drift delivery.Drift
 	p.mu.Lock()
 	behind, begun := p.lastVerified[plan.Zone]
 	delete(p.lastVerified, plan.Zone)
 	p.mu.Unlock()
+
 	asked := 0
 	for set := range plan.All {
 		if begun && set.Key().Compare(behind) <= 0 || p.skips(plan.Zone, set.Key()) {
 			continue
 		}
+
 		if asked++; asked > p.config.VerifyAtMost && !plan.Whole {
 			p.mu.Lock()
 			p.lastVerified[plan.Zone] = behind
 			p.mu.Unlock()
 			break
 		}
+
 		behind = set.Key()
 		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
 		record, err := protocol.Encode(want)
@@ -197,6 +204,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 				continue
 			}
 		}
+
 		path, err := protocol.RecordPath(plan.Zone, set.Name, set.Type)
 		if err == nil {
 			want, err = protocol.Decode(record)
@@ -205,6 +213,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 			drift.Unfit = append(drift.Unfit, set)
 			continue
 		}
+
 		got, err := p.callServer(ctx, plan.CallTimeout, nil, http.MethodGet, path, nil)
 		if err != nil {
 			return drift, err
@@ -243,6 +252,7 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	if err != nil {
 		return nil, err
 	}
+
 	var health protocol.Health
 	if json.Unmarshal(got.body, &health) != nil || health.Status == "" {
 		_, _, refusal := got.readResponse()
@@ -252,9 +262,11 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 		}
 		return nil, refusal
 	}
+
 	p.mu.Lock()
 	p.extensions, p.askedAt = health.Features, time.Now()
 	p.mu.Unlock()
+
 	if health.Status != protocol.Healthy || got.status/100 != 2 {
 		err := delivery.Errorf(delivery.ReasonServerError, "the server reports that it is not healthy")
 		err.Code, err.Detail = strconv.Itoa(got.status), cleanForeign(health.Status+": "+health.Message, got.secrets)
@@ -288,7 +300,6 @@ func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{OwnApexNS: p.config.OwnApexNS}
 }
 
-// Close closes idle connections. Others end with their contexts.
 func (p *Provider) Close() error {
 	p.transport.CloseIdleConnections()
 	return nil

@@ -18,18 +18,17 @@ import (
 )
 
 const (
-	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. At a healthy server it writes
-	// the rest of the zone: a tenant's refused records do not block others.
+	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. If healthy, the rest of the
+	// zone is written: a tenant's refused records do not block others.
 	maxStreak = 3
-	// After maxSilent timeouts at a healthy server, the remaining RRsets get half the timeout; those that failed
+	// After maxSilent timeouts at a healthy server, the remaining RRsets get half the timeout, and those that failed
 	// earlier are skipped. maxFailed bounds an attempt's failures.
 	maxSilent, maxFailed = 2 * maxStreak, 256
-	// soon is the retry delay after too many new failures. The retry writes these RRsets last.
+	// soon is the retry delay after too many new failures. The retry writes the failed RRsets last.
 	soon = 5 * time.Second
 )
 
-// minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer, so that slow RRsets do not count
-// as timeouts.
+// minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer: slow answers are no timeouts.
 var minTimeout = time.Second
 
 const timeoutFactor = 4
@@ -47,12 +46,12 @@ type writer struct {
 	// streak counts failures since a success or a good GET /health.
 	streak, failures, unanswered int
 	timeout, slowest             time.Duration
-	quotaError                   *delivery.Error // the quota is used up: new RRsets are not written
+	quotaError                   *delivery.Error // set while the quota is used up: no new RRset is written
 	// lastPass is true if only RRsets that failed earlier are left, skipRest if too many of them failed again.
 	lastPass, skipRest bool
 	refusedItems       []item
-	helped             bool                       // a write succeeded after a refusal
-	mayStay            map[delivery.RRsetKey]bool // RRsets that a server may refuse to remove
+	helped             bool                       // true if a write succeeded after a refusal
+	mayStay            map[delivery.RRsetKey]bool // RRsets whose removal the server may refuse
 }
 
 type item struct {
@@ -75,6 +74,7 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 	if w.provider.skips(w.plan.Zone, key) {
 		return nil
 	}
+
 	whole := w.emptyRRset(key)
 	whole.TTL, whole.Data = set.TTL, set.Data
 	record, err := protocol.Encode(whole)
@@ -89,11 +89,13 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 			}
 		}
 	}
+
 	if err != nil {
 		w.report.Skipped++
 		w.failRRset(key, &delivery.Error{Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry, Message: err.Error()})
 		return nil
 	}
+
 	if record.ByValue() {
 		switch has, unknown := w.needsExtension(ctx, key, protocol.FeatureValueMetadata); {
 		case unknown != nil || has == notKnown:
@@ -108,6 +110,7 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 			return nil
 		}
 	}
+
 	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
 }
 
@@ -119,7 +122,7 @@ const (
 	notKnown
 )
 
-// needsExtension sets the RRset aside if the server does not answer, or returns an error that ends the plan.
+// needsExtension fails the RRset if the server does not answer. An error ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (support, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -164,19 +167,20 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 	if err != nil {
 		return err
 	}
-	// around is the JSON around the items of a batch.
-	const around = 64
+	const around = 64 // octets of JSON around the items of a batch
 	if len(body)+around > protocol.MaxBody {
 		w.failRRset(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true,
 			Message: fmt.Sprintf("the RRset is %d octets long in the webhook protocol, which takes %d", len(body),
 				protocol.MaxBody-around)})
 		return nil
 	}
+
 	if w.size+len(body)+1+around > protocol.MaxBody || len(w.waiting) == protocol.MaxBatch {
 		if err := w.writeWaiting(ctx); err != nil {
 			return err
 		}
 	}
+
 	w.waiting = append(w.waiting, i)
 	w.size += len(body) + 1
 	return nil
@@ -203,19 +207,22 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 }
 
 // finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before its host's
-// address, an address's removal before the RRset naming it, and a new RRset before a removal.
+// address, an address's removal before the RRset that names it, and a new RRset before a removal.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
 	}
+
 	again := w.refusedItems
 	w.refusedItems, w.helped = nil, false
 	keys := map[delivery.RRsetKey]bool{}
 	for _, i := range again {
 		keys[i.key] = true
 	}
+
 	w.report.Failed = slices.DeleteFunc(w.report.Failed,
 		func(f delivery.Failure) bool { return keys[delivery.RRsetKey{Name: f.Name, Type: f.Type}] })
+
 	for _, i := range again {
 		if err := w.addItem(ctx, i); err != nil {
 			return err
@@ -234,6 +241,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	got, err := w.callServer(ctx, http.MethodPost, protocol.BatchPath, body)
 	var none *delivery.Error
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable ||
@@ -244,6 +252,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	var response protocol.BatchResponse
 	if got.status/100 != 2 || json.Unmarshal(got.body, &response) != nil || len(response.Results) != len(items) {
 		switch got.status {
@@ -256,6 +265,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		}
 		return false, nil // single writes find the item
 	}
+
 	var ended error
 	for at, result := range response.Results {
 		alone := answer{status: result.Status, header: got.header, secrets: got.secrets}
@@ -263,7 +273,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
-		// The server has processed all items: later results count even if this result ends the attempt.
+		// The server has processed all items: later results count even if this one ends the attempt.
 		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
@@ -277,11 +287,13 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 		w.refusedItems = append(w.refusedItems, i)
 		return nil
 	}
+
 	if w.skipRest {
 		w.failRRset(i.key, delivery.Errorf(delivery.ReasonServerError, "its last write failed, as did much of the zone; it is retried "+
 			"later"))
 		return nil
 	}
+
 	method, path, body := http.MethodDelete, i.path, []byte(nil)
 	if i.request.Operation == protocol.Upsert {
 		method, path = http.MethodPost, protocol.RecordsPath
@@ -290,6 +302,7 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 			return err
 		}
 	}
+
 	got, err := w.callServer(ctx, method, path, body)
 	var failure *delivery.Error
 	switch {
@@ -305,7 +318,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// An error of recordOutcome ends the attempt. isProtocol is true if the answer was of the protocol, or there was none.
+// recordOutcome returns an error to end the attempt. isProtocol is true if the answer was of the protocol, or there was
+// none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
@@ -322,11 +336,13 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	case concernsClass(failure):
 		return failure
 	}
+
 	// An answer without a code of the protocol may come from a proxy that filters records.
 	strange := failure.WholeClass || !isProtocol && !failure.Permanent
 	if strange && w.streak == 0 && !w.isServerHealthy(ctx) {
 		return failure
 	}
+
 	ofServer := failure
 	if failure.WholeClass {
 		failure = &delivery.Error{
@@ -336,27 +352,33 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 				failure.Code),
 		}
 	}
+
 	w.failRRset(i.key, failure)
 	w.provider.order.Note(w.plan.Zone, i.key, true)
+
 	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
 		w.quotaError = failure // until a removal; replacements need no quota
 	}
 	if failure.Permanent || failure == w.quotaError {
 		w.refusedItems = append(w.refusedItems, i)
 	}
+
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
 		w.streak = 0
 		return nil
 	}
+
 	w.streak++
 	w.failures++
 	exhausted := w.unanswered >= maxSilent || w.lastPass && w.failures >= maxFailed
 	if w.streak < maxStreak && !exhausted {
 		return nil
 	}
+
 	if !w.isServerHealthy(ctx) {
 		return ofServer
 	}
+
 	w.streak = 0
 	switch {
 	case !exhausted:

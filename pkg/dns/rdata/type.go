@@ -6,6 +6,7 @@ package rdata
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -137,7 +138,11 @@ func ParseType(text string) (Type, error) {
 			return 0, fmt.Errorf("type %s: the number of an unknown type is 0 to 65535, as in \"TYPE65280\" (RFC 3597 §5)", quote(text))
 		}
 	}
-	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
+	remedy := `write a mnemonic such as "AAAA", or "TYPE" and a number (RFC 3597 §5)`
+	if slices.Contains([]string{"ALIAS", "ANAME", "AWS"}, strings.ToUpper(text)) { // cli53 exports a line AWS ALIAS A
+		remedy = "for an alias write A and AAAA with the addresses of the host, and HTTPS for browsers (docs/recipes.md)"
+	}
+	return 0, fmt.Errorf("type %s is not known; %s", quote(text), remedy)
 }
 
 // Single reports whether a name may have only one value (S5.6).

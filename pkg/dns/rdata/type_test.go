@@ -33,6 +33,11 @@ func TestParseType_normalised(t *testing.T) {
 			t.Errorf("S4.5: ParseType(%.20q): %v; want it to say what would be right", text, err)
 		}
 	}
+	for _, text := range []string{"ALIAS", "aname", "AWS"} {
+		if _, err := ParseType(text); err == nil || !strings.Contains(err.Error(), "for an alias write A and AAAA with the addresses") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 	var rt Type
 	if err := rt.UnmarshalText([]byte("nope")); err == nil {
 		t.Errorf("an unknown type became %s", rt)

@@ -249,6 +249,10 @@ func (f *file) setOwner(text string) error {
 		return nil
 	}
 	owner, err := f.parseName(text)
+	if label, _, _ := strings.Cut(text, "."); label == `\052` {
+		owner, err = name.Name{}, errors.New(`the label \052 is "*" in octal, as Route 53 writes a wildcard, but "4" in a zone file; `+
+			`write "*"`)
+	}
 	f.owner, f.ownerText, f.ownerOrigin = owner, text, f.origin
 	return err
 }

@@ -115,6 +115,10 @@ func TestRead_syntax(t *testing.T) {
 			`3! name "a\\.b" has an escape that stands for no character of an owner name | labels are letters, digits, "-", "_" and "/"`,
 			`4! name "a b": " " is not allowed in an owner name | labels are letters, digits, "-", "_", "/", and "*" alone as the leftmost label`,
 			`5! name "a\\9" has an escape that stands for no character of an owner name | labels are letters, digits, "-", "_" and "/"`}},
+		{"a wildcard in octal", `\052.a 5 A 192.0.2.1` + "\n 5 A 192.0.2.2\n" + `x\052 5 A 192.0.2.3`, org, []string{
+			`1! the label \052 is "*" in octal, as Route 53 writes a wildcard, but "4" in a zone file | write "*"`,
+			"2! the line has no owner name and there is none above that it could take over | begin the line with the name",
+			"3 x4.example.org. 5 A 192.0.2.3"}},
 		{"S1.2: U-labels", "bücher 5 A 192.0.2.1\n", org, []string{"1 xn--bcher-kva.example.org. 5 A 192.0.2.1"}},
 		{"types by number", "a 5 TYPE1 \\# 4 C0000201\nb 5 TYPE65280 \\# 2 ( AB\n CD )\n", org, []string{
 			"1 a.example.org. 5 A 192.0.2.1", `2 b.example.org. 5 TYPE65280 \# 2 ABCD`}},

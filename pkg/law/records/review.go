@@ -43,8 +43,12 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcom
 		}
 		z, ns := p.zone, ask.Namespace
 		if z == nil || ns != z.Namespace && !z.RuleSet().AllowsName(p.fqdn, ns) {
-			review = Review{Reason: fmt.Sprintf("no zone%s that encloses %s has a rule that gives namespace %q the name (S14.2; the SOA "+
-				"record in DNS has the mailbox of its owner)", law.InView(p.view), p.fqdn, ns)}
+			hint := "its owner, whose mailbox the SOA record in DNS has, can add a delegation"
+			if p.fqdn.NumLabels() == 1 {
+				hint = fmt.Sprintf("write the whole name, such as %sexample.org.; ", p.fqdn) + hint
+			}
+			review = Review{Reason: fmt.Sprintf("no zone%s that encloses %s has a rule that gives namespace %q the name (S14.2; %s)",
+				law.InView(p.view), p.fqdn, ns, hint)}
 			return &law.Plan{}, nil
 		}
 		review = Review{Zone: z, Claimed: d.findClaim(z, p, ns)}

@@ -24,7 +24,7 @@ func (g *group) reply(a Answer) {
 	if a.Out = g.members[0].out; g.order != nil && !a.Out.OK {
 		g.order.broken.Store(true)
 	}
-	g.answered = true
+	g.answered, a.overtaken = true, g.overtaken
 	g.answer <- a
 }
 

@@ -120,7 +120,7 @@ func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict
 	before.Puts, b.undo = slices.Clone(b.Puts), b.undo[:0]
 	ctx, span := g.startLaw(ctx)
 	v, cold := b.decideLocked(ctx, g, how, &before)
-	if len(b.groups) == count || g.onlyCompares {
+	if g.admitted = len(b.groups) > count; !g.admitted || g.onlyCompares {
 		b.restoreDraft(before)
 	}
 	g.endLaw(span, len(cold))

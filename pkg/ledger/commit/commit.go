@@ -6,7 +6,6 @@ package commit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -26,10 +25,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 		defer com.releaseAll(w)
 	}
 	a, _ := com.commitGroup(ctx, newGroup(w))
-	if a.sent {
-		return Outcome{}, unknownOutcome(fmt.Sprintf("%s %q", w.Resource, w.Name), a.Err)
-	}
-	return a.Out, com.TimeoutError(w, a.Err)
+	return a.Out, a.apiError(w.String())
 }
 
 // Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved is true, writes of
@@ -38,11 +34,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
 	a, g := t.Committer.commitGroup(etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1}), g)
-	switch t.Sent = a.sent; {
-	case a.sent:
-		return false, unknownOutcome("the change set", a.Err)
-	case a.Err != nil:
-		return false, t.timeoutError(a.Err)
+	if t.Sent = a.sent || a.Out.OK; a.Err != nil { // set before readOutcome may panic
+		return false, a.apiError("the change set")
 	}
 	return t.readOutcome(g), nil
 }
@@ -129,6 +122,9 @@ func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*g
 			at.retries++
 		}
 		at.bound = b.bound
+		for _, g := range again {
+			g.endTry(b.raced)
+		}
 		if groups = append(again, rest...); ctx.Err() != nil {
 			replyAll(groups, Answer{Err: ctx.Err()})
 			return
@@ -179,7 +175,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	case o.err == nil && o.r.Succeeded: // all compares held
 		b.com.latency.note(o.trip)
 		b.answerCommitted(o.r, o.trip)
-	case o.shared && !b.sent: // this batch commits alone next
+	case o.shared && !b.sent: // other batches may have failed it, so this one commits alone next
 		b.raced = true
 		again = b.groups
 	case o.err == nil: // a fact or an object has changed
@@ -228,6 +224,9 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 	if data != nil {
 		op = etcd.OpPut(key, data)
 	}
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, TimeoutError("the write", err)
+	}
 	r, err := com.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, expected)).Then(op).Else(clientv3.OpGet(key)).Commit()
 	if err != nil {
 		return Outcome{}, unknownOutcome("the write", err)
@@ -248,9 +247,9 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error
 	a, m := <-g.answer, g.members[0]
 	switch {
 	case errors.Is(a.Err, facts.ErrMoved):
-		return law.Outcome{}, TooBusy(w.Resource, w.Name, a.Err)
+		return law.Outcome{}, TooBusy(w.String(), a.Err)
 	case a.Err != nil:
-		return law.Outcome{}, com.TimeoutError(w, a.Err)
+		return law.Outcome{}, a.apiError(w.String())
 	}
 	refusal, _ := m.refusal.(*law.Refusal)
 	return law.Outcome{Plan: m.plan, Refusal: refusal}, nil

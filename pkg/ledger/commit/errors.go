@@ -24,28 +24,52 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// TimeoutError returns the API error of an unsent write for a timeout of the request or etcd; otherwise err.
-func (com *Committer) TimeoutError(w *Write, err error) error {
+func (o *Object) String() string { return fmt.Sprintf("%s %q", o.Resource, o.Name) }
+
+func (a *Answer) apiError(object string) error {
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return TooBusy(w.Resource, w.Name, err)
+	case a.sent:
+		return unknownOutcome(object, a.Err)
+	case a.overtaken && errors.Is(a.Err, context.DeadlineExceeded):
+		return TooBusy(object, a.Err)
+	}
+	return TimeoutError(object, a.Err)
+}
+
+// TimeoutError returns the API error of an unsent write for the end of its request, or for a timeout of etcd; otherwise
+// err.
+func TimeoutError(object string, err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return unwritten(object, fmt.Sprintf("not decided in time (%v), as etcd is slow or many writes wait", err), 0)
 	case apierrors.IsTimeout(err):
-		return unwritten(fmt.Sprintf("%s %q", w.Resource, w.Name))
+		return unwritten(object, "etcd did not answer during the decision; administrators check etcd with kubectl kubizone doctor", 0)
 	}
 	return err
 }
 
-func (t *Set) timeoutError(err error) error {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		e := apierrors.NewTimeoutError(fmt.Sprintf("the change set was not decided in time (%v), and nothing was written: try again",
-			err), 0)
-		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
-		return e
-	case apierrors.IsTimeout(err):
-		return unwritten("the change set")
+// TooBusy is the error of a write whose compares failed until the deadline.
+func TooBusy(object string, cause error) error {
+	return unwritten(object, fmt.Sprintf("other writes kept changing what this one depends on (%v)", cause), 1)
+}
+
+// As in the apiserver, the reason of a timeout is ServerTimeout if nothing was written, Timeout if the outcome is
+// unknown. retryAfter is 0, for no Retry-After, if each try would take as long.
+func unwritten(object, why string, retryAfter int32) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
+		Details: &metav1.StatusDetails{RetryAfterSeconds: retryAfter},
+		Message: object + ": " + why + "; nothing was written, try again",
+	}}
+}
+
+// unknownOutcome keeps an API error, which names the outcome already.
+func unknownOutcome(object string, err error) error {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		return err
 	}
-	return err
+	return apierrors.NewTimeoutError(fmt.Sprintf("%s: etcd did not answer (%v): whether it was written is not known; read the objects "+
+		"before you repeat it", object, err), 0)
 }
 
 func (g *group) tooLong(octets int) error {
@@ -145,34 +169,6 @@ func groupKind(resource string) schema.GroupKind {
 }
 
 const laterSeconds = 5
-
-// TooBusy is the error of a write whose compares failed until the deadline.
-func TooBusy(resource, object string, cause error) error {
-	e := apierrors.NewServerTimeout(v1alpha1.Resource(resource), "write", 1)
-	e.ErrStatus.Message = fmt.Sprintf("%s %q: other writes kept changing what this one depends on (%v); nothing was written, "+
-		"try again", resource, object, cause)
-	e.ErrStatus.Code = http.StatusGatewayTimeout
-	return e
-}
-
-// As in the apiserver, a timeout's reason is ServerTimeout if nothing was written, Timeout if the outcome is unknown.
-
-// No Retry-After: each try would take as long.
-func unwritten(what string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
-		Message: what + ": etcd did not answer during the decision; nothing was written, try again; administrators check etcd with " +
-			"kubectl kubizone doctor",
-	}}
-}
-
-func unknownOutcome(what string, err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return apierrors.NewTimeoutError(fmt.Sprintf("%s: etcd did not answer before the request ended (%v): whether it was "+
-			"written is not known; read the Records before you repeat it", what, err), 0)
-	}
-	return err
-}
 
 // Recover, when deferred, converts a panic to an API error, of an unknown outcome if *sent, and logs the stack. sent
 // may be nil.

@@ -76,21 +76,11 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 		return a
 	case <-ctx.Done():
 	}
+	a := g.withdrawGroup(ctx.Err())
 	com.mem.Mu.Lock()
-	waiting := len(h.waiting)
 	h.waiting = slices.DeleteFunc(h.waiting, func(x *group) bool { return x == g })
-	waiting -= len(h.waiting)
 	com.mem.Mu.Unlock()
-	if waiting > 0 {
-		return Answer{Err: ctx.Err()}
-	}
-	g.withdraw()
-	select {
-	case a := <-g.answer:
-		return a
-	default:
-		return Answer{Err: ctx.Err(), sent: true}
-	}
+	return a
 }
 
 func (com *Committer) resignQueue(ctx context.Context, h *queue) {

@@ -4,7 +4,10 @@
 package commit
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -82,6 +85,32 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	}
 	if known != facts.MaxHeads-1 {
 		t.Errorf("%d zones are known", known)
+	}
+}
+
+// The group of a gone caller is not committed, so no later group of its order may be.
+func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
+	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for what, x := range map[string]struct{ waits, admitted bool }{
+		"waiting": {true, false}, "taken": {false, false}, "in a batch": {false, true},
+	} {
+		h, in, groups := &queue{}, &order{}, []*group{newGroup(&Write{}), newGroup(&Write{})}
+		for _, g := range groups {
+			g.order = in
+		}
+		groups[0].admitted = x.admitted
+		if h.waiting = slices.Clone(groups); !x.waits {
+			h.waiting = h.waiting[1:]
+		}
+		a := com.awaitAnswer(ended, h, groups[0])
+		if !errors.Is(a.Err, context.Canceled) || a.sent != x.admitted {
+			t.Errorf("%s: %+v", what, a)
+		}
+		if !groups[0].callerGone || !groups[1].followsFailure() || !slices.Equal(h.waiting, groups[1:]) {
+			t.Errorf("%s: gone %t, the next may be committed %t, %d wait", what, groups[0].callerGone, !groups[1].followsFailure(), len(h.waiting))
+		}
 	}
 }
 

@@ -189,7 +189,7 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 		m.setWrite.Out, m.setWrite.Refusal = m.out, Status("records", m.Name, m.refusal)
 		moved = moved || m.moved
 	}
-	if t.Sent = !moved && !g.onlyCompares; moved || g.isRefused() {
+	if moved || g.isRefused() {
 		return moved
 	}
 	for _, m := range g.members {

@@ -165,15 +165,18 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	if b.groups[0].preview {
 		fault = func(string) {}
 	}
+	fault("before-commit")
+	if err := ctx.Err(); err != nil { // a batch may get its place too late
+		return outcome{err: err}
+	}
 	ctx, span := b.startTransaction(ctx, others)
 	started := time.Now()
-	fault("before-commit")
 	com.mem.Stats.Transactions.Add(1)
 	b.sent = len(then) > 0
 	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
-	o := outcome{r: r, err: err, trip: time.Since(started), refused: isRefusedByEtcd(err)}
+	o := outcome{r: r, err: err, trip: time.Since(started), refused: etcd.IsRefused(err)}
 	o.endTransaction(span, len(cmps), len(then))
-	if o.refused || err == nil && !r.Succeeded {
+	if o.refused || errors.Is(err, rpctypes.ErrNoSpace) || err == nil && !r.Succeeded {
 		b.sent = false
 	}
 	if err == nil {
@@ -211,10 +214,6 @@ func (o *outcome) endTransaction(span trace.Span, compares, puts int) {
 			attribute.Bool("kubizone.committed", o.err == nil && o.r.Succeeded))
 	}
 	traces.End(span, o.err != nil, "etcd")
-}
-
-func isRefusedByEtcd(err error) bool {
-	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
 // payerOf returns the charged namespace: Payer, the origin of the cascade, or the object's.

@@ -132,7 +132,7 @@ type SetAnswer struct {
 	Err    error
 }
 
-// group is a single write or a change set, answered once.
+// group is a single write or a change set, answered once, or withdrawn.
 type group struct {
 	members []*member
 	set     *Set   // nil: a single write
@@ -149,9 +149,9 @@ type group struct {
 	// After a panic in its batch the group is decided alone. Only the committing goroutine accesses answered and alone.
 	answered, alone bool
 	// deciding is held while the decision reads the caller's objects. A gone caller may change them: the group is
-	// skipped.
-	deciding   sync.Mutex
-	callerGone bool
+	// skipped. admitted means that a batch has the group, and may commit it; overtaken that a try has failed.
+	deciding                        sync.Mutex
+	callerGone, admitted, overtaken bool
 	spans
 }
 
@@ -184,11 +184,13 @@ type order struct{ broken atomic.Bool }
 // Answer is a group's result, or its need for another try: locks, or time (Later). sent means that the group may be
 // committed despite Err.
 type Answer struct {
-	Out   Outcome // of a single write
-	Err   error
-	sent  bool
-	Locks []string
-	Later *law.Refusal
+	Out  Outcome // of a single write
+	Err  error
+	sent bool
+	// overtaken means that other writes have failed a try.
+	overtaken bool
+	Locks     []string
+	Later     *law.Refusal
 }
 
 func newGroup(w *Write) *group {
@@ -237,10 +239,26 @@ func (g *group) hasMoved() bool {
 	return slices.ContainsFunc(g.members, func(m *member) bool { return m.moved })
 }
 
-func (g *group) withdraw() {
+// withdrawGroup returns the answer, or err for a group without one: no later decision admits the group, or a later
+// group of its order.
+func (g *group) withdrawGroup(err error) Answer {
 	g.deciding.Lock()
-	g.callerGone = true
-	g.deciding.Unlock()
+	defer g.deciding.Unlock()
+	select {
+	case a := <-g.answer:
+		return a
+	default:
+	}
+	if g.callerGone = true; g.order != nil {
+		g.order.broken.Store(true)
+	}
+	return Answer{Err: err, sent: g.admitted && !g.onlyCompares, overtaken: g.overtaken}
+}
+
+func (g *group) endTry(raced bool) {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	g.admitted, g.overtaken = false, g.overtaken || raced
 }
 
 // spans are nil or traces.None unless the request is recorded: commit lasts until the answer, wait until the decision.

@@ -226,6 +226,9 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			continue
 		}
 		for _, l := range lines {
+			// All states of a value have one key, which the page with the last step deletes.
+			ns := cmp.Or(l.namespace, p.hdr.Namespace)
+			p.hasStates[ns] = p.hasStates[ns] || l.hasState
 			if p.endN = lines[len(lines)-1].n; l.n > p.lastN {
 				if !p.addLine(l) {
 					return p, a.addStates(ctx, p)
@@ -239,7 +242,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 
 // addLine returns false if the page has no place for the step's account.
 func (p *page) addLine(l line) bool {
-	account, ns := l.account(p.hdr.Namespace), cmp.Or(l.namespace, p.hdr.Namespace)
+	account := l.account(p.hdr.Namespace)
 	if p.lines[account] == nil && len(p.lines) == pageNamespaces {
 		return false
 	}
@@ -247,7 +250,7 @@ func (p *page) addLine(l line) bool {
 		p.archived.Whole = max(p.archived.Whole, l.unixTime) // the steps before were trimmed without an archive
 	}
 	p.lines[account] = append(p.lines[account], l)
-	p.lastN, p.hasStates[ns] = l.n, p.hasStates[ns] || l.hasState
+	p.lastN = l.n
 	return true
 }
 

@@ -18,10 +18,11 @@ import (
 // Sweep removes segments beyond their zones' retention, and sets the shares' level. retentions has seconds for each
 // present zone, by uid. If complete is false, the history of other zones stays.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
-	began, gone := a.Now().Unix(), map[string]int64{}
+	began := a.Now().Unix()
+	var removed removedZones
 	if complete {
 		var err error
-		if gone, err = a.sweepArchived(ctx, retentions); err != nil {
+		if removed, err = a.findRemoved(ctx, retentions); err != nil {
 			return err
 		}
 	}
@@ -33,12 +34,17 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 		if err := a.expireSegments(ctx, account, func(k layout.SegmentKey) bool {
 			retention, exists := retentions[k.Zone]
 			if !exists {
-				retention = max(gone[k.Zone], newZoneAge) // the zone may be newer than retentions
+				retention = max(removed.retentions[k.Zone], newZoneAge) // the zone may be newer than retentions
 			}
-			return (exists || complete) && k.Time < began-retention
+			_, expired := removed.expired[k.Zone]
+			return expired || (exists || complete) && k.Time < began-retention
 		}); err != nil {
 			return err
 		}
+	}
+	// Last, as a segment without its zone's archive is damage.
+	if err := a.dropArchives(ctx, removed.expired); err != nil {
+		return err
 	}
 	return a.setLevel(ctx)
 }
@@ -46,13 +52,20 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 // newZoneAge is the age in seconds up to which segments of an unknown zone stay.
 const newZoneAge = 3600
 
-// sweepArchived returns the last retention of zones not in retentions, and removes archived/ of zones removed longer
-// ago.
-func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64) (map[string]int64, error) {
-	gone, now := map[string]int64{}, a.Now().Unix()
+// removedZones are the zones that have an archive and no object, by uid.
+type removedZones struct {
+	// retentions are those of the last archived steps, in seconds.
+	retentions map[string]int64
+	// expired has the zones that were removed longer ago, each with the keys of its names.
+	expired map[string][]string
+}
+
+// findRemoved returns the removed zones, those not in retentions, and deletes old Delegations of present zones.
+func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) (removedZones, error) {
+	removed, now := removedZones{map[string]int64{}, map[string][]string{}}, a.Now().Unix()
 	var over []string
 	var left []string
-	removed := map[string][]string{} // keys of names by uid
+	names := map[string][]string{} // by uid
 	_, err := etcd.Scan(ctx, a.Client, a.Layout.Room("archived"), "", 0, func(kv *mvccpb.KeyValue) error {
 		zone, ns, ok := a.Layout.ParseArchived(string(kv.Key))
 		_, exists := retentions[zone]
@@ -60,7 +73,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 		case zone == layout.RemovedZones || zone == layout.RemovedFQDNs:
 			var of Header
 			if layout.Decode(kv.Value, &of) == nil {
-				removed[of.Zone] = append(removed[of.Zone], string(kv.Key))
+				names[of.Zone] = append(names[of.Zone], string(kv.Key))
 			}
 			return nil
 		case exists && strings.HasPrefix(ns, layout.LeftDelegations):
@@ -74,7 +87,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 		if !ok || ns != "" || exists || layout.Decode(kv.Value, &x) != nil {
 			return nil
 		}
-		if gone[zone] = x.Retention; x.Gone != 0 && x.Gone+x.Retention < now {
+		if removed.retentions[zone] = x.Retention; x.Gone != 0 && x.Gone+x.Retention < now {
 			over = append(over, zone)
 		}
 		return nil
@@ -82,20 +95,31 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 	if err == nil {
 		err = a.sweepOldDelegations(ctx, left)
 	}
-	if err != nil {
-		return nil, err
-	}
 	for _, zone := range over {
+		removed.expired[zone] = names[zone]
+	}
+	return removed, err
+}
+
+// dropArchives deletes the archives of expired zones, with the keys of their names, except of a zone that came back.
+func (a *Archive) dropArchives(ctx context.Context, expired map[string][]string) error {
+	for zone, names := range expired {
+		x, mod, err := a.readArchived(ctx, zone, 0)
+		if err != nil {
+			return err
+		}
+		if x.Gone == 0 {
+			continue
+		}
 		ops := []clientv3.Op{clientv3.OpDelete(a.Layout.Archived(zone), clientv3.WithPrefix())}
-		for _, key := range removed[zone] {
+		for _, key := range names {
 			ops = append(ops, clientv3.OpDelete(key))
 		}
-		if _, err := a.Client.Txn(ctx).Then(ops...).Commit(); err != nil {
-			return nil, err
+		if _, err := a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Archived(zone), mod)).Then(ops...).Commit(); err != nil {
+			return err
 		}
-		delete(gone, zone)
 	}
-	return gone, nil
+	return nil
 }
 
 func (a *Archive) sweepOldDelegations(ctx context.Context, old []string) error {

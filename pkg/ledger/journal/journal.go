@@ -263,8 +263,8 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 // errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps returns ctx's error or errArchived if the steps must stay. A damaged archive must not fill etcd with
-// journals.
+// archiveSteps returns ctx's or etcd's error, or errArchived, if the steps must stay. After damage they go: a damaged
+// archive must not fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
@@ -273,6 +273,8 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case etcd.IsUnavailable(err):
+		return err
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Steps of a zone are not archived, and its history has a gap", "zone", klog.KObj(z))
 	case !kept:

@@ -31,6 +31,12 @@ func countEvery(period time.Duration) time.Duration {
 	return max(minCountPeriod, min(maxCountPeriod, period/8))
 }
 
+// mustCount reports whether a server that has known w's revision for the duration known writes that time into w.
+func mustCount(w law.Withdrawal, known time.Duration) bool {
+	isOver := w.Passed+int64(known.Seconds()) >= w.Grace
+	return !w.IsOver() && (isOver || known >= countEvery(time.Duration(w.Grace)*time.Second))
+}
+
 // sweepWithdrawals counts servers' running time since a withdrawal, and starts the release at the end of the grace
 // period (S3.6). No clock counts: each server counts from its first sight of the revision, and the first with a due
 // count writes it.
@@ -47,8 +53,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "a withdrawal cannot be ended")
 			return
 		}
-		over := w.Passed+int64(known.Seconds()) >= w.Grace
-		if w.IsOver() || !over && known < countEvery(time.Duration(w.Grace)*time.Second) || written == maxCountsAtOnce {
+		if written == maxCountsAtOnce || !mustCount(w, known) {
 			return
 		}
 		if zones == nil {

@@ -6,10 +6,12 @@ package outbox
 import (
 	"testing"
 	"time"
+
+	"kubi.zone/kubizone/pkg/law"
 )
 
-// A stopped server loses at most ten minutes of a long period, and an eighth of a short period, and writes at most six
-// times a minute (S3.5).
+// A stopped server loses at most ten minutes of a long period, and an eighth of a short period, and writes at most
+// six times a minute.
 func TestCountEvery_S3_6(t *testing.T) {
 	t.Parallel()
 	for period, want := range map[time.Duration]time.Duration{
@@ -18,6 +20,29 @@ func TestCountEvery_S3_6(t *testing.T) {
 	} {
 		if got := countEvery(period); got != want {
 			t.Errorf("%s: written every %s, not %s", period, got, want)
+		}
+	}
+}
+
+// A period ends when counted and uncounted time together reach it, never earlier.
+func TestMustCount_S3_6(t *testing.T) {
+	t.Parallel()
+	const day = 24 * 3600
+	for _, tc := range []struct {
+		w     law.Withdrawal
+		known time.Duration
+		want  bool
+	}{
+		{law.Withdrawal{Grace: day}, 10*time.Minute - time.Second, false},
+		{law.Withdrawal{Grace: day}, 10 * time.Minute, true},
+		{law.Withdrawal{Grace: day, Passed: day - 60}, 59 * time.Second, false},
+		{law.Withdrawal{Grace: day, Passed: day - 60}, time.Minute, true},
+		{law.Withdrawal{Grace: day, Passed: day}, time.Hour, false},
+		{law.Withdrawal{Grace: 5}, 4 * time.Second, false},
+		{law.Withdrawal{Grace: 5}, 5 * time.Second, true},
+	} {
+		if got := mustCount(tc.w, tc.known); got != tc.want {
+			t.Errorf("%+v, known for %s: %t", tc.w, tc.known, got)
 		}
 	}
 }

@@ -3,9 +3,9 @@
 
 // Package replay prevents signed DNS messages from being applied twice.
 //
-// Guarantees: (1) copies of a message get the same answer; after an unknown outcome the next copy is applied; (2) a
-// message that may have been applied before is refused: signed before Memory.Opens, or no later than a message whose
-// answer was evicted; (3) memory is bounded, and a tenant evicts only its own answers.
+// Guarantees: (1) Copies of a message get the same answer. After an unknown outcome the next copy is applied. (2) A
+// message that may have been applied before is refused: it was signed before Memory.AcceptsFrom, or no later than a
+// message whose answer was evicted. (3) Memory is bounded, and a tenant evicts only its own answers.
 //
 // Out of scope: messages and signatures. The caller rejects expired signatures.
 //

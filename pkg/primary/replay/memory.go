@@ -54,28 +54,34 @@ type Answer struct {
 }
 
 // Begin returns the Answer of message id of a tenant; nil for a possible replay. If first is true, the caller applies
-// the message and calls End; otherwise it calls Wait.
-func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
+// the message and calls End; otherwise it calls Wait. signed is in Unix seconds.
+func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
 	m.sweepTenants(now)
-	t := m.tenants[of]
+
+	t := m.tenants[tenantName]
 	if t == nil {
 		t = &tenant{bySecond: map[int64]map[string]*Answer{}, floor: m.began}
-		m.tenants[of] = t
+		m.tenants[tenantName] = t
 	}
+
 	t.forgetExpired(now.Add(-m.valid).Unix())
+
 	if a = t.bySecond[signed][id]; a != nil {
 		return a, false
 	}
+
 	for share := max(maxAnswers/len(m.tenants), leastShare); t.size >= share; {
 		t.forgetSecond(slices.Min(slices.Collect(maps.Keys(t.bySecond))))
 	}
+
 	if signed <= t.floor {
 		return nil, false
 	}
-	a = &Answer{memory: m, tenant: of, signedAt: signed, id: id, done: make(chan struct{})}
+
+	a = &Answer{memory: m, tenant: tenantName, signedAt: signed, id: id, done: make(chan struct{})}
 	if t.bySecond[signed] == nil {
 		t.bySecond[signed] = map[string]*Answer{}
 	}

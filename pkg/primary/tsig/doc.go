@@ -3,8 +3,8 @@
 
 // Package tsig signs DNS messages with shared keys and verifies signatures (RFC 8945).
 //
-// Guarantees: (1) no error or formatted Key reveals a secret; (2) a signature is valid only with the whole MAC, within
-// Fudge of its time; (3) a key is found by canonical name, and only with its algorithm.
+// Guarantees: (1) No error or formatted Key reveals a secret. (2) A signature is valid only with the whole MAC, within
+// Fudge of its time. (3) A key is found by canonical name, and only with its algorithm.
 //
 // Out of scope: rights, and the parsing of messages and TSIG records.
 //

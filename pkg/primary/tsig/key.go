@@ -45,10 +45,10 @@ type Key struct {
 	secret    []byte
 }
 
-// minSecret is in octets. Shorter secrets can be guessed offline from a signed message.
+// minSecret is in octets: shorter secrets can be guessed offline from a signed message.
 const minSecret = 16
 
-// NewKey requires a decoded secret of at least 16 octets.
+// NewKey requires a decoded secret of at least minSecret octets.
 func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
@@ -81,6 +81,7 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 		return nil, nil, fmt.Errorf("TSIG key file: %w; name one that this user may read, as tsig-keygen writes it", err)
 	}
 	defer f.Close()
+
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, fmt.Errorf("TSIG key file: %w", err)
@@ -88,10 +89,12 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("TSIG key file %s: not a regular file", path)
 	}
+
 	if mode := info.Mode().Perm(); mode&0o027 != 0 {
 		warnings = append(warnings, fmt.Sprintf("TSIG key file %s has mode %#o: each user may read the secrets, "+
 			"or others than its owner change them; chmod 640 it", path, mode))
 	}
+
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
 		return nil, nil, fmt.Errorf("TSIG key file: %w", err)
@@ -99,6 +102,7 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	if len(text) > maxKeyFile {
 		return nil, nil, fmt.Errorf("TSIG key file %s: more than %d bytes", path, maxKeyFile)
 	}
+
 	keys, err = ParseKeys(string(text))
 	if err != nil {
 		return nil, nil, fmt.Errorf("TSIG key file %s: %w", path, err)
@@ -113,7 +117,7 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 //		secret "base64";
 //	};
 //
-// Comments (#, //, /* */) are allowed. Other statements, duplicate keys and an empty file are errors, which name the
+// Comments (#, //, /* */) are allowed. Other statements, duplicate keys and an empty file are errors. Errors name the
 // line, never the secret.
 func ParseKeys(text string) ([]Key, error) {
 	p := keyParser{text: text, line: 1}
@@ -126,11 +130,13 @@ func ParseKeys(text string) ([]Key, error) {
 		if p.token == "" && !p.quoted {
 			break
 		}
+
 		at := p.line
 		k, err := p.parseKey()
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", p.line, err)
 		}
+
 		if first, twice := seen[k.Name]; twice {
 			return nil, fmt.Errorf("line %d: key %q stands at line %d already; names must differ", at, k, first)
 		}
@@ -146,7 +152,7 @@ func ParseKeys(text string) ([]Key, error) {
 type keyParser struct {
 	text   string
 	line   int
-	token  string // "" at the end
+	token  string // "" at the end of text, unless quoted
 	quoted bool
 }
 
@@ -175,6 +181,7 @@ func (p *keyParser) parseKey() (Key, error) {
 		// The token may be a secret in the wrong field.
 		return Key{}, errors.New(`only key statements are allowed: key "name" { … };`)
 	}
+
 	keyName, err := p.expectWord("the key's name")
 	if err != nil {
 		return Key{}, err
@@ -182,6 +189,7 @@ func (p *keyParser) parseKey() (Key, error) {
 	if err := p.expectToken("{", "the key's name"); err != nil {
 		return Key{}, err
 	}
+
 	var algorithm Algorithm
 	var secret []byte
 	for {
@@ -191,6 +199,7 @@ func (p *keyParser) parseKey() (Key, error) {
 		if p.token == "}" && !p.quoted {
 			break
 		}
+
 		switch clause := p.token; {
 		case p.quoted:
 			return Key{}, errors.New("algorithm, secret or } expected")
@@ -216,13 +225,16 @@ func (p *keyParser) parseKey() (Key, error) {
 		default:
 			return Key{}, fmt.Errorf("algorithm, secret or } expected in key %q", keyName)
 		}
+
 		if err := p.expectToken(";", "the value"); err != nil {
 			return Key{}, err
 		}
 	}
+
 	if err := p.expectToken(";", "}"); err != nil {
 		return Key{}, err
 	}
+
 	if algorithm == "" {
 		return Key{}, fmt.Errorf("key %q has no algorithm; write algorithm hmac-sha256;", keyName)
 	}

@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Fudge is the clock difference of signatures, and the largest accepted (RFC 8945 §10).
+// Fudge is the clock difference that signatures permit here, and the largest accepted (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
 const (
@@ -51,7 +51,7 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen returns the length of a TSIG record in octets, with the full MAC and no other data.
+// RecordLen returns the octets of a TSIG record with the full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
@@ -73,8 +73,9 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the MAC (RFC 8945 §4.3) over the prior MAC, the message and the TSIG variables, or only the timers
-// for later messages of a stream (§5.3.1). msg ends before the TSIG record; id and arcount replace the values in msg.
+// computeMAC returns the MAC (RFC 8945 §4.3) over the prior MAC, the message and the TSIG variables; with timersOnly,
+// for later messages of a stream (§5.3.1), only over the variables' timers. msg ends before the TSIG record; id and
+// arcount replace the values in msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte
@@ -82,15 +83,18 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 		h.Write(binary.BigEndian.AppendUint16(scratch[:0], uint16(len(prior))))
 		h.Write(prior)
 	}
+
 	head := append(scratch[:0], msg[:headerLen]...)
 	binary.BigEndian.PutUint16(head, id)
 	binary.BigEndian.PutUint16(head[10:], arcount)
 	h.Write(head)
 	h.Write(msg[headerLen:])
+
 	if timersOnly {
 		h.Write(p.appendTimers(scratch[:0]))
 		return h.Sum(nil)
 	}
+
 	h.Write(k.nameWire)
 	h.Write([]byte{0, classANY, 0, 0, 0, 0})
 	h.Write(k.algorithmWire)

@@ -33,7 +33,7 @@ type Signature struct {
 
 type Verdict struct {
 	Key       *SigningKey // nil if unknown
-	Malformed bool        // RFC 8945 §5.2.2.1 cases 1 and 3: FORMERR
+	Malformed bool        // the MAC has an impossible length (RFC 8945 §5.2.2.1): FORMERR
 	// OtherAlgorithm is the key of the signature's name, if its algorithm differs.
 	OtherAlgorithm *SigningKey
 	Err            uint16 // zero means valid
@@ -73,20 +73,24 @@ func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) V
 	if string(k.Algorithm) != s.Algorithm {
 		return Verdict{Err: BadKey, OtherAlgorithm: k}
 	}
+
 	full := k.macLen()
 	if len(s.MAC) > full || len(s.MAC) < max(10, full/2) {
 		return Verdict{Key: k, Malformed: true}
 	}
+
 	p := Stamp{Time: s.Time, Fudge: s.Fudge, Err: s.Err, OtherData: s.OtherData}
 	arcount := binary.BigEndian.Uint16(msg[10:]) - 1
 	want := k.computeMAC(prior, msg[:s.Offset], s.OriginID, arcount, p, false)
 	if !hmac.Equal(want[:len(s.MAC)], s.MAC) {
 		return Verdict{Key: k, Err: BadSig}
 	}
+
 	now48 := uint64(now.Unix()) & (1<<48 - 1)
 	if apart := max(now48, s.Time) - min(now48, s.Time); apart > min(uint64(s.Fudge), uint64(Fudge/time.Second)) {
 		return Verdict{Key: k, Err: BadTime}
 	}
+
 	if len(s.MAC) < full { // policy: whole MACs only
 		return Verdict{Key: k, Err: BadTrunc}
 	}

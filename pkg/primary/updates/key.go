@@ -13,10 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler must be safe for concurrent use.
+// Handler (controller/updatekey.Poster) must be safe for concurrent use.
 type Handler interface {
-	// Update returns a message's RCODE, 0 if all changes are stored. A message without updates probes: REFUSED or
-	// NOTAUTH unless the zone has rules for the key's tenant, and for a prerequisite's name.
+	// Update returns a message's RCODE; 0 means that all changes are stored. A message without updates probes the key's
+	// rights: REFUSED or NOTAUTH unless the zone has rules for the key's tenant, and for a prerequisite's name.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
 	// Share returns the RRsets that updates made for the key's tenant, at names covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
@@ -26,7 +26,7 @@ type Transfer int
 
 const (
 	TransferNone Transfer = iota
-	// TransferOwn allows the RRsets of Handler.Share, sent between the zone's SOAs.
+	// TransferOwn allows the RRsets of Handler.Share, TransferZone the whole zone.
 	TransferOwn
 	TransferZone
 )

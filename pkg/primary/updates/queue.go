@@ -30,10 +30,11 @@ type Message struct {
 	Key  *Key
 	From netip.Addr
 	Zone name.Name
-	// MAC and SignedAt (unix seconds) are the signature's.
+	// MAC and SignedAt (Unix seconds) are the signature's.
 	MAC      []byte
 	SignedAt int64
-	// Octets is an UPDATE as received. For a question it is nil, and the Handler checks the key's rights by Probe.
+	// Octets is an UPDATE as received. Nil means a question, such as a client's ordinary SOA query: the Handler gets
+	// Probe, without updates, to check the key's rights.
 	Octets []byte
 	Probe  *update.Message
 
@@ -53,7 +54,7 @@ const (
 	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
 )
 
-// Queue answers a repeated message with the first answer: the first copy may have invalidated the prerequisites (RFC
+// Queue answers a repeated message with the first answer: the first copy may have made the prerequisites false (RFC
 // 2136 §2.4), and an attacker could replay the message.
 type Queue struct {
 	handler          Handler
@@ -113,9 +114,11 @@ func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rc
 	defer q.release(m)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+
 	if m.Octets == nil {
 		return q.callWhenFree(ctx, m)
 	}
+
 	answer, first := q.answers.Begin(m.Key.Tenant, m.id(), m.SignedAt)
 	switch {
 	case answer == nil:
@@ -126,6 +129,7 @@ func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rc
 		answer.End(rcode, rcode != mdns.RcodeServerFailure)
 		return rcode
 	}
+
 	if rcode, ok := answer.Wait(ctx); ok {
 		return rcode
 	}

@@ -50,10 +50,10 @@ type Feed struct {
 }
 
 type zone struct {
-	// identity has a UID once the zone was read, until then only the name.
+	// identity has only the name until the zone is read, then a UID.
 	identity zoneview.Zone
 	listing  int
-	// pendingReason is nil once the zone is in the Set or frozen.
+	// pendingReason is set until the zone is in the Set or frozen.
 	pendingReason, frozenReason error
 	proof                       *Proof
 	misfits                     int
@@ -99,8 +99,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a journal transaction, or queues the transaction until the zone's proof ends. first identifies a
-// created zone. A frozen zone takes only a removal. After an error the zone is frozen, or must be read again.
+// Apply applies a journal transaction, or queues the transaction until the zone's proof ends. first identifies a zone
+// that tx creates. A frozen zone takes only a removal. After an error the zone is frozen, or must be read again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -139,7 +139,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 	return err
 }
 
-// RemoveUnless removes the key's zone unless its UID is uid. A pending zone stays pending until Report.
+// RemoveUnless removes the key's zone unless the UID is uid. A pending zone stays pending until Report.
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -156,7 +156,7 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect adds an unread zone: the feed is not in sync before its Report or proof.
+// Expect adds an unread zone: the feed is not in sync before Report or a proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -181,7 +181,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone drops a proof in flight, which would unfreeze the zone.
+// A proof in progress would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozenReason == nil {
@@ -248,7 +248,7 @@ func (f *Feed) setSynced(synced bool) {
 	f.syncChanged = make(chan struct{})
 }
 
-// Fail records a failure of the source, which then lists all zones again, and returns the number in a row.
+// Fail records a failure of the source, which then lists all zones again, and returns the failures in a row.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -278,7 +278,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait returns nil when the feed is in sync, the source's error after maxFailures, or ctx's cause.
+// Wait returns nil in sync, the source's error after maxFailures, or ctx's cause.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()
@@ -299,7 +299,7 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenReason returns the failed proof of a frozen zone, else nil.
+// FrozenReason returns the failed proof of a frozen zone; otherwise nil.
 func (f *Feed) FrozenReason(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

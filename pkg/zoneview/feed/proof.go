@@ -16,13 +16,13 @@ import (
 // UnprovenZone is a zone as read from the source.
 type UnprovenZone struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is the claimed status.hash, "" if the source has compared it.
+	// Hash is the claimed status.hash; "" if the source has compared it.
 	Hash string
 	// Settled means that the snapshot may be delivered. Otherwise UnsettledSteps lead to it from the delivered state
 	// (S7.2, S7.5), unknown without steps.
 	Settled        bool
 	UnsettledSteps []content.Step
-	// FreezeOnFailure is set if another read would return the same.
+	// FreezeOnFailure is true if another read would return the same.
 	FreezeOnFailure bool
 }
 
@@ -31,12 +31,12 @@ type Proof struct {
 	key      string
 	zone     *zone
 	unproven UnprovenZone
-	// inSet is true if the Set has this state already, so that transactions need not queue.
+	// inSet is true if the Set has this state already: transactions need not queue.
 	inSet bool
 	queue []content.Transaction
 }
 
-// BeginProof returns the proof of a zone, which replaces a proof in flight. The caller calls Run.
+// BeginProof returns the proof of a zone, which replaces a proof in progress. The caller calls Run.
 func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -45,9 +45,11 @@ func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	if !f.synced && (!f.listed || z.pendingReason != nil) {
 		f.setPending(z, errNotProven)
 	}
+
 	known, held := f.set.ByUID(z.identity.UID)
 	held = held && z.frozenReason == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
 		known.Hash() == base.Snapshot.Hash()
+
 	z.proof = &Proof{feed: f, key: key, zone: z, unproven: base, inSet: held}
 	if held && base.Settled {
 		f.set.Put(known, true)
@@ -64,14 +66,17 @@ func (p *Proof) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return p.finishProof(ctx, nil, nil)
 	}
+
 	if p.isOvertaken() {
 		return context.Cause(ctx)
 	}
+
 	snapshot := p.unproven.Snapshot
 	err := snapshot.Prove()
 	if err == nil && p.unproven.Hash != "" && snapshot.Hash() != p.unproven.Hash {
 		err = fmt.Errorf("%s: %w: its hash is %s, the zone claims %s", snapshot, zoneview.ErrMisfit, snapshot.Hash(), p.unproven.Hash)
 	}
+
 	var delivered *zoneview.Snapshot
 	switch {
 	case err != nil:
@@ -84,18 +89,19 @@ func (p *Proof) Run(ctx context.Context) error {
 				"served again when it settles; run kubizone fsck", "zone", snapshot.String())
 		}
 	}
+
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new proofs.
+// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
 	return p.zone.proof != p
 }
 
-// finishProof publishes a proven zone, or freezes it after err if FreezeOnFailure is set. delivered is the settled
-// snapshot, nil if unknown.
+// finishProof publishes a proven zone. After err, FreezeOnFailure freezes the zone. delivered is the settled snapshot;
+// nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.unproven.Snapshot
 	f.mutex.Lock()
@@ -103,10 +109,12 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	if z.proof != p {
 		return context.Cause(ctx)
 	}
-	z.proof = nil // also after the end of ctx: an absent source must not keep the content
+
+	z.proof = nil // even at the end of ctx: content must not stay without its source
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+
 	switch {
 	case err != nil && p.unproven.FreezeOnFailure:
 		f.freezeZone(ctx, p.key, err)
@@ -119,12 +127,14 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	default:
 		f.set.PutUnsettled(snapshot, delivered, p.unproven.UnsettledSteps)
 	}
-	f.unfreezeZone(p.key, z) // first, as a step may freeze the zone again
+
+	f.unfreezeZone(p.key, z) // before the steps, which may freeze the zone again
 	for _, tx := range p.queue {
 		if err := f.applyToSet(ctx, p.key, z, tx); err != nil {
 			return err
 		}
 	}
+
 	f.confirmZone(p.key, z)
 	return nil
 }

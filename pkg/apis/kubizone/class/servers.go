@@ -51,8 +51,32 @@ type Agent struct {
 	AuthoritiesKey string
 }
 
-// ServersOf returns the servers of a class with a block bind9, by namespace and name (S11.13). clusterOf returns a
-// Bind9Cluster, or nil.
+// NameServer is a server that a DNSClass names.
+type NameServer struct {
+	Address string
+	Key     *v1alpha1.SecretReference
+	// Guest is true if SOA and apex NS are the server's own.
+	Guest bool
+	// Signed is true if the server signs the zone, or transfers it signed.
+	Signed bool
+}
+
+// NameServersOf returns the servers that the class names and that answer DNS queries for its zones.
+func NameServersOf(spec *v1alpha1.DNSClassSpec) (servers []NameServer) {
+	switch {
+	case spec.RFC2136 != nil:
+		servers = append(servers, NameServer{Address: spec.RFC2136.Server, Key: &spec.RFC2136.TSIGSecretRef, Guest: true})
+	case spec.Transfer != nil:
+		for _, s := range spec.Transfer.Secondaries {
+			servers = append(servers, NameServer{Address: s.Address, Key: cmp.Or(s.TSIGSecretRef, spec.Transfer.TSIGSecretRef),
+				Signed: s.Signs || s.Signer != ""})
+		}
+	}
+	return servers
+}
+
+// ServersOf returns the servers of a class with a block bind9, each once, by namespace and name (S11.13). clusterOf
+// returns a Bind9Cluster, or nil.
 func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
 	block := of.Spec.Bind9

@@ -28,7 +28,7 @@ type Client struct {
 	url  string
 	http http.Client
 
-	slot chan struct{} // held by the current request or sequence of requests
+	slot chan struct{} // full during a request, or a sequence of requests
 
 	// Guarded by slot.
 	dialect       dialect
@@ -77,7 +77,7 @@ func unsupported(format string, arguments ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
 }
 
-// Fence precedes each request with changes, and prevents it by an error.
+// Fence precedes each request with changes; its error prevents the request.
 type Fence func(ctx context.Context) error
 
 // Ensure creates a missing zone, or updates an existing zone's addresses and policy. A bindcar keeps an existing zone.
@@ -91,6 +91,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if err != nil {
 		return err
 	}
+
 	path := zonePath(zone)
 	if !speaks.agent {
 		switch there, err := c.hasZone(ctx, path); {
@@ -98,16 +99,20 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 			return err
 		}
 	}
+
 	if err := fence(ctx); err != nil {
 		return err
 	}
+
 	err = c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil)
 	if statusOf(err) != http.StatusConflict {
 		return err
 	}
+
 	if !speaks.agent {
 		return nil
 	}
+
 	config := body.ZoneConfig
 	change := protocol.ModifyZone{AlsoNotify: orEmpty(config.AlsoNotify), AllowTransfer: orEmpty(config.AllowTransfer)}
 	if body.ZoneType == protocol.Secondary {
@@ -116,6 +121,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if config.DNSSECPolicy != "" {
 		change.DNSSECPolicy = &config.DNSSECPolicy
 	}
+
 	if err := fence(ctx); err != nil {
 		return err
 	}
@@ -184,7 +190,7 @@ func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) er
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
 }
 
-// Health returns nil only if the server accepts the credentials.
+// Health returns nil only if the agent accepts the credentials.
 func (c *Client) Health(ctx context.Context) error {
 	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -282,8 +288,10 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 			return err
 		}
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
+
 	var sent io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -292,6 +300,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 		}
 		sent = bytes.NewReader(encoded)
 	}
+
 	request, err := http.NewRequestWithContext(ctx, method, c.url+protocol.Base+path, sent)
 	if err != nil {
 		return err
@@ -299,6 +308,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+
 	span := traces.Call(ctx, request)
 	response, err := c.http.Do(request)
 	traces.End(span, err != nil, "no answer")
@@ -306,6 +316,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 		return &Error{Message: c.url + ": no answer", Err: err}
 	}
 	defer response.Body.Close()
+
 	limit := int64(maxAnswer)
 	if path == zonesPath {
 		limit = maxList
@@ -314,6 +325,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	if err != nil {
 		return &Error{Message: c.url + ": the answer was cut off", Err: err}
 	}
+
 	if response.StatusCode/100 == 2 {
 		if into != nil && json.Unmarshal(text, into) != nil {
 			return &Error{Message: c.url + " does not answer like an agent or a bindcar"}
@@ -323,7 +335,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// The text of the server is untrusted.
+// The server's text is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

@@ -64,6 +64,7 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 		return asked, unsupported("bindcar takes no zone with the name %s; let the fleet follow a catalog zone, "+
 			"or give it Kubizone's agent", zone)
 	}
+
 	config := &asked.ZoneConfig
 	for _, list := range []*[]string{&config.Primaries, &config.AlsoNotify} {
 		plain := make([]string, len(*list))
@@ -79,17 +80,20 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 	}) {
 		config.AllowTransfer = nil // named's options allow transfers by key
 	}
+
 	for _, text := range config.AllowTransfer {
 		if _, err := netip.ParseAddr(text); err != nil {
 			return asked, unsupported("bindcar takes addresses alone in allowTransfer, and not %q", text)
 		}
 	}
+
 	// bindcar requires the fields of a primary for a secondary too.
 	if asked.ZoneType == protocol.Secondary {
 		ttl := uint32(3600)
 		config.TTL, config.SOA = &ttl, &protocol.SOA{PrimaryNS: "invalid.", AdminEmail: "invalid."}
 		asked.UpdateKeyName = "" // with a key BIND would accept updates
 	}
+
 	if config.NameServers == nil {
 		config.NameServers = []string{}
 	}

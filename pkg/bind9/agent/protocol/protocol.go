@@ -52,7 +52,7 @@ type CreateZone struct {
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
-// ModifyZone is the body of PATCH /zones/{name}. An empty list removes the clause, nil keeps it.
+// ModifyZone is the body of PATCH /zones/{name}. An empty list removes the clause; nil keeps it.
 type ModifyZone struct {
 	AlsoNotify    *[]string `json:"alsoNotify,omitempty"`
 	AllowTransfer *[]string `json:"allowTransfer,omitempty"`
@@ -132,7 +132,7 @@ type Health struct {
 	Version string `json:"version"`
 	// Agent is "kubizone"; agent only.
 	Agent string `json:"agent,omitempty"`
-	// ConfigHash identifies named's loaded configuration; missing before a load, or without watched files. Agent only.
+	// ConfigHash identifies named's loaded configuration; "" before a load, or without watched files. Agent only.
 	ConfigHash string `json:"configHash,omitempty"`
 }
 

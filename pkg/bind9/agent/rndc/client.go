@@ -43,7 +43,7 @@ func (f *Failure) Error() string {
 // Client is safe for concurrent use.
 type Client struct {
 	Address string // in the controls block: "127.0.0.1:953"
-	// Call tries the keys in turn until named accepts one, since both ends may change keys at different times.
+	// Keys are tried in turn until named accepts one: both ends may change keys at different times.
 	Keys func() ([]Key, error)
 	// Timeout bounds a command; 0 means 30 s.
 	Timeout time.Duration

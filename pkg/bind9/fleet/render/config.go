@@ -40,7 +40,7 @@ const (
 // maxUDP is in octets (DNS flag day 2020).
 const maxUDP = 1232
 
-// zoneRate bounds SOA queries and NOTIFYs a second. With BIND's default of 20, 10,000 zones take ten minutes.
+// zoneRate bounds SOA queries and NOTIFYs per second. With BIND's default of 20, 10,000 zones take ten minutes.
 const zoneRate = 1000
 
 func (s *Server) Files() (map[string]string, error) {
@@ -69,7 +69,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// A volume updates the files of one source together, so controls is in the keys' file.
+	// A volume updates the files of a source together, so controls is in the keys' file.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -108,8 +108,7 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf collects named.conf, and keeps the first error. The error's field is below spec.config, or begins with
-// "dnssec.".
+// conf collects named.conf, and keeps the first error. Its field is below spec.config, or begins with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -154,9 +153,11 @@ func (c *conf) formatAddresses(field string, list []string) string {
 
 func (s *Server) namedConf() (string, error) {
 	config := cmp.Or(s.Settings.Config, &bind9.Config{})
+
 	if err := s.Transfer.check(); err != nil {
 		return "", fmt.Errorf("transfer key: %w", err)
 	}
+
 	c := &conf{}
 	c.line("// kubizone fleet wrote this file. A change of it is overwritten: change spec.config of the Bind9Instance or its Bind9Cluster.")
 	c.line("include %q;", ConfigDir+"/"+keysFile)
@@ -179,6 +180,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
 	if len(config.UpdateForwarding) > 0 {
+
 		// The primary checks the client's signature, which BIND forwards unchanged.
 		c.line("\tallow-update-forwarding %s;", c.formatAddresses("updateForwarding", config.UpdateForwarding))
 	}
@@ -187,23 +189,27 @@ func (s *Server) namedConf() (string, error) {
 	if len(config.AllowQuery) > 0 {
 		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
 	}
+
 	peers := s.formatPeers()
 	if s.Role == bind9.RoleSigner {
 		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
 	}
 	c.line("\tallow-query %s;", query)
 	c.line("\tserial-query-rate %d;", zoneRate)
+
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
 	c.line("\trecursion no;")
 	c.line("\tallow-query-cache { none; };")
 	c.line("\tdnssec-validation no;")
 	c.line("\tminimal-responses yes;")
+
 	if config.QueryLog {
 		c.line("\tquerylog yes;")
 	}
 	c.line("\tedns-udp-size %d;", maxUDP)
 	c.line("\tmax-udp-size %d;", maxUDP)
+
 	if limit := config.RateLimit; limit != nil {
 		c.line("\trate-limit {")
 		c.line("\t\tresponses-per-second %d;", limit.ResponsesPerSecond)
@@ -212,9 +218,11 @@ func (s *Server) namedConf() (string, error) {
 		}
 		c.line("\t};")
 	}
+
 	s.writeCatalogs(c)
 	c.line("};")
 	s.writeCatalogZones(c)
+
 	if len(s.HiddenPrimaries) > 0 {
 		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.HiddenPrimaries}, netip.AddrPort{}))
 	}
@@ -222,6 +230,7 @@ func (s *Server) namedConf() (string, error) {
 		// Only zones that name no key use this key.
 		c.line("server %s { keys %q; };", at, s.Transfer.Name)
 	}
+
 	for i := range s.Policies {
 		c.writePolicy(fmt.Sprintf("dnssec.policies[%d]", i), &s.Policies[i])
 	}

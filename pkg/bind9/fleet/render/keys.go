@@ -27,8 +27,8 @@ type Key struct {
 }
 
 // TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys at
-// different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key, and Key Former; Former
-// is removed.
+// different times, so a rotation takes three steps: Next is accepted beside Key; Next becomes Key, and Key Former;
+// Former is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key

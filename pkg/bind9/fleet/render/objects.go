@@ -58,8 +58,7 @@ const (
 	annotationControl = labelPrefix + "control-key"
 	// annotationConfig has a hash of the configuration: without an agent that can reload BIND, a change replaces the
 	// pods.
-	annotationConfig = labelPrefix + "config-hash"
-	// AnnotationTemplate is the TemplateHash of an applied workload.
+	annotationConfig   = labelPrefix + "config-hash"
 	AnnotationTemplate = labelPrefix + "template-hash"
 )
 
@@ -157,7 +156,7 @@ func transferReaders(namespace string, owner Owner, platform *Platform) []Object
 	return renderReaders(namespace, TransferSecretName(owner.Name), owner.labels(platform), owner.annotations(), platform.KeyReaders)
 }
 
-// agentReaders lets AgentReaders read the token of a signer's agent. Classes permit other agents.
+// agentReaders is for signers alone: classes permit the use of other agents.
 func (s *Server) agentReaders() []Object {
 	if s.Role != bind9.RoleSigner {
 		return nil

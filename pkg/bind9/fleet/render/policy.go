@@ -39,19 +39,22 @@ func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 		c.fail(field+".algorithm", "is not one of %q", signingAlgorithms)
 	}
 	algorithm := strings.ToLower(string(signing))
+
 	lifetime := func(of *metav1.Duration) string {
 		if of == nil {
 			return "unlimited"
 		}
 		return formatSeconds(of)
 	}
+
 	c.line("dnssec-policy %q {", policy.Name)
 	c.line("\tkeys { ksk lifetime %s algorithm %s; zsk lifetime %s algorithm %s; };", lifetime(policy.KSKLifetime), algorithm,
 		lifetime(policy.ZSKLifetime), algorithm)
-	c.line("\tpurge-keys PT1H;") // named reports at most about eight keys, also retired
+	c.line("\tpurge-keys PT1H;") // named can report about eight keys only, retired ones included
 	if policy.NSEC3 {
 		c.line("\tnsec3param iterations 0 optout no salt-length 0;")
 	}
+
 	if t := policy.Timing; t != nil {
 		for _, one := range []struct {
 			option string

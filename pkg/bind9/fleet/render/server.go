@@ -63,7 +63,7 @@ type Platform struct {
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort
-	// Signer is the primary of signed members, which Primaries refuse to serve. Zero means none.
+	// Signer is the primary of signed members, which Primaries refuse to serve; zero means none.
 	Signer netip.AddrPort
 }
 
@@ -81,6 +81,7 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	if instance.Spec.Replicas != nil {
 		s.Replicas = *instance.Spec.Replicas
 	}
+
 	service, resources := instance.Spec.Service, instance.Spec.Resources
 	if cluster != nil {
 		s.Cluster = cluster.Name
@@ -90,6 +91,7 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 			cmp.Or(own.Agent, common.Agent)
 		own.Storage, own.Placement = cmp.Or(own.Storage, common.Storage), cmp.Or(own.Placement, common.Placement)
 		own.ZoneNamespaces = cmp.Or(own.ZoneNamespaces, common.ZoneNamespaces)
+
 		role := cluster.Spec.Secondary
 		switch s.Role {
 		case bind9.RolePrimary:
@@ -100,10 +102,12 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 				own.Storage, s.Policies = cmp.Or(instance.Spec.Storage, dnssec.Storage, common.Storage), dnssec.Policies
 			}
 		}
+
 		if role != nil {
 			service, resources = cmp.Or(service, role.Service), cmp.Or(resources, role.Resources)
 		}
 	}
+
 	if service != nil {
 		s.Service = *service.DeepCopy()
 	}

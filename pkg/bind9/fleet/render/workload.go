@@ -46,6 +46,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	annotations := s.owner()
 	annotations[AnnotationTemplate] = hashTemplate(template)
 	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
+
 	if s.Workload() == Deployments {
 		// The new pod is ready before the old pod stops. A required spread may leave no node for both.
 		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
@@ -57,6 +58,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		return Object{Deployments, s.Name, appsac.Deployment(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(
 			annotations).WithSpec(spec)}
 	}
+
 	storage := s.Settings.Storage
 	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
 	if storage.Capacity != "" {
@@ -64,11 +66,13 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 			listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
 	}
 	claim.StorageClassName = optional(storage.StorageClassName)
+
 	// Zones can be transferred again, a signer's keys not.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	}
+
 	spec := appsac.StatefulSetSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(
 		2).WithServiceName(s.Name).
 		WithPersistentVolumeClaimRetentionPolicy(appsac.StatefulSetPersistentVolumeClaimRetentionPolicy().
@@ -110,7 +114,9 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 		// A bindcar reads its key at its start and cannot reload BIND's configuration.
 		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"transfer": s.Transfer.Name})})
 	}
+
 	placement := cmp.Or(s.Settings.Placement, &bind9.Placement{})
+
 	spec := coreac.PodSpec().
 		WithServiceAccountName(s.Name).WithAutomountServiceAccountToken(false).WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(terminationSeconds).
@@ -121,6 +127,7 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 		WithContainers(s.bindContainer(), s.agentContainer()).
 		WithVolumes(s.listVolumes()...).
 		WithTopologySpreadConstraints(s.listSpread(placement)...).WithNodeSelector(placement.NodeSelector)
+
 	spec.PriorityClassName = optional(placement.PriorityClassName)
 	for i := range placement.Tolerations {
 		spec.WithTolerations(makeToleration(&placement.Tolerations[i]))

@@ -98,12 +98,14 @@ func Encode(set RRset) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
+
 	record := Record{Type: set.Type.String(), Domain: domain, Subdomain: subdomain}
 	if len(set.Data) == 0 {
 		return record, nil
 	}
 	ttl := int64(set.TTL)
 	record.TTL = &ttl
+
 	for _, data := range set.Data {
 		value, metadata, err := encodeValue(set.Type, data)
 		if err != nil {
@@ -114,6 +116,7 @@ func Encode(set RRset) (Record, error) {
 			record.Metadata = append(record.Metadata, *metadata)
 		}
 	}
+
 	if alike(record.Metadata) {
 		record.Metadata = record.Metadata[:min(1, len(record.Metadata))]
 	}
@@ -157,6 +160,7 @@ func encodeValue(t rdata.Type, data string) (string, *Metadata, error) {
 	default:
 		return data, nil, nil
 	}
+
 	fields := strings.Fields(data)
 	if len(fields) != numbers+1 {
 		return "", nil, noForm("value %q", data)
@@ -165,9 +169,11 @@ func encodeValue(t rdata.Type, data string) (string, *Metadata, error) {
 	if host != "." {
 		host = strings.TrimSuffix(host, ".")
 	}
+
 	if numbers == 0 {
 		return host, nil, nil
 	}
+
 	var values [3]*uint16
 	for i, field := range fields[:numbers] {
 		number, err := strconv.ParseUint(field, 10, 16)
@@ -193,6 +199,7 @@ func alike(list []Metadata) bool {
 // JoinStrings joins the quoted strings of a TXT value. The error wraps ErrNoForm if the text is not UTF-8.
 func JoinStrings(data string) (string, error) {
 	var text []byte
+
 	quoted := false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
@@ -215,6 +222,7 @@ func JoinStrings(data string) (string, error) {
 			text = append(text, data[i])
 		}
 	}
+
 	if !utf8.Valid(text) {
 		return "", noForm("value %s, which is no UTF-8", data)
 	}
@@ -280,6 +288,7 @@ func Decode(record Record) (RRset, error) {
 	if err != nil {
 		return RRset{}, err
 	}
+
 	ttl := int64(DefaultTTL)
 	if record.TTL != nil {
 		ttl = *record.TTL
@@ -291,6 +300,7 @@ func Decode(record Record) (RRset, error) {
 	if len(record.Values) == 0 {
 		return RRset{}, Refuse(CodeInvalidRecord, "values: give at least one")
 	}
+
 	switch n := len(record.Metadata); {
 	case record.Format != "" && record.Format != Presentation:
 		return RRset{}, Refuse(CodeInvalidRecord, "format: must be absent or %q", Presentation)
@@ -305,6 +315,7 @@ func Decode(record Record) (RRset, error) {
 		return RRset{}, Refuse(CodeInvalidRecord, "metadata: %s needs priority%s", set.Type,
 			map[rdata.Type]string{rdata.SRV: ", weight and port"}[set.Type])
 	}
+
 	for i, value := range record.Values {
 		var metadata Metadata
 		if n := len(record.Metadata); n > 0 {
@@ -320,6 +331,7 @@ func Decode(record Record) (RRset, error) {
 		}
 		set.Data = append(set.Data, data)
 	}
+
 	slices.Sort(set.Data)
 	set.Data = slices.Compact(set.Data)
 	if len(set.Data) > 1 && (set.Type == rdata.CNAME || set.Type == rdata.DNAME) {

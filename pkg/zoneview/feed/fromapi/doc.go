@@ -18,5 +18,5 @@
 //
 // Out of scope: the Set's readers.
 //
-// Read source.go first, then zone.go; definition.go decodes the answers.
+// Read source.go first, then zone.go.
 package fromapi

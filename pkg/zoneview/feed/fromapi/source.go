@@ -28,7 +28,7 @@ import (
 const (
 	// parallel bounds concurrent reads, well below half a user's seats of API priority and fairness.
 	parallel = 8
-	// firstPause is before the first retry of a zone. It doubles up to longestPause, plus up to 50 % at random.
+	// firstPause precedes the first retry of a zone. It doubles up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
 	// After quietFailures in a row, more than a restart causes, a zone's failures are logged, and a failed proof
@@ -58,7 +58,7 @@ type Source struct {
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
 	traced       atomic.Bool
-	// During a proof: the server keeps a busy zone's steps only for seconds.
+	// catchUpInterval is short, since the server keeps a busy zone's steps only for seconds.
 	catchUpInterval time.Duration
 }
 
@@ -79,7 +79,9 @@ func New(config Config) (*Source, error) {
 		metrics:         NewMetrics(config.Registry),
 		catchUpInterval: time.Second,
 	}
+
 	s.traced.Store(config.Traced)
+
 	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(object any, first bool) { s.enqueue(object, first) },
 		UpdateFunc: func(_, object any) { s.enqueue(object, false) },
@@ -88,6 +90,7 @@ func New(config Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zones: %w", err)
 	}
+
 	s.registration = registration
 	return s, nil
 }
@@ -139,18 +142,22 @@ func (s *Source) updateNext(ctx context.Context) bool {
 		return false
 	}
 	defer s.queue.Done(zone)
+
 	err := s.updateZone(ctx, zone)
 	if ctx.Err() != nil {
 		return false
 	}
+
 	key, failures := zone.String(), s.queue.NumRequeues(zone)+1
 	unprovable := failures >= quietFailures && (errors.Is(err, zoneview.ErrMisfit) || apierrors.IsStoreReadError(err))
 	s.Report(ctx, key, err, unprovable)
 	s.metrics.countFrozen(s.Feed)
+
 	if err == nil {
 		s.queue.Forget(zone)
 		return true
 	}
+
 	if failures >= quietFailures && !unprovable {
 		klog.FromContext(ctx).Error(err, "a zone cannot be read; its present content is served", "zone", key, "times", failures)
 	}

@@ -7,13 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -21,12 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zoneview/definition"
 	"kubi.zone/kubizone/pkg/zoneview/feed"
-)
-
-const (
-	entriesTime = 15 * time.Minute
-	changesTime = time.Minute
 )
 
 const (
@@ -34,7 +27,7 @@ const (
 	trimmed = "trimmed"
 )
 
-// The result is nil for a Zone deleted or without Interest.
+// wantedZone returns nil for a Zone deleted or without Interest.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -54,13 +47,16 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 		return err
 	}
 	key, uid := object.String(), ""
-	if zone != nil && zone.Status.FQDN != "" { // an ended zone has no name (S3.7), and may return with the same UID
+	if zone != nil && zone.Status.FQDN != "" { // an ended zone has no name (S3.7), but may return with the same UID
 		uid = string(zone.UID)
 	}
+
 	s.RemoveUnless(key, uid)
+
 	if zone == nil || zone.Status.SettledSerial == 0 {
-		return nil // S7.2: nothing to deliver, until an event
+		return nil // nothing to deliver until an event (S7.2)
 	}
+
 	if snapshot, ok := s.Set.Settled(string(zone.UID)); ok {
 		err := s.countRestart(s.followZone(ctx, zone, snapshot))
 		if !errors.Is(err, zoneview.ErrMisfit) && !isExpired(err) {
@@ -102,15 +98,17 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 
 // readZone puts a whole proven zone into the Set, at its settled serial. During the proof it reads further steps.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
-	snapshot, err := ReadDefinition(ctx, s.Client, zone)
+	snapshot, err := definition.Read(ctx, s.Client, zone)
 	if err != nil {
 		return err
 	}
+
 	var proving sync.WaitGroup
 	defer proving.Wait()
 	// The proof of a removed or replaced zone must not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	var proof chan error
 	for at := snapshot.Serial(); ; {
 		now, err := s.wantedZone(object)
@@ -120,6 +118,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		if now == nil || now.UID != zone.UID {
 			return nil
 		}
+
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
 		case proof == nil:
@@ -137,6 +136,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		if err != nil {
 			return err
 		}
+
 		at = settled
 		select {
 		case err := <-proof:
@@ -167,57 +167,14 @@ func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot
 	return snapshot.UndoAll(steps)
 }
 
-func requestSubresource(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone, subresource string,
-	parameters map[string]string) (io.ReadCloser, error) {
-	request := client.Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(subresource).
-		Param("form", v1alpha1.FormDefinition).SetHeader("Accept", "application/json")
-	for name, value := range parameters {
-		request = request.Param(name, value)
-	}
-	return request.Stream(ctx)
-}
-
-// ReadDefinition returns a zone's newest state, unproven.
-func ReadDefinition(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone) (*zoneview.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, entriesTime)
-	defer cancel()
-	body, err := requestSubresource(ctx, client, zone, "entries", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	snapshot, err := decodeDefinition(body, zoneview.Zone{UID: string(zone.UID), View: zone.Status.View, Namespace: zone.Namespace,
-		Name: zone.Name})
-	if err != nil {
-		return nil, fmt.Errorf("entries of zone %s/%s: %w", zone.Namespace, zone.Name, err)
-	}
-	return snapshot, nil
-}
-
 func (s *Source) readSteps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
-	ctx, cancel := context.WithTimeout(ctx, changesTime)
-	defer cancel()
-	query := map[string]string{
-		"since": strconv.FormatUint(uint64(since), 10), "until": strconv.FormatUint(uint64(until), 10),
-	}
-	if s.traced.Load() {
-		query["sources"] = "true"
-	}
-	body, err := requestSubresource(ctx, s.Client, zone, "changes", query)
-	if apierrors.IsForbidden(err) && query["sources"] != "" {
+	traced := s.traced.Load()
+	steps, err := definition.ReadSteps(ctx, s.Client, zone, since, until, traced)
+	if apierrors.IsForbidden(err) && traced {
 		if s.traced.Swap(false) {
 			klog.FromContext(ctx).Error(err, "Traces end at the API server; allow this account to list records, then restart this process")
 		}
-		delete(query, "sources")
-		body, err = requestSubresource(ctx, s.Client, zone, "changes", query)
+		steps, err = definition.ReadSteps(ctx, s.Client, zone, since, until, false)
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	steps, err := decodeSteps(body, string(zone.UID), since, until)
-	if err != nil {
-		return nil, fmt.Errorf("changes of zone %s/%s from serial %d to %d: %w", zone.Namespace, zone.Name, since, until, err)
-	}
-	return steps, nil
+	return steps, err
 }

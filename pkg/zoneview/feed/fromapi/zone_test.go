@@ -36,6 +36,7 @@ func largeZone(t *testing.T, uid string) (answer []byte, zone *v1alpha1.Zone) {
 	state := must.Get(sethash.State{}.Update(nil, set.Elements(nil)))(t)
 	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	snapshot := zoneview.NewSnapshot(zoneview.Zone{}, header, 100, 1, state, func(func(content.RRset) bool) {})
+	rrset := map[string]any{"owner": set.Owner, "type": set.Type, "ttl": set.TTL, "data": set.Data}
 	answer = must.Get(json.Marshal(struct {
 		Metadata          any            `json:"metadata"`
 		ContentGeneration uint64         `json:"contentGeneration"`
@@ -43,8 +44,8 @@ func largeZone(t *testing.T, uid string) (answer []byte, zone *v1alpha1.Zone) {
 		Hash              string         `json:"hash"`
 		ContentState      sethash.State  `json:"contentState"`
 		Header            content.Header `json:"header"`
-		RRsets            []rrset        `json:"rrsets"`
-	}{map[string]any{"uid": uid}, 1, 100, snapshot.Hash(), state, header, []rrset{rrset(set)}}))(t)
+		RRsets            []any          `json:"rrsets"`
+	}{map[string]any{"uid": uid}, 1, 100, snapshot.Hash(), state, header, []any{rrset}}))(t)
 	zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org", UID: "1"}}
 	zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial, zone.Status.Hash = "example.org.", 100, 100, snapshot.Hash()
 	return answer, zone

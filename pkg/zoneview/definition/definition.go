@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package fromapi
+package definition
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ import (
 // errAnother ends a read of another Zone of the name, which the watch reports, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// Answers have parsed types such as name.Rel: names need no further check.
+// Parsed types such as name.Rel need no further check.
 type (
 	rrset struct {
 		Owner name.Rel    `json:"owner"`
@@ -70,14 +70,17 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 		header     *content.Header
 		snapshot   *zoneview.Snapshot
 	)
+
 	fields := map[json.Token]any{
 		"metadata": &meta, "serial": &at, "contentGeneration": &generation, "hash": &hash, "contentState": &state, "header": &header,
 	}
+
 	answer := json.NewDecoder(body)
 	err := expectDelimiter(answer, '{')
 	for err == nil && answer.More() {
 		var key json.Token
 		key, err = answer.Token()
+
 		into, wanted := fields[key]
 		switch {
 		case err != nil:
@@ -104,9 +107,11 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 			err = answer.Decode(new(json.RawMessage))
 		}
 	}
+
 	if err == nil {
-		err = expectDelimiter(answer, '}') // a truncated answer has no end
+		err = expectDelimiter(answer, '}') // missing if the answer is truncated
 	}
+
 	switch {
 	case err != nil:
 		return nil, err

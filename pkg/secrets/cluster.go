@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivering
+package secrets
 
 import (
 	"context"
@@ -16,13 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
-
-	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// ClusterSecrets reads Secrets of a cluster by name: a watched Secret again after a change, any other every
+// Cluster reads Secrets of a cluster by name: a watched Secret again after a change, any other every
 // unwatchedAge.
-type ClusterSecrets struct {
+type Cluster struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
 
@@ -36,7 +34,7 @@ type clusterSecret struct {
 
 	mu          sync.Mutex
 	data        map[string][]byte
-	err         error // nil, ErrSecretNotFound or Forbidden
+	err         error // nil, ErrNotFound or Forbidden
 	requestedAt time.Time
 	// readAt is zero if the Secret must be read.
 	readAt  time.Time
@@ -52,19 +50,19 @@ const (
 	watchAgain, refusedAgain = time.Second, 5 * time.Minute
 )
 
-var _ class.Secrets = (*ClusterSecrets)(nil)
+var _ Reader = (*Cluster)(nil)
 
-// NewClusterSecrets sends no request.
-func NewClusterSecrets(client coreclient.SecretsGetter) *ClusterSecrets {
-	return newClusterSecrets(client, clock.RealClock{})
+// NewCluster sends no request.
+func NewCluster(client coreclient.SecretsGetter) *Cluster {
+	return newCluster(client, clock.RealClock{})
 }
 
-func newClusterSecrets(client coreclient.SecretsGetter, at clock.Clock) *ClusterSecrets {
-	return &ClusterSecrets{client: client, clock: at, secrets: map[types.NamespacedName]*clusterSecret{}}
+func newCluster(client coreclient.SecretsGetter, at clock.Clock) *Cluster {
+	return &Cluster{client: client, clock: at, secrets: map[types.NamespacedName]*clusterSecret{}}
 }
 
 // Get reads the Secret unless the cache is current.
-func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	at := types.NamespacedName{Namespace: namespace, Name: name}
 	one := s.findSecret(at)
 	one.mu.Lock()
@@ -84,7 +82,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	case err == nil:
 		data, version = secret.Data, secret.ResourceVersion
 	case apierrors.IsNotFound(err):
-		err = fmt.Errorf("%w: %w", class.ErrSecretNotFound, err)
+		err = fmt.Errorf("%w: %w", ErrNotFound, err)
 	case !apierrors.IsForbidden(err):
 		return nil, err
 	}
@@ -95,7 +93,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 }
 
 // findSecret returns the cache entry of a Secret, watches a new entry, and ends unused watches.
-func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
+func (s *Cluster) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
@@ -121,7 +119,7 @@ func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	return one
 }
 
-func (s *ClusterSecrets) watchUntil(ctx context.Context, at types.NamespacedName, one *clusterSecret) {
+func (s *Cluster) watchUntil(ctx context.Context, at types.NamespacedName, one *clusterSecret) {
 	for ctx.Err() == nil {
 		again := watchAgain
 		// The first event has the current Secret, as no resourceVersion is given.

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivering
+package provider
 
 import (
 	"bytes"
@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/webhook"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/secrets"
 )
 
-func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (delivery.Provider, string, error) {
+func newWebhook(of *v1alpha1.DNSClass, secret secrets.GetFunc) (delivery.Provider, string, error) {
 	block := of.Spec.Webhook
 	target := "webhook " + block.Server
 	if block.ApexNS == v1alpha1.ApexNSSkip {
@@ -59,7 +59,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (deliv
 }
 
 // readValue returns an error for a missing or empty value: no request is sent unsigned.
-func readValue(secret class.GetSecret, namespace, name, key string) ([]byte, error) {
+func readValue(secret secrets.GetFunc, namespace, name, key string) ([]byte, error) {
 	data, err := secret(namespace, name)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func readValue(secret class.GetSecret, namespace, name, key string) ([]byte, err
 	return data[key], nil
 }
 
-func readCertificate(secret class.GetSecret, ref v1alpha1.SecretReference) (*tls.Certificate, error) {
+func readCertificate(secret secrets.GetFunc, ref v1alpha1.SecretReference) (*tls.Certificate, error) {
 	public, err := readValue(secret, ref.Namespace, ref.Name, "tls.crt")
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivering
+package secrets
 
 import (
 	"context"
@@ -10,23 +10,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// DirectorySecrets is a directory with files NAMESPACE/NAME/KEY; "" has no Secrets.
-type DirectorySecrets string
+// Directory is a directory with files NAMESPACE/NAME/KEY; "" has no Secrets.
+type Directory string
 
-var _ class.Secrets = DirectorySecrets("")
+var _ Reader = Directory("")
 
 // Get reads the files of a Secret, except names that begin with a dot.
-func (s DirectorySecrets) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	if s == "" {
-		return nil, fmt.Errorf("%w: --secrets-dir names none", class.ErrSecretNotFound)
+		return nil, fmt.Errorf("%w: --secrets-dir names none", ErrNotFound)
 	}
 	// A name in a class must not lead out of the directory.
 	at := filepath.Join(namespace, name)
-	missing := &class.MissingSecret{Next: "write each of its keys to a file " + filepath.Join(string(s), at, "KEY")}
+	missing := &MissingError{Next: "write each of its keys to a file " + filepath.Join(string(s), at, "KEY")}
 	root, err := os.OpenRoot(string(s))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing
@@ -55,7 +53,7 @@ func (s DirectorySecrets) Get(_ context.Context, namespace, name string) (map[st
 }
 
 // Create writes the files of a new Secret, for the owner only, and creates a missing directory.
-func (s DirectorySecrets) Create(namespace, name string, data map[string]string) error {
+func (s Directory) Create(namespace, name string, data map[string]string) error {
 	if err := os.Mkdir(string(s), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -80,7 +78,7 @@ func (s DirectorySecrets) Create(namespace, name string, data map[string]string)
 }
 
 // Delete removes the files of a Secret.
-func (s DirectorySecrets) Delete(namespace, name string) error {
+func (s Directory) Delete(namespace, name string) error {
 	root, err := os.OpenRoot(string(s))
 	if err != nil {
 		return err

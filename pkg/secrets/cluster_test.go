@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package delivering
+package secrets
 
 import (
 	"context"
@@ -20,7 +20,6 @@ import (
 	ktesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -28,7 +27,7 @@ type secretsRig struct {
 	*testing.T
 	cluster        *fake.Clientset
 	clock          *clocktesting.FakeClock
-	secrets        *ClusterSecrets
+	secrets        *Cluster
 	reads, watches atomic.Int64
 	// events is the last watch.
 	events *watch.FakeWatcher
@@ -58,14 +57,14 @@ func newSecretsRig(t *testing.T, secrets ...runtime.Object) *secretsRig {
 		}
 		return true, r.events, nil
 	})
-	r.secrets = newClusterSecrets(r.cluster.CoreV1(), r.clock)
+	r.secrets = newCluster(r.cluster.CoreV1(), r.clock)
 	return r
 }
 
 func (r *secretsRig) getSecret() string {
 	r.Helper()
 	data, err := r.secrets.Get(r.Context(), "dns", "key")
-	if errors.Is(err, class.ErrSecretNotFound) {
+	if errors.Is(err, ErrNotFound) {
 		return "none"
 	}
 	if err != nil {
@@ -173,7 +172,7 @@ func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	r.waitForSecret("one")
 	r.clock.Step(unusedAge)
 	r.refuse = true
-	if _, err := r.secrets.Get(t.Context(), "dns", "other"); !errors.Is(err, class.ErrSecretNotFound) {
+	if _, err := r.secrets.Get(t.Context(), "dns", "other"); !errors.Is(err, ErrNotFound) {
 		t.Fatal(err)
 	}
 	if len(r.secrets.secrets) != 1 || one == nil {

@@ -1,0 +1,27 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"context"
+	"errors"
+)
+
+// Reader reads Secrets.
+type Reader interface {
+	// Get returns the data, or an error wrapping ErrNotFound.
+	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
+}
+
+// GetFunc is Get of a Reader with a given context.
+type GetFunc func(namespace, name string) (map[string][]byte, error)
+
+var ErrNotFound = errors.New("there is no such Secret")
+
+// MissingError is an ErrNotFound with the next step.
+type MissingError struct{ Next string }
+
+func (e *MissingError) Error() string { return ErrNotFound.Error() + "; " + e.Next }
+
+func (e *MissingError) Unwrap() error { return ErrNotFound }
