@@ -202,7 +202,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, which upstream reads as every client, by a name of nobody.
+// neverEmpty replaces an empty list, which upstream reads as every client, by a name without a client.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Author says who made a step, when and how; Serial is 0 before the history.
+// Author is the user, time and way of a step; Serial is 0 before the history.
 type Author struct {
 	Serial int64  `json:"serial,omitempty"`
 	Time   string `json:"time,omitempty"`

@@ -69,7 +69,7 @@ type knownClass struct {
 	writtenCondition metav1.Condition
 	writtenVersion   string
 	// claims maps the names of this class's TSIG keys to texts that identify the keys. lost is the class with the right
-	// to one of them, or "". stale is true if lost changed since the last SetClass.
+	// to such a name, or "". stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool

@@ -35,7 +35,7 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory needs no lock: the queue gives a zone to one worker at a time.
+// zoneMemory needs no lock: the queue gives a zone to a single worker at a time.
 type zoneMemory struct {
 	desired   delivery.Zone
 	progress  *ready.Progress
