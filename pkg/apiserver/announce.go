@@ -47,8 +47,9 @@ type announcer struct {
 	recorder     events.EventRecorder
 	queue        *eventQueue
 	recentEvents *cache.LRUExpireCache
-	members      func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
-	// lastChange may return "".
+	// members returns a namespace's first Record at an owner of a zone (UID).
+	members func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
+	// lastChange describes a zone's last change, or returns "".
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
 
@@ -58,20 +59,21 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		recentEvents: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// find, if not nil, looks up the object; without an object the Event is dropped.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
-	find                       func(context.Context) (object, uid string, err error)
-	zone                       *v1alpha1.Zone
+	// find, if not nil, looks up the object; without an object the Event is dropped.
+	find func(context.Context) (object, uid string, err error)
+	// zone, if not nil, has its last change appended to the note.
+	zone *v1alpha1.Zone
 }
 
-// eventQueue serves namespaces in turn. If full, a new Event replaces the last of the longest queue, unless its own
-// queue is as long or one Event shorter: then it is dropped.
+// eventQueue has a queue for each namespace, served in turn. If full, a new Event replaces the last of the longest
+// queue, unless its own is as long or one Event shorter.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
-	next    []string
+	next    []string                 // keys of waiting, in turn
 	count   int
 	added   chan struct{}
 }
@@ -84,25 +86,25 @@ func (q *eventQueue) addEvent(e queuedEvent) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e.note = cutNote(e.note, maxNote)
-	of := e.about.Namespace
+	own := e.about.Namespace
 	if q.count == maxQueued {
-		longest := of
+		longest := own
 		for namespace, events := range q.waiting {
 			if len(events) > len(q.waiting[longest]) {
 				longest = namespace
 			}
 		}
 		last := len(q.waiting[longest]) - 1
-		if last <= len(q.waiting[of]) {
+		if last <= len(q.waiting[own]) {
 			return
 		}
 		q.waiting[longest] = q.waiting[longest][:last]
 		q.count--
 	}
-	if len(q.waiting[of]) == 0 {
-		q.next = append(q.next, of)
+	if len(q.waiting[own]) == 0 {
+		q.next = append(q.next, own)
 	}
-	q.waiting[of] = append(q.waiting[of], e)
+	q.waiting[own] = append(q.waiting[own], e)
 	q.count++
 	select {
 	case q.added <- struct{}{}:
@@ -116,20 +118,20 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	if q.count == 0 {
 		return e, false
 	}
-	of := q.next[0]
+	namespace := q.next[0]
 	q.next = q.next[1:]
-	e, q.waiting[of] = q.waiting[of][0], q.waiting[of][1:]
+	e, q.waiting[namespace] = q.waiting[namespace][0], q.waiting[namespace][1:]
 	q.count--
-	if len(q.waiting[of]) == 0 {
-		delete(q.waiting, of)
+	if len(q.waiting[namespace]) == 0 {
+		delete(q.waiting, namespace)
 	} else {
-		q.next = append(q.next, of)
+		q.next = append(q.next, namespace)
 	}
 	return e, true
 }
 
 // announceWithdrawn reports the end of an object's grace period, or with endsAt 0 that rules allow the object again
-// (S2.12, S3.5). The reference has no resourceVersion, so an object's Events form a series.
+// (S2.12, S3.5). Without resourceVersion an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return
@@ -175,7 +177,7 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNotices reports hidden names and taken hosts to the Zone, or to a tenant's first Record at its wildcard
+// announceNotices reports hidden names and taken hosts at the Zone, or at a tenant's first Record at its wildcard
 // (S4.25, S4.26).
 func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
@@ -183,23 +185,23 @@ func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID}
-	for _, x := range notices {
-		if a.isRepeated(fmt.Sprint(o.UID, " ", x.Reason, " ", x.Name, " ", x.Namespace)) {
+	for _, notice := range notices {
+		if a.isRepeated(fmt.Sprint(o.UID, " ", notice.Reason, " ", notice.Name, " ", notice.Namespace)) {
 			continue
 		}
-		e := queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: x.Reason}
-		switch x.Reason {
+		e := queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: notice.Reason}
+		switch notice.Reason {
 		case law.NoticeNameHidden:
-			e.action, e.note = actionHide, x.Name.String()+" has no answer from the wildcard above: records under underscore rules "+
+			e.action, e.note = actionHide, notice.Name.String()+" has no answer from the wildcard above: records under underscore rules "+
 				"exist below it (S4.25; write a record there, or narrow the rule)"
 		case law.NoticeHostTaken:
-			e.action, e.note = actionTake, x.Name.String()+" is taken by another namespace, and records of namespace "+
+			e.action, e.note = actionTake, notice.Name.String()+" is taken by another namespace, and records of namespace "+
 				o.Namespace+" point there (S4.26; let the records name another host, or reserve the name)"
 		}
-		if x.Namespace != "" {
-			e.about = &corev1.ObjectReference{APIVersion: about.APIVersion, Kind: "Record", Namespace: x.Namespace}
+		if notice.Namespace != "" {
+			e.about = &corev1.ObjectReference{APIVersion: about.APIVersion, Kind: "Record", Namespace: notice.Namespace}
 			e.find = func(ctx context.Context) (string, string, error) {
-				return a.members(ctx, string(o.UID), x.Wildcard, x.Namespace)
+				return a.members(ctx, string(o.UID), notice.Wildcard, notice.Namespace)
 			}
 		}
 		a.queue.addEvent(e)

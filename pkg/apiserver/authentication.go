@@ -34,8 +34,8 @@ const (
 
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyDelegatedAuthentication is upstream's ApplyTo with two differences: an empty list of allowed names allows no
-// requestheader certificate, and anonymous clients reach only healthPaths (A6).
+// applyDelegatedAuthentication is upstream's ApplyTo, but an empty list of allowed names allows no requestheader
+// certificate, and anonymous clients reach only healthPaths (A6).
 func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
 	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -48,6 +48,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 	for _, path := range healthPaths {
 		factory.Anonymous.Conditions = append(factory.Anonymous.Conditions, apiserverapi.AnonymousAuthCondition{Path: path})
 	}
+
 	var trust map[string]string
 	if !o.SkipInClusterLookup {
 		found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, authenticationConfigMap, metav1.GetOptions{})
@@ -65,6 +66,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 			return fmt.Errorf("client CA: %w", err)
 		}
 	}
+
 	if factory.RequestHeaderConfig, err = requestHeader(ctx, o, client, trust); err != nil {
 		return err
 	}
@@ -89,6 +91,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 			return fmt.Errorf("requestheader client CA: %w", err)
 		}
 	}
+
 	authenticator, definitions, err := factory.New()
 	if err != nil {
 		return err
@@ -168,7 +171,7 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 }
 
 // knownCA serves the CA read at startup until its controller has read the config map: without a CA in the TLS handshake
-// every request of the connection gets 401, which clients do not retry.
+// a connection's requests get 401.
 type knownCA struct {
 	dynamiccertificates.CAContentProvider
 	dynamiccertificates.ControllerRunner
@@ -199,7 +202,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, which upstream reads as every client.
+// neverEmpty replaces an empty list, which upstream reads as every client, by a name without a client.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Bounds of a request body (S5.12). Bodies within the generic server's bounds, 3 MiB and 10,000 levels and operations,
+// Bounds of a request body (S5.12). Within the generic server's bounds, 3 MiB and 10,000 levels and operations, a body
 // may take minutes and gigabytes.
 const (
-	// maxBody is six times the largest stored object: JSON escapes an octet by up to six.
+	// maxBody, in octets, is over five times the largest stored object (96 KiB): JSON may escape an octet by six.
 	maxBody = 512 << 10
 	// maxDepth is over three times any object's depth, managedFields included.
 	maxDepth      = 64
@@ -31,6 +31,7 @@ const (
 	maxEntries    = 10_000
 )
 
+// checkBodies bounds bodies as the handler reads them, and keeps patches for registry/kind.
 func checkBodies(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -38,11 +39,13 @@ func checkBodies(handler http.Handler) http.Handler {
 			handler.ServeHTTP(w, r)
 			return
 		}
+
 		contentType := r.Header.Get("Content-Type")
-		// Only controllers write Deliveries, in JSON, and validation bounds their lists.
+		// JSON of Deliveries is unbounded: only controllers write it, and validation bounds their lists.
 		if body := boundBody(r.Body, info.Resource, contentType); body.isYAML || info.Resource != "deliveries" {
 			r.Body = body
 		}
+
 		if info.Verb == "patch" && info.Subresource != "scale" { // the body is a Scale
 			r = kind.KeepPatch(r, types.PatchType(mediaOf(contentType)))
 		}
@@ -50,15 +53,16 @@ func checkBodies(handler http.Handler) http.Handler {
 	})
 }
 
+// boundedBody checks JSON by pieces, and YAML as a whole at the first Read.
 type boundedBody struct {
 	io.ReadCloser
 	what        string // resource
-	remaining   int    // octets
+	remaining   int
 	isJSON      bool
 	isJSONPatch bool
 	scanner     jsonPlace
 	isYAML      bool
-	whole       io.Reader
+	whole       io.Reader // YAML
 	refusal     error
 }
 
@@ -124,7 +128,7 @@ func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
 
-// readWhole checks YAML before its aliases are expanded: 61 KB took 3.6 GiB.
+// readWhole checks YAML before its aliases are expanded: 61 KB grew to 3.6 GiB.
 func (b *boundedBody) readWhole() {
 	text, err := io.ReadAll(io.LimitReader(b.ReadCloser, maxBody+1))
 	var document yaml.Node
@@ -181,14 +185,14 @@ func (b *boundedBody) tooMany() error {
 		"%d entries (S5.12): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries)))
 }
 
-// largest is the greatest number of entries in a list or object.
 type jsonPlace struct {
 	depth, deepest int
-	// items counts objects and lists directly in the outermost value.
+	// items counts objects and lists directly in the outermost value: a JSON patch's operations.
 	items           int
-	inText, escaped bool
-	// commas is per open value.
-	commas  [maxDepth + 1]int
+	inText, escaped bool // in a string; after a backslash
+	// commas counts by depth, in the value open there.
+	commas [maxDepth + 1]int
+	// largest is the number of entries in the largest list or object.
 	largest int
 }
 

@@ -34,8 +34,7 @@ type budgetedWrite struct {
 	before, after sized
 }
 
-// An update that removes 1/shrinks of an object always passes: a namespace beyond its budget shrinks 96 KiB in at most
-// two dozen updates.
+// An update that removes 1/shrinks of an object always passes, so that a namespace can empty an object.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -49,8 +48,8 @@ type budgetJudge struct {
 //   - the subresource finalizers, so that a zone can be delivered;
 //   - the subresource dnssec, so that no DS rollover waits for a busy tenant.
 //
-// A status is charged but not counted as stored: S5.10 bounds its size. No Role of a namespace grants status,
-// finalizers or dnssec (S8.3, S12.2).
+// A status is charged but not counted as stored: S5.10 bounds it. No Role of a namespace grants status, finalizers or
+// dnssec (S8.3, S12.2).
 func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
@@ -67,6 +66,7 @@ func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 			}
 		}
 	}
+
 	err := j.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(),
 		Grows: ledger.GrowthInSet(ctx, grows)})
 	if err != nil && w.before != nil && unchanged(w.before, w.after) {
@@ -100,6 +100,7 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
+// budgeted checks a resource's writes, below the watch cache.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
@@ -110,9 +111,9 @@ type budgeted struct {
 	clusters func(ctx context.Context, namespace string) (int64, error)
 }
 
-func (b *budgeted) charge(of sized, err error) {
+func (b *budgeted) charge(object sized, err error) {
 	if b.charges && err == nil {
-		b.judge.budgets.Charge(of.GetNamespace(), of.Size())
+		b.judge.budgets.Charge(object.GetNamespace(), object.Size())
 	}
 }
 
@@ -175,6 +176,7 @@ func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record)
 	return j.allowWrite(ctx, budgetedWrite{resource: v1alpha1.Resource("records"), after: record})
 }
 
+// judgePreview adds the budget to a dry run's decision.
 func judgePreview[T interface {
 	comparable
 	sized

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
-// actingAuthorizer lets change set items of an UpdateKey write Records of the key's namespace only (S13.1). Other items
-// have their user's rights.
+// actingAuthorizer authorizes change set items. A DNS update's items (changeset.ActFor) may write Records of the
+// UpdateKey's namespace only (S13.1); others have their user's rights.
 type actingAuthorizer struct{ authorizer.Authorizer }
 
 var actingVerbs = []string{"get", "create", "patch", "delete"}
@@ -46,7 +46,7 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// returnQuota subtracts refused Records from the used quota, never below the existing Records. Kubernetes' quota
+// returnQuota subtracts refused Records from the used quota, never below the existing Records, as Kubernetes'
 // controller takes minutes.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
@@ -73,7 +73,7 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 			}
 			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(left, resource.DecimalSI)
 			if _, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(
-				err) && len(quotas.Items) == 1 {
+				err) && len(quotas.Items) == 1 { // else a retry would subtract twice
 				conflict = true
 			} else if err != nil {
 				logger.Error(err, "A refused change set counts in a quota of Records until quotas are recalculated",

@@ -28,8 +28,8 @@ type deliveredZones struct {
 
 const maxDelivered, maxDeliveredNames, deliveredWithin = 5000, 5, time.Second
 
-// describeWithdrawn returns the number and first names of zones that a changed class no longer delivers, or "" (S2.16).
-// after is nil for a deletion.
+// describeWithdrawn returns the zones that a changed class no longer delivers, as "2 zones (a.example., b.example.)",
+// or "" (S2.16). after is nil for a deletion.
 func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) string {
 	ctx, cancel := context.WithTimeout(context.Background(), deliveredWithin)
 	defer cancel()
@@ -38,19 +38,19 @@ func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) str
 	if err != nil {
 		return "zones that cannot be listed now: " + err.Error()
 	}
-	all := listed.(*v1alpha1.DeliveryList).Items
-	count, more := 0, len(all) > maxDelivered
+	deliveries := listed.(*v1alpha1.DeliveryList).Items
+	count, more := 0, len(deliveries) > maxDelivered
 	var names []string
-	for i := range all[:min(len(all), maxDelivered)] {
-		one := &all[i]
-		if one.Spec.ClassRef.Kind == v1alpha1.KindBind9Cluster || one.DeletionTimestamp != nil {
+	for i := range deliveries[:min(len(deliveries), maxDelivered)] {
+		delivery := &deliveries[i]
+		if delivery.Spec.ClassRef.Kind == v1alpha1.KindBind9Cluster || delivery.DeletionTimestamp != nil {
 			continue
 		}
-		if after != nil && d.stays(ctx, one, after) {
+		if after != nil && d.stays(ctx, delivery, after) {
 			continue
 		}
 		if count++; len(names) < maxDeliveredNames {
-			names = append(names, one.Spec.Zone.FQDN)
+			names = append(names, delivery.Spec.Zone.FQDN)
 		}
 	}
 	if more = more || ctx.Err() != nil; count == 0 {
@@ -69,7 +69,7 @@ func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) str
 	return fmt.Sprintf("%s (%s)", number, strings.Join(names, ", "))
 }
 
-// stays reports whether a changed class still delivers a zone, or true if the zone cannot be read.
+// stays reports whether a changed class still delivers a zone; true if unreadable.
 func (d *deliveredZones) stays(ctx context.Context, of *v1alpha1.Delivery, after *v1alpha1.DNSClass) bool {
 	if !class.Admits(after, of.Namespace, d.namespaces.labelsOf(of.Namespace)) {
 		return false

@@ -35,7 +35,7 @@ const (
 	dialTimeout      = 20 * time.Second
 	keepAliveTime    = 30 * time.Second
 	keepAliveTimeout = 10 * time.Second
-	// window is a static flow-control window: gRPC's dynamic window costs a single caller a ping with each request.
+	// window of flow control: gRPC's dynamic window costs a single caller a ping with each request.
 	window = 4 << 20
 )
 
@@ -59,10 +59,12 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 		config.DialOptions = append(config.DialOptions, grpc.WithStatsHandler(otelgrpc.NewClientHandler(
 			otelgrpc.WithPropagators(tracing.Propagators()), otelgrpc.WithTracerProvider(where.TracerProvider))))
 	}
+
 	client, err := kubernetes.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("etcd %v: %w", where.ServerList, err)
 	}
+
 	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout, fmt.Errorf("no connection within %s", dialTimeout))
 	defer cancel()
 	connection := client.ActiveConnection()
@@ -76,6 +78,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 			return nil, err
 		}
 	}
+
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
 	if Faults.KV != nil {
 		client.KV = Faults.KV(client.KV, Prefix)
@@ -84,7 +87,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 	return client, nil
 }
 
-// Reachable tries to connect to etcd. Its error has the cause and the next step.
+// Reachable tries to connect to etcd. Errors have the next step.
 func Reachable(ctx context.Context, where storagebackend.TransportConfig) error {
 	client, err := dialEtcd(ctx, where)
 	if err != nil {
@@ -93,7 +96,7 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// gRPC reports the cause of a failed connection to calls only.
+// lastFailure asks by a call: gRPC reports causes to calls only.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -108,7 +111,7 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// Even dropped spans cost time.
+// recordsSpans is false if spans would be dropped: even these cost time.
 func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false

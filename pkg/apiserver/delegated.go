@@ -37,8 +37,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Delegated configures a server behind a kube-apiserver with upstream's option groups, completed and validated. Fields
-// are required unless "" has a meaning.
+// Delegated configures a server behind a kube-apiserver. Pointers are required; pkg/cmd/apiserver has completed and
+// validated the options.
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
@@ -49,12 +49,14 @@ type Delegated struct {
 	Features       *genericoptions.FeatureOptions
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
-	Traces         tracing.TracerProvider
-	Zones          *zoneview.Set
-	Fleet          validation.FleetRules
-	ACME           ACME
-	Budgets        budget.Limits
-	History        history.Config
+	Traces         tracing.TracerProvider // optional
+	// RunLedger keeps Zones up to date.
+	Zones *zoneview.Set
+	Fleet validation.FleetRules
+	ACME  ACME
+	// Budgets apply to namespaces without an override.
+	Budgets budget.Limits
+	History history.Config
 	// PeerCertFile is the peer certificate of this process's etcd member, or "".
 	PeerCertFile string
 }
@@ -66,7 +68,7 @@ const (
 	authenticationTimeout = 10 * time.Second
 )
 
-// NewDelegated returns a server behind a kube-apiserver; see New. It fails on unreadable files, an unresponsive
+// NewDelegated returns a server behind a kube-apiserver; see New. It fails on unreadable files, a silent
 // kube-apiserver, or authentication that would admit every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	registry := install.New()
@@ -77,6 +79,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	if err := cfg.applyServing(&config.Config); err != nil {
 		return nil, err
 	}
+
 	rights := &permissions.Checker{}
 	if err := cfg.applyEntrance(ctx, &config.Config, rights); err != nil {
 		return nil, err
@@ -84,6 +87,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	if err := cfg.Audit.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
+
 	etcd := cfg.etcdOptions(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
 	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, cfg.History)
@@ -95,12 +99,14 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 			s.Close()
 		}
 	}()
+
 	client, err := cfg.applyCore(config, rights, s.ledger)
 	if err != nil {
 		return nil, err
 	}
 	s.announcer = newAnnouncer(client)
 	s.announcer.members = s.ledger.FirstMember
+
 	if namespace := heartbeat.PodNamespace(); namespace != "" {
 		s.leases = func(changed func()) *heartbeat.Watcher {
 			return heartbeat.NewWatcher(client.CoordinationV1().Leases(namespace), changed)
@@ -109,6 +115,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	if slices.Contains(cfg.plugins(), resourcequota.PluginName) {
 		s.core = client
 	}
+
 	config.AddReadyzChecks(healthz.NamedCheck("permissions", func(*http.Request) error { return rights.Check() }))
 	if err := config.AddPostStartHook("kubizone-permissions", func(hook genericapiserver.PostStartHookContext) error {
 		go rights.Run(hook)
@@ -116,6 +123,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}); err != nil {
 		return nil, err
 	}
+
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced, informer}
 	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME,
@@ -143,8 +151,8 @@ func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider)
 	}
 }
 
-// writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a
-// namespace do not suffice (S8.3, S12.2, S13.2).
+// writesDelivery reports whether a request writes the state of deliveries, signing or update keys, beyond a namespace's
+// rights (S8.3, S12.2, S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
@@ -184,6 +192,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, rights
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
+
 	informOfPolicies(config.SharedInformerFactory, policyPause)
 	config.ClientConfig.QPS, config.ClientConfig.Burst = coreQPS, coreBurst
 	client, err := kubernetes.NewForConfig(config.ClientConfig)
@@ -194,6 +203,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, rights
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
+
 	if err := d.Features.ApplyTo(&config.Config, client, config.SharedInformerFactory); err != nil {
 		return nil, err
 	}
@@ -205,6 +215,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, rights
 	if d.Traces != nil {
 		config.AdmissionControl = traced.Chain{Interface: config.AdmissionControl}
 	}
+
 	rules := slices.Concat(permissions.Namespaces, permissions.Events, permissions.OfAdmission(d.plugins()))
 	if d.Features.EnablePriorityAndFairness {
 		rules = append(rules, permissions.FlowControl...)
@@ -236,8 +247,7 @@ func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdO
 	return options
 }
 
-// ClientConfig returns the client configuration of a kubeconfig, or of the pod's service account if "". Errors name
-// flag.
+// ClientConfig returns the client configuration of the file kubeconfig, or of the pod if "". Errors name the flag.
 func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	var config *restclient.Config
 	var err error

@@ -10,8 +10,7 @@
 //	A2. zones/entries and zones/changes serve the content at the Zone's serial in etcd, or a later serial (S7.1).
 //	    Content that does not match its hash is never served.
 //	A3. Without kube-apiserver (standalone), clients with a certificate of group system:masters may do everything.
-//	    Others get 403, except on health and version paths. Core discovery, SelfSubjectReview and
-//	    SelfSubjectAccessReview are served too.
+//	    Others get 403, except on health and version paths.
 //	A4. No object has a TTL, and undecodable objects cannot be deleted: both would bypass the ledger.
 //	A5. On shutdown /readyz fails, accepted requests finish, and each connection closes with its next response.
 //	A6. Behind kube-apiserver (delegated), kube-apiserver authenticates and authorizes. Request headers name a user
@@ -22,5 +21,5 @@
 //
 // Out of scope: decisions about names and records (law, ledger), DNS (primary), and the etcd process (pkg/etcd/embed).
 //
-// Read server.go first, then storage.go, standalone.go, delegated.go and views.go.
+// Read server.go first (storageDecorator), then storage.go, standalone.go, delegated.go and views.go.
 package apiserver

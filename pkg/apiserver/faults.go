@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Faults are hooks set by programs with the build tag faultpoints before they start (test/faults). Nil otherwise.
+// Faults are hooks, set before the start by programs with the build tag faultpoints (test/faults).
 var Faults struct {
 	// At is called at named points of the ledger.
 	At func(point string)

@@ -31,7 +31,7 @@ const (
 	drainTimeout   = 5 * time.Second
 )
 
-// SetGates changes Kubernetes' defaults of feature gates. Call it before a flag of gates is parsed.
+// SetGates changes defaults of feature gates. Call it before a flag of gates is parsed.
 func SetGates() error {
 	// Deleting an undecodable object would take a Record out of its zone unnoticed (A4).
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
@@ -59,8 +59,9 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
 	}
+
 	config.RequestTimeout = requestTimeout
-	// Streams of a zone outlast the request timeout, and need no seat of priority and fairness.
+	// Streams of zones outlast the request timeout, and need no seat of priority and fairness.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/inprocess"
 )
 
-// refuseUntilReady answers 503 until the server is ready (A8): admission would answer 403, which clients do not retry,
-// and decisions would miss classes and namespace labels.
+// refuseUntilReady answers 503 until the server is ready (A8): admission would answer 403, and decisions miss classes
+// and namespace labels.
 func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -52,18 +52,18 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 	return s.ready.Load()
 }
 
-// closeConnections closes connections with their next response (A5). Otherwise kube-apiserver keeps its connection
-// until requests are refused, and does not retry a write that races with the close (kubernetes/kubernetes#135285).
+// closeConnections closes connections with their next response (A5). Otherwise kube-apiserver keeps its connection, and
+// does not retry a write that races with the close (kubernetes/kubernetes#135285).
 func (s *Server) closeConnections(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {
-			w.Header().Set("Connection", "close") // HTTP/2 sends GOAWAY
+			w.Header().Set("Connection", "close")
 		}
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// leaveAfter enables closeConnections after half of the shutdown delay, when the Service has removed the server.
+// leaveAfter enables closeConnections after half of the shutdown delay, when the Service has no endpoint here.
 func (s *Server) leaveAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		time.Sleep(s.generic.ShutdownDelayDuration / 2)

@@ -40,7 +40,7 @@ type Metrics struct {
 	keyCounts map[string]*atomic.Int64
 }
 
-// countedPrefixes has the kind of work that waits at each key prefix, or "".
+// countedPrefixes has the kind of work under each key prefix to count, or "".
 var countedPrefixes = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
 // NewMetrics registers and returns the metrics.
@@ -60,6 +60,7 @@ func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjour
 
 type metric struct {
 	samples.Metric
+	// value returns false if unknown.
 	value func(m *Metrics) (float64, bool)
 }
 
@@ -161,7 +162,7 @@ func (m *Metrics) collectProcesses(send samples.Send) {
 	}
 }
 
-// With profiling, DELETE resets both registries.
+// serveMetrics serves upstream's registry and own at /metrics. With profiling, DELETE resets both.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},

@@ -38,7 +38,7 @@ func (n *namespaces) find(name string) *corev1.Namespace {
 	return found
 }
 
-// labelsOf returns a namespace's labels; for an unknown namespace, only the label of its name.
+// labelsOf returns a namespace's labels; if unknown, only the label of its name.
 func (n *namespaces) labelsOf(name string) map[string]string {
 	if found := n.find(name); found != nil {
 		return found.Labels
@@ -46,7 +46,7 @@ func (n *namespaces) labelsOf(name string) map[string]string {
 	return map[string]string{class.LabelNamespaceName: name}
 }
 
-// Only users who may update the Namespace set its budget.
+// budgetOf returns the budget annotation. Only users who may update the Namespace set it.
 func (n *namespaces) budgetOf(name string) string {
 	if found := n.find(name); found != nil {
 		return found.Annotations[v1alpha1.AnnotationBudget]
@@ -84,8 +84,8 @@ func (n *namespaces) isTerminating(name string) bool {
 	return found != nil && found.DeletionTimestamp != nil
 }
 
-// began returns the creation of a namespace in Unix seconds, 0 standalone. It fails for a terminating namespace: its
-// successor may be unknown here yet.
+// began returns the creation of a namespace in Unix seconds, 0 standalone. It fails for an unknown or terminating
+// namespace: the informer may lack its successor.
 func (n *namespaces) began(name string) (int64, error) {
 	if n.lister == nil {
 		return 0, nil

@@ -21,8 +21,8 @@ import (
 
 const policyPause = time.Minute
 
-// informOfPolicies registers informers for the MutatingAdmissionPolicy plugin. kube-apiserver serves these kinds as v1
-// from 1.36; on an older server the factory's own informers never sync, and the plugin refuses every write.
+// informOfPolicies registers informers for the MutatingAdmissionPolicy plugin. Before 1.36 kube-apiserver lacks the
+// kinds in v1: the factory's own informers would never sync.
 func informOfPolicies(factory informers.SharedInformerFactory, pause time.Duration) {
 	informWhereServed(factory, pause, &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyList{},
 		func(client kubernetes.Interface) policyClient[*admissionv1.MutatingAdmissionPolicyList] {
@@ -39,8 +39,8 @@ type policyClient[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// informWhereServed registers an informer without objects until kube-apiserver serves the kind. A later "not found", as
-// during a rollback, is an error: the informer keeps its objects, so policies stay in force.
+// informWhereServed registers an informer without objects until kube-apiserver serves the kind. A later "not found" is
+// an error, so policies stay in force.
 func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
 	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

@@ -9,8 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// quotas configures the ResourceQuota plugin for count/records.kubi.zone: writes to an aggregated server bypass
-// kube-apiserver's plugin.
+// quotas configures the ResourceQuota plugin for count/records.kubi.zone: kube-apiserver's does not see our writes.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

@@ -82,9 +82,9 @@ type Server struct {
 	classes   *dnsclass.Lister
 	confirmer *confirm.Confirmer
 	budgets   *budget.Budgets // nil without budgets
-	sender    *history.Sender // optional
+	sender    *history.Sender // nil without a receiver
 	announcer announcer
-	// core is a client of kube-apiserver; nil without quotas.
+	// core is a client of kube-apiserver; nil without the ResourceQuota plugin.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
@@ -95,6 +95,7 @@ type Server struct {
 	leaving   atomic.Bool
 }
 
+// connectEtcd opens the ledger. limits is nil without budgets.
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	limits *budget.Limits, kept history.Config) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
@@ -106,6 +107,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 			s.Close()
 		}
 	}()
+
 	if s.client, err = dialEtcd(ctx, etcd.StorageConfig.Transport); err != nil {
 		return nil, err
 	}
@@ -115,11 +117,13 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 	if err := maintenance.Probe(ctx, s.client.Client, Prefix); err != nil {
 		return nil, err
 	}
+
 	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix, s.registry)
 	if limits != nil {
 		s.budgets = budget.New(budget.Config{Limits: *limits, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
 		s.client.Client.KV = ledgeretcd.MeterKV(s.client.Client.KV, s.budgets.Charge)
 	}
+
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	stored := ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
@@ -137,12 +141,14 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Now:             Faults.Now, OnFault: Faults.At,
 		HistoryRetention: kept.Retention, Quota: s.keeper.Quota, Traces: config.TracerProvider,
 	}
+
 	if kept.Target != "" {
 		if s.sender, err = history.NewSender(kept.Target); err != nil {
 			return nil, err
 		}
 		stored.OnCommit, stored.OnRemoval = s.sender.Queue, s.sender.QueueRemoval
 	}
+
 	if s.ledger, err = ledger.Open(ctx, stored); err != nil {
 		return nil, err
 	}
@@ -167,44 +173,54 @@ type ACME struct {
 }
 
 func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
-	of storageOptions) (err error) {
-	s.feed = fromjournal.New(s.ledger, of.zones)
-	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
+	stored storageOptions) (err error) {
+	s.feed = fromjournal.New(s.ledger, stored.zones)
+	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, stored.zones)
 	s.metrics.listGone = func() ([]string, bool) { return s.namespaces.listGone(s.budgets.Namespaces()) }
 	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates,
-		ListGone: s.metrics.listGone, Permissions: of.permissions}
+		ListGone: s.metrics.listGone, Permissions: stored.permissions}
+
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
 		s.inventory.AddServing(serving.Cert)
 	}
 	s.inventory.AddFile("etcd-client", etcd.StorageConfig.Transport.CertFile)
 	s.inventory.AddFile("etcd-ca", etcd.StorageConfig.Transport.TrustedCAFile)
-	s.inventory.AddFile("etcd-peer", of.peerCertFile)
+	s.inventory.AddFile("etcd-peer", stored.peerCertFile)
+
 	config.AddReadyzChecks(
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.Check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.Check() }),
 	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
+
+	// Outermost first: closeConnections, EndSlowClients, upstream's chain, checkBodies (generic.go), refuseUntilReady,
+	// changeset.WithRequest, the API.
 	chain := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return s.closeConnections(chain(s.refuseUntilReady(changeset.WithRequest(handler), c), c))
 	}
+
 	if s.generic, err = config.Complete().New(version.Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
 	s.generic.ShutdownTimeout = drainTimeout
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
+
 	s.authorizer = config.Authorization.Authorizer
 	if s.leases != nil {
 		s.inventory.Processes = s.leases(func() {})
 		s.metrics.replicas = s.inventory.Processes.Replicas
 	}
+
 	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
-		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
+		decorator: s.storageDecorator(etcd.StorageConfig.Transport, stored.plain)}
 	items := direct.Config{Admission: config.AdmissionControl, Authorizer: actingAuthorizer{s.authorizer},
 		AuditSink: config.AuditBackend, AuditPolicy: config.AuditPolicyRuleEvaluator}
-	return s.installGroups(registry, options, of, items)
+	return s.installGroups(registry, options, stored, items)
 }
 
+// storageDecorator builds each resource's storage: etcd, ledger, budgets, watch cache, fromcache; if plain, etcd and
+// cache.
 func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
 	judge := budgetJudge{s.budgets, s.ledger.Layout()}
 	above := fromcache.Storage
@@ -216,8 +232,9 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
-				return raw, nil // without a storeWrite in its context, StorageClient writes to etcd
+				return raw, nil // hook.OptimisticPut (ledger/storage.go) then writes to etcd
 			}
+
 			within := &budgeted{judge: judge, resource: resource}
 			switch resource {
 			case v1alpha1.Resource("zones"):
@@ -229,12 +246,13 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 			case v1alpha1.Resource("updatekeys"), bind9.Resource("bind9instances"):
 				within.Interface, within.charges = raw, true
 			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"), bind9.Resource("clusterbind9providers"):
-				return raw, nil // neither zone content nor budgeted
+				return raw, nil // no zone content, no budget
 			case bind9.Resource("bind9clusters"):
 				within.Interface, within.charges, within.clusters = raw, true, s.countClusters
-			default:
+			default: // add a case for a new resource
 				return nil, fmt.Errorf("storage of %s: whether the ledger must know this resource is not said", resource)
 			}
+
 			if s.budgets == nil {
 				return within.Interface, nil
 			}
@@ -248,7 +266,7 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 	return s.client.Count(ctx, s.ledger.Layout().Objects(bind9.Resource("bind9clusters").String())+namespace+"/", kubernetes.CountOptions{})
 }
 
-func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions,
+func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, stored storageOptions,
 	items direct.Config) error {
 	keys := s.ledger.Layout()
 	judge := budgetJudge{s.budgets, keys}
@@ -257,6 +275,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if err != nil {
 		return err
 	}
+
 	delegations := delegation.Kind
 	delegations.Check = func(ctx context.Context, after, before *v1alpha1.Delegation) error {
 		s.namespaces.warnOfAbsent(ctx, after.Spec.Namespaces, before.Spec.Namespaces)
@@ -266,23 +285,26 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		s.ledger.PreviewDelegation)); err != nil {
 		return err
 	}
+
 	deliveries, err := delivery.NewKind(delivery.Config{Authorizer: s.authorizer, Stale: s.inventory.ExplainStale,
 		Zones: func() rest.Getter { return paths["zones"].(rest.Getter) }}).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}
+
 	delivered := &deliveredZones{deliveries: deliveries, namespaces: &s.namespaces}
-	classes, err := dnsclass.NewKind(of.inlineSecrets, delivered.describeWithdrawn).AddStorage(paths, registry.Scheme, options, nil)
+	classes, err := dnsclass.NewKind(stored.inlineSecrets, delivered.describeWithdrawn).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}
 	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
-	// Shutdown would wait for these watches.
+	// Shutdown would wait for watches of zones/changes.
 	stopping, stop := context.WithCancel(context.Background())
 	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
 		stop()
 		return err
 	}
+
 	past := history.Reader{Ledger: s.ledger, Records: records, Began: s.namespaces.began}
 	s.announcer.lastChange = past.LastChange
 	if err := zone.AddStorage(paths, zone.Config{
@@ -295,7 +317,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		WarnOfAbsent:         s.namespaces.warnOfAbsent,
 		FirstClass:           s.classes.FirstClass,
 		ClassesWithoutRetain: s.classes.ClassesWithoutRetain,
-		Views:                views{of.zones, s.feed.FrozenReason, s.ledger.Steps, s.ledger.AllSteps, s.ledger.EndedContent},
+		Views:                views{stored.zones, s.feed.FrozenReason, s.ledger.Steps, s.ledger.AllSteps, s.ledger.EndedContent},
 		Stopping:             stopping,
 		Sources:              &history.Sources{Ledger: s.ledger, Records: records},
 		History:              past,
@@ -303,28 +325,32 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	delivered.zones = paths["zones"].(rest.Getter)
+
 	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
 		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
 	paths["namereviews"] = reviews
 	paths["installations"] = installation.NewREST(s.inventory.ReadStatus)
+
 	changes := changeset.Config{NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
 		changes.ReturnQuota = quotaReturn{s.core, s.client.Client, keys}.returnQuota
 	}
 	sets := changeset.NewREST(changes)
 	paths["changesets"] = sets
+
 	updateKeys, err := updatekey.NewKind(s.authorizer, reviews.ListRules, func(key *v1alpha1.UpdateKey, why string) {
 		s.announcer.announceNameTaken(key, why)
 	}).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}
-	updated := &updatedZones{of.zones, s.ledger}
+	updated := &updatedZones{stored.zones, s.ledger}
 	writer := updatekey.NewWriter(sets, updated)
 	paths["updatekeys/update"] = updatekey.NewUpdateREST(updateKeys, writer, func(key *v1alpha1.UpdateKey, rcode, message string) {
 		s.announcer.announceRefused(key, rcode, message)
 	})
 	paths["updatekeys/share"] = updatekey.NewShareREST(updateKeys, records, updated)
+
 	newGroup := func(name string) genericapiserver.APIGroupInfo {
 		info := genericapiserver.NewDefaultAPIGroupInfo(name, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 		info.NegotiatedSerializer = decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
@@ -332,8 +358,9 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 	group := newGroup(v1alpha1.GroupName)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths
+
 	servers, clusters, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer,
-		Rules: of.fleet})
+		Rules: stored.fleet})
 	if err != nil {
 		return err
 	}
@@ -341,18 +368,21 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		NewIndex: confirm.IndexOf(paths["zones"].(*zone.REST), deliveries, classes, clusters, s.namespaces.informer),
 		Leases:   s.leases,
 		Announce: func(zone *v1alpha1.Zone, reason, message string) { s.announcer.announceStalled(zone, reason, message) }})
+
 	serverGroup := newGroup(bind9.GroupName)
 	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
 	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
-	if of.acme.Serve {
+	if stored.acme.Serve {
 		solver := newGroup(acme.GroupName)
 		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: acmesolver.NewREST(
-			acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers})}
+			acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: stored.acme.ClusterIssuers})}
 		groups = append(groups, &solver)
 	}
+
 	if err := s.generic.InstallAPIGroups(groups...); err != nil {
 		return fmt.Errorf("API groups: %w", err)
 	}
+
 	items.Storage, items.Resource, items.Kind = records, v1alpha1.SchemeGroupVersion.WithResource("records"), "Record"
 	items.Scheme, items.Serializer, items.Schemas = registry.Scheme, group.NegotiatedSerializer, group.StaticOpenAPISpec
 	items.CheckText, items.Equivalents = checkItem, s.generic.EquivalentResourceRegistry
@@ -364,14 +394,14 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	return nil
 }
 
-// Loopback returns an administrator's client configuration in this process. Watches and streams do not work.
+// Loopback returns an administrator's client configuration without connections. Watches and streams do not work.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
-// ConfigAs returns a client configuration in this process with the user's rights.
+// ConfigAs returns a configuration for the loopback address with the user's rights.
 func (s *Server) ConfigAs(user string) *restclient.Config {
 	config := restclient.CopyConfig(s.loopback)
 	config.Impersonate.UserName = user
@@ -387,23 +417,22 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// RunLedger runs cascades, views, classes, budgets and the maintenance of etcd until ctx ends, or returns the first
-// error. End ctx only after Run has returned.
+// RunLedger runs cascades, views and etcd's maintenance until ctx ends, or returns the first error. End ctx after Run.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
 		"views": s.feed.Run, "classes": s.classes.Run, "Records": s.confirmer.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
 		"metrics": s.metrics.countKeys, "processes": s.inventory.Run, "history": s.sender.Run} {
-		all.Go(func() {
+		running.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))
 			}
 		})
 	}
 	<-ctx.Done()
-	all.Wait()
+	running.Wait()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -417,7 +446,7 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// Cascades wait up to ten seconds for the list of terminating namespaces (S2.6), but are correct without it.
+// runCascades first waits up to ten seconds for the terminating namespaces, whose Records cascades omit (S2.6).
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, 10*time.Second)

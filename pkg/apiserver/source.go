@@ -29,8 +29,7 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// Nothing standalone removes the finalizers Orphan and Foreground, so the delete would never end (S8.7). With false
-	// every policy deletes at once.
+	// Standalone, nothing removes the finalizers Orphan and Foreground, so a delete would never end (S8.7).
 	options.EnableGarbageCollection = false
 	return options
 }
@@ -52,8 +51,8 @@ type Source struct {
 	EncryptionProviderConfigFile string
 }
 
-// Open connects to the store. codecOf takes a resource of kubi.zone ("records") or of another group
-// ("bind9clusters.bind9.kubi.zone"). The caller closes the client.
+// Open connects to the store; the caller closes the client. codecOf takes resources such as "records" or
+// "bind9clusters.bind9.kubi.zone".
 func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf func(resource string) objects.ObjectCodec, err error) {
 	options := etcdOptions(install.New(), s.Etcd)
 	var encryption value.ResourceTransformers

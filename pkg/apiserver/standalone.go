@@ -30,18 +30,18 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Config configures a standalone server. Fields are required unless marked optional.
+// Config configures a standalone server. The fields up to Zones are required.
 type Config struct {
 	// Listener is bound. The server closes it.
 	Listener                net.Listener
-	ServingCert, ServingKey []byte
+	ServingCert, ServingKey []byte // PEM
 	// ClientCA is the PEM of the clients' authority.
 	ClientCA []byte
 	Etcd     storagebackend.TransportConfig
 	// RunLedger keeps Zones up to date.
 	Zones *zoneview.Set
 
-	// AllowInlineSecrets allows secrets in DNSClasses. Optional.
+	// AllowInlineSecrets allows secrets in DNSClasses.
 	AllowInlineSecrets bool
 	Fleet              validation.FleetRules
 	// Parts lists other processes within this process, for the Installation.
@@ -56,7 +56,7 @@ type Config struct {
 	plain bool
 }
 
-// New connects to etcd, bounded by ctx, and returns a server that does not serve yet. It fails on an unknown store
+// New connects to etcd, bounded by ctx, and returns a server that does not serve yet, or an error for an unknown store
 // format.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
@@ -93,8 +93,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// NewPlain returns a server without the ledger (A1), for benchmarks. No command uses it, and New must never open its
-// store.
+// NewPlain returns a server without the ledger (A1), for benchmarks. New must never open its store.
 func NewPlain(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.plain = true
 	return New(ctx, cfg)

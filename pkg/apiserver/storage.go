@@ -35,8 +35,8 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 	return options, err
 }
 
-// newDecorator builds upstream's storage and watch cache. wrap decorates the storage below the cache; above decorates
-// the cache. connect dials a client for each resource: caches must not share a client's progress notifications.
+// newDecorator returns the factory of a resource's storage, from etcd up: connect's client, upstream's store, wrap,
+// upstream's watch cache, above. Caches must not share a client.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {
@@ -49,10 +49,12 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 		if err != nil {
 			return nil, nil, err
 		}
+
 		transformer := config.Transformer
 		if transformer == nil {
 			transformer = identity.NewEncryptCheckTransformer()
 		}
+
 		versioner := storage.APIObjectVersioner{}
 		shared := sharing.New(config.Codec)
 		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, shared, newObject, newList,
@@ -62,15 +64,18 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			client.Close()
 			return nil, nil, fmt.Errorf("storage of %s: %w", config.GroupResource, err)
 		}
+
 		release := func() {
 			raw.Close()
 			client.Close()
 		}
+
 		wrapped, err := wrap(config.GroupResource, raw)
 		if err != nil {
 			release()
 			return nil, nil, err
 		}
+
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
 			Storage:             wrapped,
 			Versioner:           versioner,
@@ -89,6 +94,7 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			release()
 			return nil, nil, fmt.Errorf("watch cache of %s: %w", config.GroupResource, err)
 		}
+
 		delegator := cacher.NewCacheDelegator(cached, wrapped)
 		var once sync.Once // each subresource destroys the shared storage
 		return above(delegator), func() {

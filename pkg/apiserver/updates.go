@@ -35,8 +35,8 @@ func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, ape
 }
 
 func refOf(zone *zoneview.Snapshot) v1alpha1.AdoptingZone {
-	of := zone.Zone()
-	return v1alpha1.AdoptingZone{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}
+	found := zone.Zone()
+	return v1alpha1.AdoptingZone{Namespace: found.Namespace, Name: found.Name, UID: types.UID(found.UID)}
 }
 
 // FindEnclosing searches memory only: the ledger decides on current state.

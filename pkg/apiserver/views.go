@@ -33,12 +33,12 @@ type views struct {
 	zones *zoneview.Set
 	// frozenCause returns why a zone's content (by UID) is unproven, or nil.
 	frozenCause func(uid string) error
-	// readSteps returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
-	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
+	// readSteps returns a zone's steps (changes of serial) from a serial to step n in etcd's journal, and the content
+	// state at the serial, or journal.ErrTrimmed.
 	readSteps func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// readJournal returns all steps up to step n, and the content state before them.
 	readJournal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// readEnded returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if unknown or withdrawn.
+	// readEnded returns an ended zone's RRsets since a serial, or journal.ErrTrimmed.
 	readEnded func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error)
 }
 
@@ -62,8 +62,7 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// frozenError is the error for readers of a frozen zone. Only the log has the cause, which may name other namespaces'
-// Records (S1.8).
+// frozenError is for readers of a frozen zone. Only the log has the cause, which may name others' Records (S1.8).
 func frozenError(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -114,7 +113,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps gets steps and entries by a single read: the journal may be condensed in between.
+// Steps reads steps, and changes of entries if asked, at once: the journal may be condensed meanwhile.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -145,11 +144,13 @@ func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since seria
 			entries[dns.Entry{Name: entry.Name, Type: entry.Type}] = true
 		}
 	}
+
 	for _, row := range left.Rows {
 		if owner, err := row.Owner.In(fqdn); err == nil { // otherwise no server had that name
 			entries[dns.Entry{Name: owner, Type: row.Type}] = true
 		}
 	}
+
 	change := dns.Change{From: since, To: left.Serial, Removed: slices.SortedFunc(maps.Keys(entries), func(a, b dns.Entry) int {
 		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
 	})}
@@ -169,12 +170,14 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps returns the stored steps up to the serial until, and the state there. The steps are proven if undoing all
-// from the newest, proven state leads to before, the stored state at their beginning.
+// proveSteps returns the stored steps up to the serial until, and the state there. They are proven if undoing all from
+// the newest, proven state leads to before, the stored state at their beginning.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
 	var err error
-	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
+	uid, at := after.Zone().UID, after
+	found, upTo := false, len(steps)
+
 	for i := len(steps); ; i-- {
 		if at.Serial() == until {
 			after, found, upTo = at, true, i

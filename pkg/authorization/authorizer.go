@@ -57,17 +57,18 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// New returns an authorizer, or the errors of Validate and of AlwaysAllowPaths.
+// New returns an authorizer, or the errors of Validate and of the paths.
 func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	// With upstream's NoOpinion on errors a later authorizer could allow (attack 46).
+	// Deny on errors: after upstream's NoOpinion a later authorizer could allow (attack 46).
 	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
 		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
+
 	var chain []union.NamedAuthorizer
 	if len(config.AlwaysAllowGroups) > 0 {
 		chain = append(chain, union.NamedAuthorizer{
@@ -92,6 +93,7 @@ func New(config Config) (authorizer.Authorizer, error) {
 	return union.New(append(chain, union.NamedAuthorizer{AuthorizerName: "kubernetes.io/webhook", Authorizer: delegated})...)
 }
 
+// clusterWide asks about picked requests without their namespace.
 type clusterWide struct {
 	authorizer.Authorizer
 	picks func(authorizer.Attributes) bool
@@ -118,14 +120,14 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects before one, as the first answer is cached for all.
+// broadFirst asks about all objects before a single one, since that answer is cached for all.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }
 
 var _ authorizer.Authorizer = broadFirst{}
 
-// Authorize asks for all names first, and for this name only if not allowed.
+// Authorize asks for all names first, then for this name.
 func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !narrow(asked) {
 		return b.UnconditionalAuthorizer.Authorize(ctx, asked)
@@ -146,6 +148,7 @@ func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAware
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
+// narrow reports whether a request is about some objects of a resource only.
 func narrow(asked authorizer.Attributes) bool {
 	if !asked.IsResourceRequest() {
 		return false

@@ -96,7 +96,6 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = version.UserAgent("kubizone")
-	// A second limit would queue requests (doc.go, 4).
 	config.QPS = -1
 	config.Timeout = o.ClientTimeout
 	config.ContentType = "application/vnd.kubernetes.protobuf"

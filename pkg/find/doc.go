@@ -5,7 +5,7 @@
 //
 // Guarantees:
 //
-//	F1. All namespaces are searched if the user may list them, else the user's namespace; Where names the scope.
+//	F1. All namespaces are searched if the user may list them, else the user's; Where names the scope.
 //	F2. A search by name asks the server by field selector, and reads no other Records. A search by prefix asks the
 //	    zones, if the user may read them all and they are few.
 //

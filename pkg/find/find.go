@@ -156,15 +156,15 @@ func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alp
 
 // ZonesAt returns the zones of a name, by view.
 func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.Zone, err error) {
-	of := *s // the right to list Records may differ
-	err = Each(ctx, &of, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
+	search := *s // rights to list Records may differ
+	err = Each(ctx, &search, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn.String()).String()},
 		func(z *v1alpha1.Zone) error { zones = append(zones, *z); return nil })
 	slices.SortFunc(zones, compareViews)
 	return zones, err
 }
 
-// ZoneAt returns the only zone of a name, nil for none, and an error for several.
+// ZoneAt returns the only zone of a name, nil for none, an error for several.
 func (s *Search) ZoneAt(ctx context.Context, fqdn name.Name) (*v1alpha1.Zone, error) {
 	zones, err := s.ZonesAt(ctx, fqdn)
 	if err != nil || len(zones) == 0 {

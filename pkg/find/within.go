@@ -31,8 +31,8 @@ const (
 	pageEntries = 1000
 )
 
-// ReverseName returns the name for PTR Records of a prefix: of its whole octets, or digits of IPv6 (RFC 1035 §3.5,
-// RFC 3596 §2.5).
+// ReverseName returns the name for PTR Records of a prefix's whole octets, or digits of IPv6 (RFC 1035 §3.5, RFC 3596
+// §2.5).
 func ReverseName(prefix netip.Prefix) name.Name {
 	var labels []string
 	end := "in-addr.arpa."
@@ -52,8 +52,7 @@ func ReverseName(prefix netip.Prefix) name.Name {
 
 var errManyZones = errors.New("too many zones to search one by one")
 
-// Within returns the Records with an address in a prefix, from zones/entries if the user may read all zones, else from
-// a list of Records.
+// Within returns the Records with an address in a prefix, from zones/entries if the user may read all zones.
 func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
 	rrtype := "A"
 	if prefix.Addr().Is6() {
@@ -73,7 +72,7 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 			waiting, err := s.listRecords(ctx, selected, has)
 			return append(found, waiting...), err
 		}
-		// A zone may be gone.
+		// A zone may be deleted meanwhile.
 		if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !errors.Is(err, errManyZones) {
 			return nil, err
 		}
@@ -81,7 +80,8 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 	return s.listRecords(ctx, selected, has)
 }
 
-// A server without search answers with all entries, so has() decides.
+// withinZones returns errManyZones for many zones. has decides, since a server without the parameter search answers
+// with all entries.
 func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(*v1alpha1.Record) bool) ([]v1alpha1.Record, error) {
 	var zones []*v1alpha1.Zone
 	err := load.EachItem(ctx, s.API.Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(zone *v1alpha1.Zone) error {

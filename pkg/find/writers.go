@@ -22,8 +22,8 @@ import (
 // EveryNamespace among writers stands for a rule without namespaces.
 const EveryNamespace = "*"
 
-// Writers returns the namespaces with a rule of a zone for Records at a name, or any rule if zero, of a type, or any if
-// "". hidden is true without the right to list the zone's Delegations.
+// Writers returns the namespaces that a zone's rules allow to write Records of a type at a name; "" and zero mean any.
+// hidden is true without the right to list Delegations.
 func (s *Search) Writers(ctx context.Context, z *v1alpha1.Zone, at name.Name, rrtype string) (writers []string, hidden bool, err error) {
 	writers = []string{}
 	apex, _ := name.Parse(z.Status.FQDN)

@@ -18,22 +18,22 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Places is the number of Leases of a process, each named by RBAC. Further replicas have none.
+// Places are the Leases of a process named by RBAC. Further replicas have none.
 const Places = 8
 
 const renewTimeout = 5 * time.Second
 
-// Beat renews a Lease of a process. Call Run once.
+// Beat renews a Lease. Call Run once.
 type Beat struct {
 	Leases            coordinationclient.LeaseInterface
 	Process, Identity string
 
-	name      string // "" before a Lease is taken
-	sights    map[string]sight
+	name      string           // "" before a Lease is taken
+	sights    map[string]sight // other replicas' Leases
 	lastError string
 }
 
-// PodNamespace returns the namespace of this process's pod, as client-go finds it; "" outside a pod.
+// PodNamespace returns this pod's namespace, as client-go finds it; "" outside a pod.
 func PodNamespace() string {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace
@@ -83,7 +83,7 @@ func (b *Beat) renewLease(ctx context.Context) error {
 	return b.findPlace(ctx)
 }
 
-// findPlace takes the first Lease that no other replica renews, else makes the next.
+// findPlace takes the first Lease that no other replica renews, or creates the first absent one.
 func (b *Beat) findPlace(ctx context.Context) error {
 	b.name = ""
 	before := b.sights
@@ -126,7 +126,7 @@ func (b *Beat) findPlace(ctx context.Context) error {
 
 func (b *Beat) takeLease(ctx context.Context, lease *coordinationv1.Lease) error {
 	b.fill(lease)
-	taken, err := b.Leases.Update(ctx, lease, metav1.UpdateOptions{}) // of the version read
+	taken, err := b.Leases.Update(ctx, lease, metav1.UpdateOptions{})
 	if err == nil {
 		b.name = taken.Name
 	}

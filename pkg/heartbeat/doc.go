@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heartbeat reports which processes of Kubizone work: each replica renews a Lease, and others watch the Leases.
+// Package heartbeat reports which processes of Kubizone work: replicas renew Leases, and others watch them.
 //
-// Guarantees: (1) A replica renews a Lease of its own every Interval while ready. It takes over a Lease only after
-// EndAfter without a change; if two replicas' clocks differ by more, the other takes another Lease. (2) Life.Ended is
-// set only when no known Lease of a process has changed for EndAfter, by the watcher's clock: skewed clocks end
-// nothing. (3) While the API server does not answer, a Life stays as it was.
+// Guarantees: (1) A replica renews a Lease of its own every Interval while ready, and takes over a Lease only after
+// EndAfter without a change. If clocks differ by more, the other replica takes another Lease. (2) Life.Ended is set
+// only when no known Lease of a process has changed for EndAfter, by the watcher's clock: skewed clocks end nothing.
+// (3) While the API server does not answer, a Life stays.
 //
 // Out of scope: election (package process), and the conditions about an end (package ready).
 //

@@ -21,7 +21,7 @@ import (
 // LabelProcess of a Lease has the name of the process.
 const LabelProcess = "kubi.zone/process"
 
-// Processes with Leases. A signer's pod has no token for one; AgentSilent reports a silent signer (S11.32).
+// A signer's pod has no token for a Lease; AgentSilent reports a silent signer (S11.32).
 const (
 	Controller  = "controller"
 	Primary     = "primary"
@@ -30,19 +30,19 @@ const (
 )
 
 const (
-	// Interval is between renewals. A process has ended EndAfter after the last that a watcher saw.
+	// A process has ended EndAfter after the last renewal that a watcher saw.
 	Interval = 10 * time.Second
 	EndAfter = 30 * time.Second
-	// lookInterval is between lists of all Leases, lookTimeout bounds a list.
+	// lookInterval is between lists, lookTimeout bounds a list.
 	lookInterval = 5 * time.Second
 	lookTimeout  = 5 * time.Second
 )
 
-// Life is the state of a process. The zero value means a working replica, or unknown.
+// Life is the state of a process: zero if a replica works, or Leases are unknown.
 type Life struct {
-	// Ended is the last renewal, by the replica's clock; zero unless the process has ended.
+	// Ended is the last renewal, by the replica's clock, if the process has ended.
 	Ended time.Time
-	// Unsure is true until the watcher has seen a renewal, or none for EndAfter.
+	// Unsure is true until a renewal was seen, or none for EndAfter.
 	Unsure bool
 }
 
@@ -51,23 +51,23 @@ type Watcher struct {
 	leases   coordinationclient.LeaseInterface
 	onChange func()
 
-	sights map[string]sight // by Lease; for Run only
+	sights map[string]sight // for Run only
 	failed bool
 
 	mu       sync.Mutex
-	lives    map[string]Life // by process; nil before the first look
+	lives    map[string]Life // nil before the first look
 	replicas []Replica
 	err      error
 }
 
-// sight is the last change of a Lease seen by the watcher, or the first look.
+// sight is a Lease as a watcher saw it.
 type sight struct {
 	Replica
-	seen    time.Time // the watcher's clock
-	changed bool
+	seen    time.Time // last change, or first look, by the watcher's clock
+	changed bool      // false until a renewal was seen
 }
 
-// Replica describes a replica by its Lease.
+// Replica describes a replica.
 type Replica struct {
 	Process, Identity string
 	// Started and Renewed are the first and last renewal, by the replica's clock.
@@ -77,14 +77,14 @@ type Replica struct {
 }
 
 // Replicas returns the working replicas and, of each ended process, the last to renew, sorted by process and identity.
-// After a failed look, it returns the error, and the replicas of an earlier look.
+// A failed look adds an error.
 func (w *Watcher) Replicas() ([]Replica, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.replicas, w.err
 }
 
-// NewWatcher returns a Watcher, whose Run calls changed after a change of a Life.
+// NewWatcher returns a Watcher, whose Run calls changed after each change of a Life.
 func NewWatcher(leases coordinationclient.LeaseInterface, changed func()) *Watcher {
 	return &Watcher{leases: leases, onChange: changed, sights: map[string]sight{}}
 }
@@ -143,7 +143,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 			next.Started = lease.Spec.AcquireTime.Time
 		}
 		if last, known := before[lease.Name]; known && last.Renewed.Equal(next.Renewed) {
-			if next = last; w.failed { // a replica could not renew either
+			if next = last; w.failed { // the replica could not renew either
 				next.seen = now
 			}
 		} else {
@@ -159,7 +159,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 	w.mu.Unlock()
 }
 
-// listReplicas omits replicas that ended while others of their process work, as after a smaller scale.
+// listReplicas returns Watcher.Replicas. A replica that ended while others of its process work is omitted.
 func listReplicas(sights map[string]sight, lives map[string]Life, now time.Time) (all []Replica) {
 	last := map[string]Replica{}
 	for _, one := range sights {

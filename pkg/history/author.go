@@ -18,13 +18,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Author is the user, time and means of a step.
+// Author is the user, time and way of a step; Serial is 0 before the history.
 type Author struct {
-	Serial int64 `json:"serial,omitempty"`
-	// Time in RFC 3339.
-	Time string       `json:"time,omitempty"`
-	Way  v1alpha1.Way `json:"way,omitempty"`
-	// By is the user, absent if another namespace made the step.
+	Serial int64  `json:"serial,omitempty"`
+	Time   string `json:"time,omitempty"`
+	// Way is how: by a request, an UpdateKey or a cascade.
+	Way v1alpha1.Way `json:"way,omitempty"`
+	// By is the user, absent for a step of another namespace.
 	By           string `json:"by,omitempty"`
 	FieldManager string `json:"fieldManager,omitempty"`
 	AuditID      string `json:"auditID,omitempty"`
@@ -67,7 +67,7 @@ func (a *Author) String() string {
 	return fmt.Sprintf("%s at %s, serial %d", a.User(), a.Time, a.Serial)
 }
 
-// Value is an entry of a zone, with its author.
+// Value is a zone's entry with author.
 type Value struct {
 	// Op is + (added), - (removed) or absent (present).
 	Op     string `json:"op,omitempty"`
@@ -87,9 +87,11 @@ type valueKey struct {
 	data  string
 }
 
-// findAuthors returns a function for the author of the newest step to add, or remove, an entry.
+// findAuthors returns a function for the author of an entry: of the newest step that added the entry, or if removed is
+// true, removed it. Entries of the Zone's spec have the author of the newest change.
 func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
-	of, header := map[valueKey]*v1alpha1.HistoryStep{}, (*v1alpha1.HistoryStep)(nil)
+	newest := map[valueKey]*v1alpha1.HistoryStep{}
+	var header *v1alpha1.HistoryStep // the newest step that changed the spec
 	for i := range p.Steps {
 		x := &p.Steps[i]
 		apex, err := name.Parse(x.FQDN)
@@ -104,13 +106,14 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 			header = x
 		}
 		for _, row := range rows {
-			if k, ok := keyOf(row, apex); ok && of[k] == nil {
-				of[k] = x
+			if k, ok := keyOf(row, apex); ok && newest[k] == nil {
+				newest[k] = x
 			}
 		}
 	}
+
 	return func(e dns.Entry) Author {
-		x := of[valueKey{e.Name, e.Type, e.Data}]
+		x := newest[valueKey{e.Name, e.Type, e.Data}]
 		if e.Type == rdata.SOA || x == nil && header != nil && hasServer(header, e) {
 			x = header
 		}
@@ -121,6 +124,7 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	}
 }
 
+// hasServer reports whether the Zone's spec made entries at the name around a step.
 func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
 	return slices.ContainsFunc([]*v1alpha1.ZoneHeader{x.HeaderBefore, x.HeaderAfter}, func(h *v1alpha1.ZoneHeader) bool {
 		if h == nil {
@@ -132,7 +136,7 @@ func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
 }
 
 func headerOf(h *v1alpha1.ZoneHeader) (out content.Header, err error) {
-	text, err := json.Marshal(h) // the fields have the same names
+	text, err := json.Marshal(h)
 	if err != nil {
 		return out, err
 	}
@@ -156,7 +160,7 @@ func keyOf(row v1alpha1.Row, apex name.Name) (k valueKey, ok bool) {
 	return valueKey{owner, t, data}, err == nil
 }
 
-// RowLine returns a row as OWNER TYPE DATA, with absolute names if they are valid.
+// RowLine returns a row as OWNER TYPE DATA, with absolute names if valid.
 func RowLine(row v1alpha1.Row, fqdn string) string {
 	if apex, err := name.Parse(fqdn); err == nil {
 		if k, ok := keyOf(row, apex); ok {
@@ -177,7 +181,7 @@ func ownerOf(owner, fqdn string) string {
 	return owner
 }
 
-// Touches reports whether a step changed values or TTLs at a name.
+// Touches reports whether a step changed values or TTLs at a name, or the whole zone named so; zero means any.
 func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
 	if at.IsZero() || x.FQDN == at.String() && len(x.Removed)+len(x.Added)+len(x.TTLs) == 0 {
 		return true
@@ -188,12 +192,12 @@ func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
 		slices.ContainsFunc(x.TTLs, func(c v1alpha1.TTLChange) bool { return is(c.Owner) })
 }
 
-// IsBy reports whether the user or the field manager of a step has a text in its name.
+// IsBy reports whether the name of a step's user or field manager has a text.
 func IsBy(x *v1alpha1.HistoryStep, text string) bool {
 	return strings.Contains(x.By, text) || strings.Contains(x.FieldManager, text)
 }
 
-// TTLLine returns the change of an RRset's TTL, or "" if the RRset is new or removed.
+// TTLLine returns the change of a kept RRset's TTL, or "".
 func TTLLine(c v1alpha1.TTLChange, fqdn string) string {
 	if c.Before == "" || c.After == "" {
 		return ""

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// A Record deleted within deletionWindow before its zone counts as deleted with the zone.
+// Records deleted within deletionWindow before the zone count as deleted with the zone.
 const deletionWindow = 10 * time.Minute
 
 // Deleted names a deleted Zone.
@@ -28,14 +28,13 @@ type Deleted struct {
 	// FQDN is the DNS name, unless Object has a name.
 	FQDN   name.Name
 	Object types.NamespacedName
-	// Namespace is the user's. The Zone is searched there first.
+	// Namespace of the user, searched first.
 	Namespace string
-	// TargetNamespace is for the Zone; "" means its former namespace.
+	// TargetNamespace of the Zone; "" means the former namespace.
 	TargetNamespace string
 }
 
-// MakeDeletedPlan plans to create a deleted Zone, its Delegations and the Records deleted with it. Present Records join
-// the zone by themselves.
+// MakeDeletedPlan plans to create a deleted Zone with Delegations and Records.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {
@@ -47,11 +46,13 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	if err != nil {
 		return nil, err
 	}
+
 	p := planner{past: past, options: options, zone: types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name},
 		Plan: &Plan{FQDN: past.FQDN, View: past.View, Deleted: new(AuthorOf(removal)), Changes: []Reversal{}, Left: []Left{}}}
 	if p.apex, err = name.Parse(past.FQDN); err != nil {
 		return nil, fmt.Errorf("the history has no valid zone: %w", err)
 	}
+
 	if err := r.addZone(ctx, &p, zone); err != nil {
 		return nil, err
 	}
@@ -65,6 +66,7 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	if err := r.addDeleted(ctx, &p, removal); err != nil {
 		return nil, err
 	}
+
 	for i := range p.Changes {
 		moveRef(p.Changes[i].change.After, was, zone.Namespace)
 	}
@@ -72,7 +74,7 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	return p.Plan, r.Judge(ctx, p.Plan)
 }
 
-// readDeleted returns a deleted zone's steps, newest first, from its removal back to deletionWindow before.
+// readDeleted returns a deleted zone's steps from its removal back to deletionWindow before.
 func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	namespace := d.Namespace
 	if d.Object.Name != "" {
@@ -124,7 +126,7 @@ func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Na
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: removed.Namespace, Name: removed.Name}}, nil
 }
 
-// oneTimeAnnotations must not be on a recreated object.
+// oneTimeAnnotations request an action once.
 var oneTimeAnnotations = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
 	v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt}
 
@@ -137,7 +139,8 @@ func metaOf(namespace, object string, was *v1alpha1.HistoryState) metav1.ObjectM
 	return m
 }
 
-// zoneOf returns the Zone to create. In another namespace, its rules for the former namespace apply to the new one too.
+// zoneOf returns the Zone to create in the namespace into, "" for the former; rules for the former then apply to the
+// new one too.
 func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) {
 	was := removal.Zone
 	if was.Before == nil || was.Before.Spec == nil {
@@ -191,10 +194,10 @@ func (r *Reader) addZone(ctx context.Context, p *planner, zone *v1alpha1.Zone) e
 func (r *Reader) addDelegations(ctx context.Context, p *planner, was *v1alpha1.HistoryZone, namespace string) error {
 	delegations := r.Client.Delegations(namespace)
 	for i := range was.Delegations {
-		of := &was.Delegations[i]
-		d := &v1alpha1.Delegation{ObjectMeta: metaOf(namespace, of.Name, &of.Before)}
-		if of.Before.Spec == nil || json.Unmarshal(of.Before.Spec.Raw, &d.Spec) != nil {
-			p.Left = append(p.Left, Left{Namespace: namespace, Name: of.Name, Text: "a Delegation", Writer: p.Deleted.User(),
+		former := &was.Delegations[i]
+		d := &v1alpha1.Delegation{ObjectMeta: metaOf(namespace, former.Name, &former.Before)}
+		if former.Before.Spec == nil || json.Unmarshal(former.Before.Spec.Raw, &d.Spec) != nil {
+			p.Left = append(p.Left, Left{Namespace: namespace, Name: former.Name, Text: "a Delegation", Writer: p.Deleted.User(),
 				Reason: "the history has no former spec of it; write it by hand"})
 			continue
 		}
@@ -227,12 +230,12 @@ func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) erro
 	return err
 }
 
-// addDeleted adds the absent Records that were deleted with the zone.
+// addDeleted adds absent Records deleted with the zone.
 func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.HistoryStep) error {
 	steps := slices.DeleteFunc(slices.Clone(p.past.Steps[1:]), func(x v1alpha1.HistoryStep) bool {
 		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletionWindow))
 	})
-	for i := range steps { // own Records follow their Zone
+	for i := range steps { // the Zone's own Records move, too
 		steps[i].Records = slices.Clone(steps[i].Records)
 		for j := range steps[i].Records {
 			if x := &steps[i].Records[j]; x.Namespace == removal.Zone.Namespace {
@@ -252,7 +255,7 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 			p.addRecord(t)
 		}
 	}
-	for i := range steps { // values added before count for nothing
+	for i := range steps { // the deletion removed all values
 		steps[i].Added = nil
 	}
 	p.addOthers(steps)

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets p.Held. A name with values of other Records counts as removed: a hold is predicted too often, never
-// too rarely.
+// foreseeHold sets p.Held if the revert removes so much that name servers no longer get the zone (S7.5), rather too
+// often than too rarely.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -41,7 +41,7 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 	for _, n := range counted {
 		gone -= min(max(n, -1), 1)
 	}
-	of, err := lawform.Zone(zone)
+	stored, err := lawform.Zone(zone)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 	if err != nil {
 		return err
 	}
-	if excess := of.ForeseeHold(gone, nameServers); excess != nil {
+	if excess := stored.ForeseeHold(gone, nameServers); excess != nil {
 		p.Held = fmt.Sprintf("the revert holds the zone (S7.5), if its present RRsets are older than ten minutes: it lacks %s; the "+
 			"annotation %s of the Zone lets this through", excess, v1alpha1.AnnotationPublishDeletions)
 	}
@@ -71,16 +71,16 @@ func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grow
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-// maxShared bounds the names that foreseeShared reads.
+// maxShared bounds the names to read.
 const maxShared = 200
 
-// foreseeShared adds Left for removed values that further Records have, since those Records made no step (S5.2).
+// foreseeShared adds a Left for each removed value that further Records have: they made no step (S5.2).
 func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone, undone []v1alpha1.HistoryStep) error {
 	if r.masked || zone.Status.Serial == 0 {
 		return nil
 	}
 	known := map[types.NamespacedName]bool{}
-	removed := map[string]bool{} // names with removed values
+	removed := map[string]bool{}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = true
@@ -91,7 +91,7 @@ func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone
 	for i := range p.Left {
 		known[types.NamespacedName{Namespace: p.Left[i].Namespace, Name: p.Left[i].Name}] = true
 	}
-	added := map[string]int{}
+	added := map[string]int{} // net, of the undone steps
 	var names []string
 	for i := range undone {
 		x := &undone[i]

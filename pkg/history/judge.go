@@ -26,7 +26,7 @@ import (
 // fewRecords of a namespace are read singly.
 const fewRecords = 20
 
-// ReadPresent reads the Records that steps wrote. unreadable has the refusals to read, by namespace.
+// ReadPresent reads the Records that steps wrote; unreadable has the refusals by namespace.
 func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep) (now Present, unreadable map[string]string, err error) {
 	now, unreadable = Present{}, map[string]string{}
 	for namespace, names := range Namespaces(undone) {
@@ -64,7 +64,7 @@ func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep)
 	return now, unreadable, nil
 }
 
-// Judge dry-runs the changes of a plan, and adds the server's refusals.
+// Judge dry-runs a plan's changes, and adds the refusals.
 func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return nil
@@ -85,7 +85,7 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Run writes the changes of a plan accepted by Judge, set by set. The error is ErrStopped after a refusal.
+// Run writes a plan accepted by Judge, set by set. The error is ErrStopped after a refusal.
 func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}
@@ -115,8 +115,7 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for each set, rrsets.MaxSets at once, none after an error, and returns the first error when all have
-// ended.
+// eachSet calls do for each set, rrsets.MaxSets at once, and after an error for no more. All calls have then ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)
@@ -139,21 +138,21 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is a Reversal or half of it: the deletion that frees a name for another namespace, or the later creation.
+// write is a Reversal or half of one: the deletion that frees a name for another namespace, or the later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change
-	counts bool // as a written Record
+	counts bool
 }
 
-// orderSets returns the change sets by phase, each of a namespace. With split, the first phases delete Records to free
-// names for other namespaces.
+// orderSets returns the change sets by phase, of each namespace at most one. With split, the first phases delete the
+// Records whose names pass to other namespaces.
 func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
 		last      bool
 		namespace string
 	}
-	passes := map[string]bool{}
+	passes := map[string]bool{} // by "NAMESPACE NAME" of the former namespace
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.After != "" {
 			passes[c.After+" "+c.FQDN] = true
@@ -196,8 +195,8 @@ func (p *Plan) orderSets(split bool) (out [][][]write) {
 	return out
 }
 
-// writeSet returns the number of writes, and puts refusals into the set. If the zone awaits its creation, refusals by
-// zone rules are left out.
+// writeSet returns the number of written Records, and puts refusals into the set. awaits is true in a dry run before
+// the zone exists, whose rules cannot refuse.
 func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
@@ -236,7 +235,7 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 	return written, nil
 }
 
-// isFreed reports whether Records that an earlier set deletes can cause a refusal.
+// isFreed reports whether a refusal may end with the deletions of an earlier set.
 func isFreed(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:
@@ -247,7 +246,7 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
-// isOfZone reports whether a refusal depends on a zone's rules or data, or on the choice of the zone.
+// isOfZone reports whether a refusal depends on a zone, or on the choice of a zone.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:
@@ -258,14 +257,14 @@ func isOfZone(one refusal.Refusal) bool {
 	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
-// replanWrite returns nil if the Record is already as wanted, and refuses a Record with a new spec.
+// replanWrite returns the write for a Record that changed since the plan, nil for none. A new spec is refused.
 func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
 	switch {
 	case want == nil && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
 		return nil
 	case now != nil && before != nil && now.UID == before.UID && sameSpec(&now.Spec, &before.Spec):
-		next := w.change // status or metadata changed
+		next := w.change
 		if next.Before = now; want != nil {
 			next.AppliedJSON = applyOver(want, now)
 		}

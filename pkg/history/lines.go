@@ -69,10 +69,11 @@ func headerLines(before, after *v1alpha1.ZoneHeader) (lines []string) {
 
 type ttlKey struct{ owner, rrtype string }
 
-// Sum returns the net difference of steps, newest first. Its other fields are the newest step's.
+// Sum returns the net difference of steps; its other fields are the newest step's.
 func Sum(steps []v1alpha1.HistoryStep) v1alpha1.HistoryStep {
 	sum := v1alpha1.HistoryStep{}
-	net, ttls := map[v1alpha1.Row]int{}, map[ttlKey]v1alpha1.TTLChange{}
+	net := map[v1alpha1.Row]int{}
+	ttls := map[ttlKey]v1alpha1.TTLChange{}
 	for i := range slices.Backward(steps) {
 		x := &steps[i]
 		before, after := sum.HeaderBefore, sum.HeaderAfter

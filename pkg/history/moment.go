@@ -21,7 +21,7 @@ type Moment struct {
 
 var layouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
 
-// ParseMoment parses a serial, a time in UTC, or a duration before now, such as 90m or 2d.
+// ParseMoment parses a serial, a UTC time, or a duration before now, such as 90m or 2d.
 func ParseMoment(text string, now time.Time) (Moment, error) {
 	if n, err := strconv.ParseUint(text, 10, 32); err == nil && n > 0 {
 		return Moment{Serial: serial.Serial(n)}, nil
@@ -54,7 +54,7 @@ func (m Moment) String() string {
 	return m.Time.UTC().Format(time.RFC3339)
 }
 
-// IsBefore reports whether the step came after the moment.
+// IsBefore reports whether the moment is before the step.
 func (m Moment) IsBefore(step *v1alpha1.HistoryStep) bool {
 	if m.Serial != 0 {
 		return serial.Serial(step.Serial).Ahead(m.Serial)

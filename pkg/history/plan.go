@@ -23,40 +23,38 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// FieldManager of reverts.
+// FieldManager is the field manager of reverts.
 const FieldManager = "kubizone-revert"
 
 // serverLabel is set by the server (S6.12).
 const serverLabel = v1alpha1.GroupName + "/parent-zone"
 
-// Plan is a revert, and the command's output.
+// Plan is a revert's output: the writes and the reasons against.
 type Plan struct {
-	FQDN string `json:"fqdn"`
-	View string `json:"view,omitempty"`
-	// Serial to revert to.
-	Serial int64 `json:"serial,omitempty"`
-	// Time to revert to, in RFC 3339, if there is no serial.
+	FQDN   string `json:"fqdn"`
+	View   string `json:"view,omitempty"`
+	Serial int64  `json:"serial,omitempty"`
+	// Time in RFC 3339, if there is no Serial.
 	Time string `json:"time,omitempty"`
 	// Deleted is the author of the Zone's removal.
 	Deleted *Author `json:"deleted,omitempty"`
-	// Objects are a deleted Zone and its Delegations, created first.
+	// Objects are a deleted Zone and Delegations.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
-	// Left are differences that the revert leaves.
+	// Left is not undone.
 	Left []Left `json:"left"`
 	// Gaps are names without values between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
-	// Held is the reason of a hold of the zone (S7.5), now or after the revert.
-	Held string `json:"held,omitempty"`
-	// Refused and Written count changes and objects.
-	Refused int `json:"refused"`
-	Written int `json:"written"`
+	// Held is the reason of a hold (S7.5), now or after the revert.
+	Held    string `json:"held,omitempty"`
+	Refused int    `json:"refused"`
+	Written int    `json:"written"`
 
-	// awaits is true before the Zone exists, whose rules the server cannot apply yet.
+	// awaits is true before the Zone is created.
 	awaits bool
 }
 
-// Reversal is the write of a Record.
+// Reversal takes back the changes of a Record.
 type Reversal struct {
 	// Op is + (restored), ~ (changed) or - (deleted).
 	Op        string `json:"op"`
@@ -65,9 +63,9 @@ type Reversal struct {
 	FQDN      string `json:"fqdn"`
 	Text      string `json:"text"`
 	Undoes    Author `json:"undoes"`
-	// Again is a writer likely to write the Record again.
+	// Again is a writer likely to write again.
 	Again string `json:"again,omitempty"`
-	// After is the namespace of a change set that must come first.
+	// After is the namespace whose set frees the name first, or "".
 	After   string   `json:"after,omitempty"`
 	Refused []string `json:"refused,omitempty"`
 
@@ -84,7 +82,7 @@ type Restoral struct {
 	create func(ctx context.Context, dryRun []string) error
 }
 
-// Left is a difference that stays.
+// Left is a difference that the revert does not undo, with writer and reason.
 type Left struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -95,40 +93,43 @@ type Left struct {
 
 // Options of a plan.
 type Options struct {
-	// Name selects the Records at a DNS name. Zero selects all.
+	// Name selects by DNS name. Zero selects all.
 	Name name.Name
 	// IncludeManaged includes Records renewed by another writer.
 	IncludeManaged bool
 }
 
-// Present has Records by namespace and name.
+// Present Records, by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch is a Record that steps wrote.
+// touch is what the steps to undo did to a Record.
 type touch struct {
 	key types.NamespacedName
 	uid types.UID
-	// stateBefore is the Record before the oldest step.
+	// newest and oldest step that wrote the Record
 	newest, oldest *v1alpha1.HistoryStep
-	stateBefore    *v1alpha1.HistoryState
-	existed        bool
-	// renewer is a writer other than a person's tool, "" for none.
+	// stateBefore and existed precede oldest.
+	stateBefore *v1alpha1.HistoryState
+	existed     bool
+	// renewer writes the Record again by itself; "" for none.
 	renewer   string
 	challenge bool
 }
 
-// touchesOf returns the Records that steps wrote, by newest step. A cascade writes no object, but proves that a Record
-// existed.
+// touchesOf returns the Records that undone, the steps to undo, wrote, in the order of each Record's newest step.
+// older, the steps before, only show further writers. A cascade's step wrote no object, but shows whether a Record
+// existed before.
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
-	of := map[types.NamespacedName]*touch{}
-	var all []*touch
+	touches := map[types.NamespacedName]*touch{}
+	var ordered []*touch
 	for i := range undone {
 		x := &undone[i]
 		for j := range x.Records {
 			r := &x.Records[j]
 			key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
-			t := of[key]
+			t := touches[key]
 			if x.Way == v1alpha1.WayCascade {
+				// A cascade released the Record, then the newer step brought it back.
 				if t != nil && !t.existed && r.Effect != v1alpha1.EffectAdded {
 					t.oldest, t.stateBefore, t.existed = x, r.Before, true
 				}
@@ -136,7 +137,7 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 			}
 			if t == nil {
 				t = &touch{key: key, uid: types.UID(r.UID), newest: x}
-				of[key], all = t, append(all, t)
+				touches[key], ordered = t, append(ordered, t)
 			}
 			t.oldest, t.stateBefore, t.existed = x, r.Before, r.Effect != v1alpha1.EffectAdded
 			t.addWriter(x, r)
@@ -145,16 +146,17 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 	for i := range older {
 		for j := range older[i].Records {
 			r := &older[i].Records[j]
-			if t := of[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}]; t != nil {
+			if t := touches[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}]; t != nil {
 				t.addWriter(&older[i], r)
 			}
 		}
 	}
-	return all
+	return ordered
 }
 
 const updateKeyUser = "kubi.zone:updatekey:"
 
+// addWriter notes a step's writer that renews the Record.
 func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	switch x.Way {
 	case v1alpha1.WayChallenge:
@@ -170,7 +172,7 @@ func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	}
 }
 
-// renews reports whether a field manager is no person's tool.
+// renews reports whether a field manager writes again by itself, unlike a person's tool.
 func renews(manager string) bool {
 	for _, tool := range []string{"kubectl", "kubizone-load", "kubizone-import", "kubizone-apply", "kubizone-verify", FieldManager} {
 		if manager == tool || strings.HasPrefix(manager, tool+"-") {
@@ -180,6 +182,7 @@ func renews(manager string) bool {
 	return manager != ""
 }
 
+// renewerOf returns the owner or field manager that renews a Record, or "".
 func renewerOf(r *v1alpha1.Record) string {
 	if owner := metav1.GetControllerOf(r); owner != nil {
 		return owner.Kind + " " + owner.Name
@@ -198,7 +201,7 @@ type planner struct {
 	options Options
 	present Present
 	apex    name.Name
-	zone    types.NamespacedName // the Zone, zero if unknown
+	zone    types.NamespacedName
 }
 
 // Namespaces returns the names of the Records in steps, by namespace.
@@ -210,16 +213,15 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert plans to undo the steps after a moment. unreadable explains, by namespace, why Records are missing from
-// now.
+// PlanRevert plans to undo the steps after a moment. unreadable has, by namespace, why Records are missing from now,
+// the present ones.
 func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {
 		return nil, err
 	}
 	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{}},
-		past:    past,
-		options: options, present: now}
+		past: past, options: options, present: now}
 	if s.Zone != nil {
 		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
 	}
@@ -270,7 +272,7 @@ func (t *touch) owner(apex name.Name) string {
 	return ""
 }
 
-// r may be nil in addLeft.
+// addLeft notes that the revert leaves a Record; r may be nil.
 func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	text := "a Record that was there"
 	if r != nil {
@@ -281,8 +283,10 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
+// addRecord adds the write that restores a Record, or the reason to leave the Record.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.present[t.key], AuthorOf(t.newest)
+	// nil without a Record or a kept spec
 	var want *v1alpha1.Record
 	if t.existed && t.stateBefore != nil && t.stateBefore.Spec != nil {
 		want = &v1alpha1.Record{}
@@ -308,7 +312,7 @@ func (p *planner) addRecord(t *touch) {
 	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():
 		return
 	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
-		return // as it was
+		return
 	case t.existed && want == nil:
 		p.addLeft(t, now, by.User(), "the history has no former spec of it; write it by hand")
 		return
@@ -369,7 +373,7 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
-// applyOver returns the JSON to force-apply want over now, with null for absent fields.
+// applyOver returns JSON which, force-applied, turns now into want: fields absent from want are null.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}
@@ -398,7 +402,7 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	return text
 }
 
-// isInZone compares name and view if the Zone is unknown.
+// isInZone decides by the Zone, if unknown by name and view.
 func (p *planner) isInZone(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
 	if ref == nil || p.zone.Name != "" {
@@ -424,11 +428,11 @@ func (p *planner) selects(records ...*v1alpha1.Record) bool {
 	})
 }
 
-// addOthers adds a Left for each net row of steps without Records: rows of child zones, rules, DNSSEC and other
+// addOthers adds a Left for the values that steps without Records changed in sum: of child zones, rules, DNSSEC, other
 // namespaces.
 func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	type rows struct {
-		count map[string]int
+		count map[string]int // additions less removals, by row
 		of    *v1alpha1.HistoryStep
 	}
 	var order []string
@@ -491,6 +495,7 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
+// findGaps orders the change sets of names that pass between namespaces, and notes the gaps.
 func (p *planner) findGaps() {
 	from := map[string]string{}
 	for i := range p.Changes {

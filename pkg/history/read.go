@@ -26,13 +26,11 @@ import (
 
 const maxSteps = 100_000
 
-// Subject is a zone, or a name in it.
+// Subject is a zone or name.
 type Subject struct {
-	// Zone is nil if the user may not read a Zone of the name. Steps are then of Namespace's own Records.
-	Zone *v1alpha1.Zone
-	// Name is zero for the whole zone.
-	Name name.Name
-	// Namespace is the user's.
+	// Zone is nil for a user who may not read the Zone: steps are then of Namespace's own Records.
+	Zone      *v1alpha1.Zone
+	Name      name.Name
 	Namespace string
 }
 
@@ -44,27 +42,27 @@ func (s *Subject) Describe() string {
 	return s.Name.String()
 }
 
-// Past are the steps of a zone, newest first.
+// Past is the history of a zone, newest step first.
 type Past struct {
 	// FQDN and View of the zone; "" for a tenant without steps.
 	FQDN, View string
 	Steps      []v1alpha1.HistoryStep
-	// WholeSince is the time after the last missing or condensed step, zero for none.
+	// WholeSince is after the last missing or condensed step, or zero.
 	WholeSince time.Time
 	// Newest is the zone's serial, 0 without a Zone.
 	Newest serial.Serial
-	// Ended means that no older step exists, Cut that maxSteps was reached.
+	// Ended: no older step exists. Cut: maxSteps was reached.
 	Ended, Cut bool
-	// Masked means that steps of other namespaces lack user and Records: the user may not list all Records.
+	// Masked steps, of other namespaces, lack user and Records.
 	Masked bool
 }
 
-// Reader reads the API with the rights of its user.
+// Reader reads the API with a user's rights.
 type Reader struct {
 	Client typed.KubizoneV1alpha1Interface
-	// Page is the number of steps in a request, 0 for v1alpha1.MaxHistoryLimit.
+	// Page is the steps of a request, 0 for v1alpha1.MaxHistoryLimit.
 	Page int
-	// masked is set once the server refuses users and Records of other namespaces.
+	// masked is set at the first refusal to see other namespaces.
 	masked bool
 }
 
@@ -76,7 +74,7 @@ type page struct {
 	view       string
 }
 
-// Read reads steps from the newest to the first for which enough returns true.
+// Read reads back to the first step for which enough returns true.
 func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	if s.Zone == nil {
 		return r.readTenant(ctx, s, enough)
@@ -93,7 +91,7 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace || len(past.Steps) == 0 {
 		return past, err
 	}
-	// Users know their own Records, in zones of others too.
+	// Users may know their own Records, in zones of others too.
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
 	own, err := r.readAll(ctx, s, r.readNamespaceSteps, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
 	if apierrors.IsForbidden(err) {
@@ -114,8 +112,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	return past, nil
 }
 
-// readTenant reads all steps of the namespace's own Records, since pages of several zones overlap in time. If the name
-// is a zone's, other zones' steps are dropped.
+// readTenant reads the steps of the namespace's own Records, and sorts them all, as pages of several zones overlap in
+// time. If the name is a zone's, other zones are dropped.
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
 	for next := ""; ; {
@@ -161,6 +159,7 @@ func laterOf(x, y time.Time) time.Time {
 	return x
 }
 
+// readAll reads pages until enough returns true, the history ends or maxSteps are read.
 func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
 	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
@@ -226,7 +225,7 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	return p, nil
 }
 
-// readNamespaceSteps reads steps of the namespace's own Records, in the zone or in each zone at or above the name.
+// readNamespaceSteps reads steps of the namespace's own Records, in the zone or each zone at or above the name.
 func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string) (*page, error) {
 	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
 	if s.Zone != nil {
@@ -253,7 +252,7 @@ func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string)
 	return p, nil
 }
 
-// Since returns the steps after a moment.
+// Since returns the steps after a moment, or an error if some may be missing.
 func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	if m.Serial != 0 && p.Newest != 0 && m.Serial.Ahead(p.Newest) {
 		return nil, fmt.Errorf("zone %s has not reached %s: it has serial %d", p.FQDN, m, p.Newest)
@@ -332,7 +331,7 @@ func NameOfRecord(step *v1alpha1.HistoryStep, of types.NamespacedName) (name.Nam
 	return apex, fmt.Errorf("the history has no DNS name of record %s; kubectl kubizone log %s prints the changes of the zone", of, apex)
 }
 
-// LastOfZone returns the newest step of a zone, nil for none. The step has its user if the caller may read users.
+// LastOfZone returns the newest step of a zone, nil for none; a caller who may read users also gets the user.
 func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	step, err := r.lastOfZone(ctx, namespace, object, true)
 	if apierrors.IsForbidden(err) {
@@ -341,8 +340,7 @@ func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1a
 	return step, err
 }
 
-// DescribeLast returns a zone's newest step as the end of a sentence, or "", for the users of its
-// namespace.
+// DescribeLast returns a zone's newest step as the end of a sentence, or "".
 func (r *Reader) DescribeLast(ctx context.Context, zone *v1alpha1.Zone) string {
 	step, _ := r.lastOfZone(ctx, zone.Namespace, zone.Name, false)
 	return DescribeLast(step)

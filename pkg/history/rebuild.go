@@ -46,7 +46,7 @@ func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content
 	return c, nil
 }
 
-// Undo reverts a step. A step newer than the content is ignored.
+// Undo reverts the content's newest step. A newer step is ignored.
 func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	if x.ContentGeneration > c.generation {
 		return nil
@@ -58,7 +58,7 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	if x.ContentGeneration != c.generation {
 		return misfit("is not the one before", c.Serial)
 	}
-	for _, row := range x.Removed { // before Added, so that an RRset with other values keeps its TTL
+	for _, row := range x.Removed { // before Added: an RRset with other values keeps the TTL
 		k, data, err := parseRow(row)
 		if err != nil {
 			return misfit("has a row that cannot be read:", err)
@@ -69,6 +69,7 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 		c.sets[k].Data = append(c.sets[k].Data, data)
 		slices.Sort(c.sets[k].Data)
 	}
+
 	for _, row := range x.Added {
 		k, data, err := parseRow(row)
 		if err != nil {
@@ -82,6 +83,7 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 			delete(c.sets, k)
 		}
 	}
+
 	for _, change := range x.TTLs {
 		k, _, err := parseRow(v1alpha1.Row{Owner: change.Owner, Type: change.Type})
 		if err != nil {
@@ -93,6 +95,7 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 			}
 		}
 	}
+
 	if x.HeaderBefore != nil {
 		header, err := headerOf(x.HeaderBefore)
 		if err != nil {
@@ -122,7 +125,7 @@ func (c *Content) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(c.Header, c.Serial, slices.Values(sets))
 }
 
-// entriesAt returns the entries by their text. The SOA has the serial 1: only the header makes the SOA differ.
+// entriesAt returns the entries at a name, zero for all, by text. The SOA gets the serial 1.
 func (c *Content) entriesAt(at name.Name) map[string]dns.Entry {
 	one := *c
 	one.Serial = 1
@@ -151,7 +154,7 @@ func (p *Past) Blame(c *Content, at name.Name) []Value {
 	return out
 }
 
-// Diff returns the values removed and added between two contents, with their authors. p has the steps in between.
+// Diff returns the values removed and added between two contents, with their authors among p's steps.
 func (p *Past) Diff(before, after *Content, at name.Name) []Value {
 	had, has := before.entriesAt(at), after.entriesAt(at)
 	removed, added := p.findAuthors(true), p.findAuthors(false)

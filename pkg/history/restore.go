@@ -25,7 +25,7 @@ type ErrStopped struct{ Reason string }
 
 func (e ErrStopped) Error() string { return e.Reason }
 
-// createObject returns no refusal if the object exists meanwhile.
+// createObject returns the refusals; an object that exists meanwhile is none.
 func (r *Reader) createObject(ctx context.Context, x *Restoral, dryRun []string) (refused []string, err error) {
 	_, err = rrsets.Retry(ctx, func() (struct{}, error) { return struct{}{}, x.create(ctx, dryRun) })
 	var answer apierrors.APIStatus
@@ -41,13 +41,12 @@ func (r *Reader) createObject(ctx context.Context, x *Restoral, dryRun []string)
 }
 
 const (
-	// settleWait bounds the wait for the zone's present Records.
 	settleWait  = 10 * time.Minute
 	settleEvery = 300 * time.Millisecond
 )
 
-// runObjects creates the Delegations first: the Zone's first cascade has all rules (S4.22). It waits for the zone's
-// present Records.
+// runObjects creates the Delegations before the Zone, whose first cascade needs all rules (S4.22), and waits until the
+// zone has adopted present Records.
 func (r *Reader) runObjects(ctx context.Context, p *Plan) error {
 	for i := range slices.Backward(p.Objects) {
 		x := &p.Objects[i]

@@ -10,10 +10,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// moreSteps is the number of steps read before the moment, for the writers of Records deleted since.
+// moreSteps are read before the moment, for the writers of Records deleted since.
 const moreSteps = 5 * v1alpha1.MaxHistoryLimit
 
-// MakePlan returns the plan of a revert, with the server's refusals.
+// MakePlan plans a revert, with the server's refusals.
 func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Options) (*Plan, error) {
 	beyond := 0
 	past, err := r.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
@@ -25,7 +25,7 @@ func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Opti
 	if err != nil {
 		return nil, err
 	}
-	if s.Zone == nil && past.FQDN == options.Name.String() { // a tenant named the zone
+	if s.Zone == nil && past.FQDN == options.Name.String() {
 		options.Name = name.Name{}
 	}
 	undone, err := past.Since(m)

@@ -13,13 +13,13 @@ import (
 
 // Change is a write of a Record.
 type Change struct {
-	// Before is the Record as read, nil to create. After is the wanted Record, nil to delete.
+	// Before is the Record as read, nil for a creation; After is the wanted Record, nil for a deletion.
 	Before, After *v1alpha1.Record
-	// AppliedJSON is the author's form of After, nil to encode After.
+	// AppliedJSON is After as its author wrote it, to apply; nil to encode After.
 	AppliedJSON []byte
-	// OtherManagers are field managers of Before.
+	// OtherManagers of Before's spec.
 	OtherManagers []string
-	// Separate requires its own request: change sets have no Records without zone.
+	// Separate requires its own request, as for a Record without zone.
 	Separate bool
 }
 
@@ -45,8 +45,7 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as a change set's item, with After in JSON. It requires Before's resourceVersion, and for a
-// deletion the uid.
+// Item returns the change as a change set's item. It requires Before's resourceVersion, and for a deletion the uid.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
 	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {

@@ -19,13 +19,14 @@ import (
 type Desired struct {
 	Manager string
 	Records []*v1alpha1.Record
-	// Complete reports whether Records is complete at a Record's name. If nil, nothing is deleted.
+	// Complete reports whether Records is complete at a name; nil deletes nothing.
 	Complete func(r *v1alpha1.Record) bool
 }
 
 // Plan returns deletions, sorted by name and type, then other changes in the order of d.Records.
 func Plan(existing []*v1alpha1.Record, d Desired) []Change {
-	byName, wanted := make(map[string]*v1alpha1.Record, len(existing)), make(map[string]bool, len(d.Records))
+	byName := make(map[string]*v1alpha1.Record, len(existing))
+	wanted := make(map[string]bool, len(d.Records))
 	for _, r := range existing {
 		byName[r.Name] = r
 	}
@@ -63,8 +64,8 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner has created or patched the spec, and lists other managers. The owner's apply
-// counts as another manager's, since its manifest decides.
+// ownership reports whether the owner has created or patched the spec, and lists other managers, with the owner's
+// apply, since its manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

@@ -14,7 +14,7 @@ import (
 
 const maxAttempts = 6
 
-// Retry calls do until success or a permanent error. do must be idempotent: an unanswered request may have been served.
+// Retry calls do, which must be idempotent, until success or a permanent error.
 func Retry[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {

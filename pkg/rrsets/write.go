@@ -21,11 +21,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxSets is how many of a namespace's change sets the server serves at once.
+// MaxSets of a namespace are served at once.
 const MaxSets = 4
 
-// Pages divides writes of a namespace and zone into change sets, in order. A name's writes share a page if they fit. A
-// write too large for any change set has its own page.
+// Pages divides writes of a namespace and zone into pages, each for a change set, in order. Writes of a name share a
+// page if they fit. of returns a write's change.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -78,22 +78,22 @@ type Writer struct {
 	Manager string
 	Force   bool
 	DryRun  []string
-	// Context returns the context of a request for the changes at indices. Optional.
+	// Context returns a request's context for the changes at indices. Optional.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Replan returns a new change for a Record that differs from Before (now, nil if gone), or nil if nothing is left
-	// to do. Without Replan the change is refused.
+	// Replan returns a new change if a Record, now, differs from Before, or nil if nothing is to do. now is nil if the
+	// Record is gone. Optional.
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
 // Outcome is the outcome of a change.
 type Outcome struct {
 	Change Change
-	// Operation as in v1alpha1.ChangeSetItemStatus, "" if refused or nothing was to do.
+	// Operation as in v1alpha1.ChangeSetItemStatus, or "".
 	Operation string
 	Refusals  []refusal.Refusal
 }
 
-// Write writes each change of a page independently. The error means no answer, or no right to create change sets.
+// Write writes each change independently. The error means no answer, or no right to create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
 	for i := range page {
@@ -102,7 +102,7 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none in a single request. made is the Record of a Separate change, except a deletion.
+// WriteAll writes all changes or none in a request. made is the Record of a Separate change, except a deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isSeparate() {
 		return w.sendAlone(ctx, &changes[0])
@@ -111,6 +111,7 @@ func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha
 	return nil, err
 }
 
+// writeItems sends the changes of outcomes at the indices left, repeatedly without the refused.
 func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int) error {
 	for attempt := 1; len(left) > 0; attempt++ {
 		operations, err := w.sendPage(ctx, outcomes, left)
@@ -134,9 +135,9 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
-		// If all refused items wait, Retry has already repeated the request.
+		// If refused items only wait (429), Retry has repeated already.
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
-		// The server writes the statuses singly: read all again after a pause.
+		// More Records may change soon: read all again after a pause.
 		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
 		if stale && attempt < maxAttempts {
 			select {
@@ -250,6 +251,7 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, er
 		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 }
 
+// refusedItems returns a change set's refusals by item.
 func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
@@ -264,6 +266,7 @@ func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	return out
 }
 
+// isRefusal reports whether the error is about the changes, not the request.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -284,12 +287,14 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
+// waits reports whether refused items may be retried later unchanged.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast
 	})
 }
 
+// isStale reports whether a Record has changed since it was read.
 func isStale(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		switch metav1.StatusReason(one.Reason) {

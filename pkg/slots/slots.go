@@ -18,12 +18,13 @@ type Slots struct {
 	order      *list.List // oldest first
 	takenBy    map[Client]int
 	spareTaken int           // taken by clients with a full share
-	freed      chan struct{} // closed and replaced when a slot is given back
+	freed      chan struct{} // closed and replaced when a slot is freed
 	queues     map[Client]*queue
 }
 
+// queue has a client's callers of TakeInOrder.
 type queue struct {
-	turn  chan struct{} // full while the first caller waits; Go serves the others in order
+	turn  chan struct{} // full while the first caller waits
 	users int
 }
 
@@ -37,7 +38,7 @@ type Client struct {
 type Slot struct {
 	slots  *Slots
 	client Client
-	// cut ends the work in the slot, and must not block. A slot without cut is kept.
+	// cut ends the work without blocking; nil keeps the slot.
 	cut     func()
 	element *list.Element // nil after Release or cut
 }
@@ -54,8 +55,8 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or freed, a channel closed when the next slot is given back. If all are taken, Take cuts the
-// oldest (L2).
+// Take returns a slot, or freed, a channel closed when the next slot is freed. If all are taken, Take cuts the oldest
+// (L2).
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +67,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	case !within:
 		s.spareTaken++
 	}
-	for within && s.order.Len()-s.spareTaken >= s.total { // a cut beyond a share makes no room
+	for within && s.order.Len()-s.spareTaken >= s.total { // cutting a spare slot makes no room, so cut on
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed
@@ -106,7 +107,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed repeats take after each close of freed, until a slot is taken. The slot is nil when ctx ends.
+// TakeWhenFreed repeats take after each close of freed; the slot is nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()

@@ -10,8 +10,8 @@
 //  2. Work is recorded exactly if a cause of the work is. Without a recorded cause nothing is allocated.
 //  3. A span has at most MaxCauses links.
 //
-// Out of scope: sampling and export (package tracing of component-base), and the attributes of spans: names and
-// numbers, never record data or keys.
+// Out of scope: sampling and export (package tracing of component-base), and the attributes of spans: never record data
+// or keys.
 //
 // Read traces.go.
 package traces

@@ -28,7 +28,7 @@ const (
 // None records nothing.
 var None = trace.SpanFromContext(context.Background())
 
-// Start starts a child of ctx's span, or returns ctx and None if that is not recorded.
+// Start starts a child of ctx's span, or returns ctx and None if not recorded.
 func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -37,7 +37,7 @@ func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 	return parent.TracerProvider().Tracer(Scope).Start(ctx, name)
 }
 
-// Within returns ctx with span, or ctx itself if ctx has that span, or neither span is recorded.
+// Within returns ctx with span; or ctx if it has the span, or if neither is recorded.
 func Within(ctx context.Context, span trace.Span) context.Context {
 	if is := trace.SpanFromContext(ctx); is == span || !is.IsRecording() && !span.IsRecording() {
 		return ctx
@@ -45,7 +45,7 @@ func Within(ctx context.Context, span trace.Span) context.Context {
 	return trace.ContextWithSpan(ctx, span)
 }
 
-// StartCaused starts a child of the first of causes (traceparents) with a link to each. Without causes or a provider it
+// StartCaused starts a child of the first of causes (traceparents) with links to all. Without causes or a provider it
 // returns ctx and None.
 func StartCaused(ctx context.Context, provider trace.TracerProvider, name string, causes []string, options ...trace.SpanStartOption) (
 	context.Context, trace.Span) {
@@ -88,7 +88,7 @@ func Call(ctx context.Context, request *http.Request) trace.Span {
 	_, span := Start(ctx, request.Method)
 	if parent := Parent(span); parent != "" {
 		request.Header.Set("traceparent", parent)
-		// The path may have a secret of a class.
+		// The path may have a secret.
 		span.SetAttributes(attribute.String("http.request.method", request.Method), attribute.String("server.address", request.URL.Host))
 	}
 	return span
@@ -123,7 +123,7 @@ func Join(causes []string, more ...string) []string {
 	return causes
 }
 
-// End ends a span, with an error's reason: the message may have a tenant's data.
+// End ends a span with an error's reason: the message may have a tenant's data.
 func End(span trace.Span, failed bool, reason string) {
 	if failed && span.IsRecording() {
 		span.SetStatus(codes.Error, reason)

@@ -1,15 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package update turns a DNS UPDATE message (RFC 2136) into changes of a zone.
+// Package update turns a DNS UPDATE message (RFC 2136) into changed RRsets. Package registry/updatekey calls it, and
+// writes them as a change set.
 //
 // Guarantees:
 //
 //  1. The records and RRsets of a message are bounded.
-//  2. A message has the meaning of RFC 2136 §3.2 and §3.4, folded into changed RRsets. If the RFC silently ignores a
-//     record, the message is refused: NOERROR means that all is in the zone.
-//  3. An update changes only a namespace's dynamic share: the RRsets that updates made for it. A message that would
-//     change the namespace's other data is refused with the reason. Other namespaces' data is ignored.
+//  2. A message has the meaning of RFC 2136 §3.2 and §3.4. Records that the RFC silently ignores are refused, so that
+//     NOERROR means all is in the zone.
+//  3. An update changes only a namespace's dynamic share: the RRsets that updates made for it. A change of the
+//     namespace's other data is refused; but a deletion of all RRsets at a name (ANY, ANY) leaves other data, with
+//     NOERROR. Other namespaces' data is ignored.
 //
 // Out of scope: users and storage.
 //

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
+// Present has a namespace's RRsets at a name: Share those of updates, Records the others.
 type Present struct {
-	// Share has the RRsets made by updates, Records those of its other Records.
 	Share   []RRset
 	Records []RRset
 	// Derived has the RRsets of spec.nameServers, if the namespace owns the zone.
@@ -26,14 +26,14 @@ func (p *Present) HasValue(t rdata.Type, value string) bool {
 	})
 }
 
-// Change is a wanted RRset of the dynamic share; without values it is deleted.
+// Change is an RRset of the dynamic share; without values it is deleted.
 type Change struct {
 	Name name.Name
 	RRset
 }
 
-// Fold applies the updates of a checked message in order (RFC 2136 §3.4.2), and returns the changed RRsets of the
-// dynamic share. present has the data at UpdatedNames. With a failure nothing changes.
+// Fold applies a checked message's updates in order (RFC 2136 §3.4.2), and returns the changed RRsets of the dynamic
+// share. present has the data at UpdatedNames.
 func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {
@@ -56,14 +56,15 @@ type folding struct {
 	order []name.Name
 }
 
-// foldedName has a name's dynamic share by type, before and after the updates so far.
+// foldedName has a name's dynamic share by type, before and after the updates.
 type foldedName struct {
 	before, after map[rdata.Type]RRset
-	order         []rdata.Type
+	order         []rdata.Type // of first use
 	fixedSets     []fixedRRset
 	foreignNS     bool
 }
 
+// fixedRRset is an RRset that updates may not change.
 type fixedRRset struct {
 	RRset
 	reason string
@@ -98,7 +99,7 @@ func (n *foldedName) setRRset(set RRset) {
 	}
 }
 
-// findFixedReason returns why updates may not change a value (any value for ""); "" if they may.
+// findFixedReason returns why updates may not change a value (any for ""), or "".
 func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixedSets {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
@@ -108,6 +109,7 @@ func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string)
 	return ""
 }
 
+// foldRecord applies a record of the update section.
 func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	apexNS := rr.Name == f.zone && rr.Type == rdata.NS
 	if rr.Type == rdata.SOA {
@@ -115,7 +117,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	}
 	fixed := n.findFixedReason(rr.Type, rr.Data)
 	switch {
-	case rr.Class == ClassANY && rr.Type == rdata.ANY:
+	case rr.Class == ClassANY && rr.Type == rdata.ANY: // deletes the name's dynamic share; fixed RRsets stay
 		for _, t := range slices.Clone(n.order) {
 			if rr.Name != f.zone || t != rdata.NS { // RFC 2136 §3.4.2.3
 				n.setRRset(RRset{Type: t})
@@ -135,7 +137,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		}
 		set.Type, set.Values = rr.Type, left
 		n.setRRset(set)
-	case fixed != "":
+	case fixed != "": // the value exists already
 	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 ignores it
 		return rr.Fail(Refused, "a CNAME is alone at its name; delete the other data by an update before this one")
 	default:

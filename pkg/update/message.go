@@ -55,9 +55,9 @@ type Class string
 const (
 	// ClassIN adds the record, or requires it.
 	ClassIN Class = "IN"
-	// ClassANY deletes an RRset or all data of a name, or requires that an RRset or name exists.
+	// ClassANY deletes an RRset or all data of a name, or requires that something exists.
 	ClassANY Class = "ANY"
-	// ClassNONE deletes a record, or requires that an RRset or name is absent.
+	// ClassNONE deletes a record, or requires an RRset or name to be absent.
 	ClassNONE Class = "NONE"
 )
 

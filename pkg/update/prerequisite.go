@@ -13,14 +13,14 @@ import (
 // Prerequisite is a requirement on a name or RRset (RFC 2136 §2.4).
 type Prerequisite struct {
 	Name name.Name
-	// Type ANY means the name itself: any RRset there, or none.
+	// Type ANY means the name itself: some RRset there, or none.
 	Type rdata.Type
-	// Values are all values of an RRset that Exists; nil for any.
+	// Exists requires the RRset, false its absence. Values are all that it must have, nil for any.
 	Exists bool
 	Values []string
 }
 
-// ListPrerequisites returns a checked message's requirements in the order of evaluation (RFC 2136 §3.2.5).
+// ListPrerequisites returns a checked message's requirements in order of evaluation (RFC 2136 §3.2.5).
 func (m *Message) ListPrerequisites() []Prerequisite {
 	var all, valued []Prerequisite
 	at := map[setKey]int{}

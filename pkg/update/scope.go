@@ -18,7 +18,7 @@ type ScopeRecords struct {
 	Types   []string
 }
 
-// Scope has the names and types that a key may write, if a zone's rules allow them (S13.1).
+// Scope is what a key may write, if a zone's rules allow it (S13.1).
 type Scope []scopeEntry
 
 type scopeEntry struct {

@@ -17,13 +17,13 @@ import (
 // PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule annotates the audit event, as with `zone example.org., pattern "*.dev"`.
+// AnnotationRule has the rule, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider decides a write before it begins.
 type Decider interface {
-	// EarlyRecord returns the allowing rule, or the API error of the write; neither if in doubt about cached facts.
-	// before is nil for a create. The objects do not change.
+	// EarlyRecord returns the allowing rule, or the API error that the write would get, neither if it doubts the cache.
+	// before is nil for a create.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 
@@ -88,7 +88,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	if err != nil || rule == "" {
 		return err
 	}
-	// A retry may be allowed by another rule; the event keeps the first.
+	// A retry may pass by another rule; the event keeps the first.
 	if err := a.AddAnnotation(AnnotationRule, rule); err != nil {
 		klog.FromContext(ctx).V(4).Info("audit annotation not written", "key", AnnotationRule, "why", err.Error())
 	}

@@ -81,8 +81,8 @@ func Read(text []byte) (value any) {
 	return value
 }
 
-// Explain returns the first faults in a value for the type: an unsuitable value or, if strict, an unknown field, except
-// directives of a strategic merge patch, such as $patch.
+// Explain returns the first faults of a value for a Go type: unsuitable values and, if strict, unknown fields, except
+// directives of a strategic merge patch, such as $patch. path is the value's.
 func Explain(value any, of reflect.Type, path string, strict bool) (faults []error) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -127,6 +127,7 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
+// findField returns a field's type, or why it is unknown, with the most similar field.
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""
@@ -143,7 +144,8 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 				return is, ""
 			}
 		}
-		// Candidates differ by a letter too many, missing or wrong, two swapped, or another case.
+		// Candidates differ by a letter too many, missing or wrong, two swapped, or another case: beginning and end are
+		// equal.
 		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
 		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 			same++

@@ -28,7 +28,7 @@ const (
 // CauseTooMuch is the cause of refusals for stored octets or Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// idle sets the burst: a namespace may write a minute's octets at once.
+// idle sets the burst: at once a namespace may write the octets of a minute's rate.
 const idle = time.Minute
 
 // Config configures Budgets.
@@ -51,13 +51,13 @@ type Budgets struct {
 	accounts   map[string]*account
 	creating   map[string]int64 // Bind9Clusters in creation, by namespace
 	hasCounted bool
-	recount    map[string]int64 // octets by namespace, during a count
+	recount    map[string]int64 // octets by namespace, during a count; else nil
 	lastSweep  time.Time
 }
 
 type account struct {
 	storedOctets int64
-	// chargedOctets were written, and not yet deducted at the rate limits.Written until the time "updated".
+	// chargedOctets grows with writes, and falls by limits.Written a second. It was computed at updated.
 	chargedOctets float64
 	updated       time.Time
 	override      string
@@ -74,7 +74,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// The caller holds b.mu.
+// currentAccount deducts the rate until now, and reads the override. The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
@@ -95,6 +95,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 			}
 		}
 	}
+
 	if a.limits.Written == 0 {
 		a.chargedOctets = 0
 	} else {
@@ -115,7 +116,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets written. At most twice the burst stays charged.
+// Charge adds octets written; the charge never exceeds twice the burst.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,6 +124,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	if a.chargedOctets += float64(octets); a.limits.Written > 0 {
 		a.chargedOctets = min(a.chargedOctets, 2*b.burst(a))
 	}
+
 	if now := time.Now(); now.Sub(b.lastSweep) > sweepEvery {
 		b.lastSweep = now
 		for namespace := range b.accounts {
@@ -207,8 +209,8 @@ func (b *Budgets) Admit(w Write) error {
 	return nil
 }
 
-// AdmitCluster returns 403 if the namespace may not have another Bind9Cluster, or the error of count. The caller calls
-// done after the create. The create is registered before count runs, so two creates never take the same last place.
+// AdmitCluster returns 403 beyond the limit of Bind9Clusters, or count's error. The caller calls done after the create,
+// registered before count runs, so no two creates take the last place.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()

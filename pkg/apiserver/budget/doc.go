@@ -10,9 +10,9 @@
 //	G2. Writes and dry runs are checked before the ledger (pkg/ledger) decides them.
 //	G3. Deletions, updates that shrink an object by a quarter, and the ledger's follow-up writes always pass. They are
 //	    charged up to twice the burst (a minute's rate), so a namespace can soon write again.
-//	G4. Limits are approximate. n servers allow n times the rate, and each further server may admit a Bind9Cluster too
-//	    many. Concurrent writes may exceed a budget together, since commits are charged afterwards. Stored octets lag
-//	    by the watch, and are unchecked before the first count.
+//	G4. Limits are approximate: n servers allow n times the rate, and n-1 Bind9Clusters more. Concurrent writes may
+//	    exceed a budget, since commits are charged afterwards. Stored octets lag, and are unchecked before the first
+//	    count.
 //
 // Out of scope: etcd, Kubernetes' storage, and the origin of overrides.
 //

@@ -59,8 +59,7 @@ func setStalled(conditions *[]metav1.Condition, stalled *metav1.Condition) {
 	}
 }
 
-// chooseNoCause removes and returns a page of Records that lack the cause of their Pending, or nil, and the time until
-// the next page, 0 for none or now.
+// chooseNoCause removes and returns a page of z.noCause, or nil, and the time until the next page, 0 for none or now.
 func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,6 +76,7 @@ func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	if l.otherLimit.Tokens() < pageRecords { // a page is written whole
 		return nil, time.Second
 	}
+
 	limit := l.causes
 	if z.progress != nil && !z.progress.IsHeldByPlatform() {
 		limit = z.causes

@@ -25,15 +25,15 @@ import (
 
 const (
 	workers = 4
-	// revokeRate and otherRate bound the writes in a second of unchanged Records, such as all of a zone whose class
-	// fails: revokeRate to end a wrong Ready. At 1 to 2 KB a write both are below a namespace's budget (S9.2).
+	// revokeRate bounds writes a second that end a wrong Ready, otherRate others of unchanged Records. At 1 to 2 KB a
+	// write both are within a namespace's budget (S9.2).
 	revokeRate = 1000
 	otherRate  = 500
 	burst      = 1000
 	// zoneRate is of Zones that get or lose NoController, in a second.
 	zoneRate, zoneBurst = 10, 20
 	frozenInterval      = time.Second
-	loudAfter           = 5
+	loudAfter           = 5 // failures of a zone until its error is logged
 	retryInterval       = time.Second
 )
 
@@ -109,6 +109,7 @@ func (l *leader) run(ctx context.Context) error {
 		l.lags.index.Store(l.index)
 		defer l.lags.index.Store(nil)
 	}
+
 	synced, err := l.index.WatchZones(func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
 	deliveries, failed := ready.Watch(l.index.Deliveries, func(before, after *v1alpha1.Delivery) {
 		l.queue.Add(string(cmp.Or(after, before).Spec.Zone.UID))
@@ -116,15 +117,18 @@ func (l *leader) run(ctx context.Context) error {
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
+
 	for _, informer := range []cache.SharedIndexInformer{l.index.Zones, l.index.Deliveries, l.index.Classes, l.index.Clusters} {
 		running.Go(func() { informer.RunWithContext(ctx) })
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), append(synced, deliveries, l.index.Clusters.HasSynced)...) {
 		return nil
 	}
+
 	l.frozen.FindChanges()
 	running.Go(func() { l.followFrozen(ctx) })
 	l.resetTracker()
+
 	for range workers {
 		running.Go(func() {
 			for l.workNext(ctx) {
@@ -132,6 +136,7 @@ func (l *leader) run(ctx context.Context) error {
 		})
 	}
 	running.Go(func() { l.takeChanges(ctx) })
+
 	for since := ""; ctx.Err() == nil; {
 		var err error
 		if since, err = l.followRecords(ctx, since); err != nil && ctx.Err() == nil {

@@ -23,12 +23,12 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// pageRecords bounds a namespace's Records in a turn.
+// pageRecords bounds a page, the Records of a namespace that are written together.
 const pageRecords = 128
 
 const (
 	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
-	// causeInterval. With Stalled (S7.4) these are less than 60 transactions, for any number of Records.
+	// causeInterval. With Stalled (S7.4) this makes less than 60 transactions.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -38,16 +38,18 @@ func newCauseLimit() *rate.Limiter {
 	return rate.NewLimiter(rate.Every(causeInterval/pageRecords), causeRecords)
 }
 
-// Ledger reads and writes stored Records.
+// Ledger reads and writes stored Records. zone is a UID.
 type Ledger interface {
 	RunElected(ctx context.Context, run func(ctx context.Context)) error
+	// Members returns a page of a zone's Records, and the next cursor, "" for none.
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
 	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
+	// ChangeRecords writes the Records for which change returns true.
 	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 }
 
-// Config configures a Confirmer. Only the last two fields are optional.
+// Config configures a Confirmer. Leases and Announce are optional.
 type Config struct {
 	Ledger Ledger
 	// NewIndex returns an index whose informers, except that of Namespaces, are not started.
@@ -94,10 +96,10 @@ type leader struct {
 	frozen *ready.FrozenZones
 	queue  workqueue.TypedRateLimitingInterface[string] // UIDs of zones
 	stalls ready.Stalls
-	// Of revokeRate and otherRate.
-	revokeLimit, otherLimit *rate.Limiter
-	// causes is for causes that the platform ends.
-	causes, zoneLimit *rate.Limiter
+	// revokeLimit has revokeRate, otherLimit otherRate, zoneLimit zoneRate.
+	revokeLimit, otherLimit, zoneLimit *rate.Limiter
+	// causes bounds pages of causes that the platform ends.
+	causes *rate.Limiter
 	tracker
 	changes changes
 }
@@ -129,14 +131,14 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 			return ready.Report{}
 		},
 		func(name string) string {
-			if of := l.index.ClassByName(name); of != nil {
-				return of.Status.Target
+			if found := l.index.ClassByName(name); found != nil {
+				return found.Status.Target
 			}
 			return ""
 		})
 }
 
-// tracker has the open Records (not Ready), and Records to judge.
+// tracker has the open Records (in no zone or not Ready), and Records to judge.
 type tracker struct {
 	mu sync.Mutex
 	// zones is by UID; "" has the Records in no zone.
@@ -152,22 +154,23 @@ func newTracker() tracker {
 type zone struct {
 	// progress is nil until processZone has judged the zone.
 	progress *ready.Progress
-	// open has the Records not Ready, trimmed.
+	// open has the zone's open Records, trimmed.
 	open map[law.Ref]*v1alpha1.Record
-	// due has Records to judge and write, noCause the Pending Records that lack the known cause.
+	// due has Records to judge and write, noCause Records that lack the known cause of Pending.
 	due, noCause dueRecords
-	// noCauseSince is when the next page of noCause began to wait. causes is for causes that the zone's owner ends.
+	// noCauseSince is when the next page of noCause began to wait.
 	noCauseSince time.Time
-	causes       *rate.Limiter
+	// causes bounds pages of causes that the zone's owner ends.
+	causes *rate.Limiter
 	// scans is true while all Ready Records must be judged, from cursor on.
 	scans  bool
 	cursor string
-	// stallTimes has the open Records that may later be Stalled, inStallTimes the same as a set.
+	// stallTimes has times at which open Records may become Stalled, inStallTimes the Records as a set.
 	stallTimes   waits
 	inStallTimes map[law.Ref]bool
 }
 
-// dueRecords are Records to write: fresh the latest, pages the earlier by namespace, in writing order. turn lists the
+// dueRecords are Records to write: fresh not in pages yet, pages by namespace, the next page first. turn has the
 // namespaces of pages, the next first.
 type dueRecords struct {
 	fresh map[law.Ref]bool

@@ -19,7 +19,7 @@ import (
 type tally struct {
 	mu     sync.Mutex
 	states map[law.Ref]waiting
-	// unconfirmed counts by namespace, unready the same Records by reason, unadopted by namespace and reason.
+	// unconfirmed counts open Records in zones by namespace, unready by reason, unadopted by namespace and reason.
 	unconfirmed, unready map[string]int
 	unadopted            map[string]map[string]int
 	withdrawn            int

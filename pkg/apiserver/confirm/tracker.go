@@ -55,7 +55,7 @@ func zoneUID(record *v1alpha1.Record) string {
 	return ""
 }
 
-// isOpen reports whether a Record is in no zone, or not Ready in its present generation, as kubectl wait reads Ready.
+// isOpen reports whether a Record is in no zone, or not Ready in its present generation.
 func isOpen(record *v1alpha1.Record) bool {
 	if record.Status.ZoneRef == nil {
 		return true
@@ -64,7 +64,7 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
-// After a reset the watch delivers all Records again.
+// resetTracker forgets all Records, which the watch delivers again, and judges all zones.
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,13 +79,14 @@ func (l *leader) resetTracker() {
 	}
 }
 
+// change is an event of the watch of Records. reset means that all Records follow.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool
 }
 
-// followRecords queues changes after since until the watch or ctx ends, and returns the resourceVersion to continue
-// from, or "" to begin again. It never waits for the tracker: the watch cache closes slow watches.
+// followRecords queues changes after the resourceVersion since until the watch or ctx ends, and returns the
+// resourceVersion to continue from, or "". It never waits for the tracker: the watch cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {
@@ -187,7 +188,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 		}
 		z.open[ref], l.openIn[ref] = record, uid
 	}
-	if uid != "" && z.progress == nil { // the first turn finds all Records
+	if uid != "" && z.progress == nil { // processZone judges all Records
 		l.queue.Add(uid)
 		return
 	}
@@ -213,10 +214,10 @@ type verdict struct {
 	ready     ready.Judgement
 	lastError string
 	stalled   *metav1.Condition
-	inZone    bool
+	inZone    bool // otherwise ready and lastError are not written
 }
 
-// judgeRecord returns the status due to a Record, and whether it differs. The caller holds mu.
+// judgeRecord returns a Record's verdict, and whether the stored status differs. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
@@ -227,22 +228,25 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		}
 	}
 	if uid == "" {
-		// Ready of a Record in no zone is decided with the content.
+		// The ledger writes Ready of a Record in no zone.
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, ready.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
 		return v, !ready.SameStall(conditions, v.stalled)
 	}
 	if z.progress == nil || !isOpen(record) && !z.progress.HasSerialOf(record) {
 		return v, false
 	}
+
 	var ok bool
 	if v.ready, v.lastError, ok = z.progress.Judge(record); !ok {
 		return v, false
 	}
+
 	v.inZone = true
 	if v.ready.Reason == v1alpha1.ReasonPending && v.ready.Status == metav1.ConditionUnknown {
 		again(ready.AwaitAfter)
 	}
 	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.AsCondition(), again)
+
 	before := ready.ReadyOf(conditions)
 	return v, before == nil || before.Status != v.ready.Status || before.Reason != v.ready.Reason ||
 		before.ObservedGeneration != record.Generation ||

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// turnRecords bounds the Records of a turn, so other zones and later changes come in between.
+// turnRecords bounds a zone's turn, after which other zones and later changes are next.
 const turnRecords = 1024
 
 // processZone writes a turn of the zone's Records, and queues the zone again if there are more. uid "" means no zone.
@@ -50,8 +50,8 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	scans, cursor := z.scans, z.cursor
 	l.mu.Unlock()
 
-	left := false // the rate allowed no more
-	// A page of Ready Records, if Ready may be wrong now.
+	left := false // the rate allowed no more Records
+	// Ready Records, if Ready may be wrong now.
 	if scans {
 		var err error
 		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
@@ -70,7 +70,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 			return err
 		}
 	}
-	// A page without the cause of Pending.
+	// A page of Records that lack the cause of Pending.
 	wait, err := l.writeCauses(ctx, uid, z)
 	if err != nil {
 		return err
@@ -109,18 +109,19 @@ func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait tim
 	return wait, err
 }
 
-// findMissing adds to z.due the Records of RRsets newly missing at a provider: the tracker has no Ready Records.
+// findMissing adds to z.due the Records of RRsets newly missing at a provider, from the ledger: the tracker has no
+// Ready Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
 	}
-	of := l.index.ZoneByUID(uid)
-	if of == nil {
+	found := l.index.ZoneByUID(uid)
+	if found == nil {
 		return nil
 	}
-	apex, err := name.Parse(of.Status.FQDN)
+	apex, err := name.Parse(found.Status.FQDN)
 	if err != nil {
-		return nil // an ended zone
+		return nil
 	}
 	names := now.NewlyMissing(z.progress)
 	slices.SortFunc(names, name.Name.Compare)
@@ -138,7 +139,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// Released Records of a dropped zone are tracked again, in no zone.
+// dropZone forgets a deleted or ended zone. Its released Records are tracked again, in no zone.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,18 +180,19 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// choosePages removes and returns whole pages until they have the number most of Records. Namespaces take turns, each
-// with its latest changes first. The caller holds mu.
-func (z *zone) choosePages(of *dueRecords, most int) (chosen [][]law.Ref) {
+// choosePages removes and returns whole pages, until they have at least most Records. Namespaces take turns, each with
+// its latest changes first. mu is held.
+func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
-	for ref := range of.fresh {
+	for ref := range from.fresh {
 		one := dueRecord{ref: ref}
 		if record := z.open[ref]; record != nil {
 			one.serial = record.Status.Serial
 		}
 		by[ref.Namespace] = append(by[ref.Namespace], one)
 	}
-	clear(of.fresh)
+	clear(from.fresh)
+
 	for namespace, all := range by {
 		slices.SortFunc(all, func(a, b dueRecord) int { return cmp.Compare(b.serial, a.serial) })
 		var pages [][]law.Ref
@@ -201,19 +203,19 @@ func (z *zone) choosePages(of *dueRecords, most int) (chosen [][]law.Ref) {
 			}
 			pages = append(pages, refs)
 		}
-		if of.pages[namespace] == nil {
-			of.turn = append(of.turn, namespace)
+		if from.pages[namespace] == nil {
+			from.turn = append(from.turn, namespace)
 		}
-		of.pages[namespace] = append(pages, of.pages[namespace]...)
+		from.pages[namespace] = append(pages, from.pages[namespace]...)
 	}
-	for n := 0; n < most && len(of.turn) > 0; {
-		namespace := of.turn[0]
-		of.turn = of.turn[1:]
-		page := of.pages[namespace][0]
-		if of.pages[namespace] = of.pages[namespace][1:]; len(of.pages[namespace]) == 0 {
-			delete(of.pages, namespace)
+	for n := 0; n < most && len(from.turn) > 0; {
+		namespace := from.turn[0]
+		from.turn = from.turn[1:]
+		page := from.pages[namespace][0]
+		if from.pages[namespace] = from.pages[namespace][1:]; len(from.pages[namespace]) == 0 {
+			delete(from.pages, namespace)
 		} else {
-			of.turn = append(of.turn, namespace)
+			from.turn = append(from.turn, namespace)
 		}
 		chosen, n = append(chosen, page), n+len(page)
 	}
@@ -260,7 +262,7 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 	return left, err
 }
 
-// scanPage is writePage for a page of Ready Records, which comes again if left is true.
+// scanPage writes the Records at a scan's cursor whose Ready is wrong. If left is true the page is repeated.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {
@@ -317,7 +319,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.otherLimit
 }
 
-// confirmsChange reports whether the verdict first confirms a Record's last change. No rate limits such a write.
+// confirmsChange reports whether the verdict first confirms the last change. No rate limits such a write.
 func (v *verdict) confirmsChange(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered

@@ -35,8 +35,8 @@ type Reader struct {
 		rest.Getter
 		rest.Lister
 	}
-	// Began returns a namespace's creation in Unix seconds, 0 if unbounded, or an error if unknown. Earlier steps
-	// belong to a former namespace of the name.
+	// Began returns a namespace's creation in Unix seconds, 0 if unbounded, or an error: earlier steps belong to a
+	// former namespace.
 	Began func(namespace string) (int64, error)
 }
 

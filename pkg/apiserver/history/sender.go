@@ -41,8 +41,8 @@ type Config struct {
 	Target string
 }
 
-// Sender sends the steps of this server's writes as JSON lines to a file or an HTTP receiver. Queue never blocks: steps
-// beyond maxQueued are counted, and a line reports the number.
+// Sender sends the steps of this server's writes as JSON lines to a file or an HTTP receiver. A line reports the number
+// of steps beyond maxQueued.
 type Sender struct {
 	target string
 	client *http.Client

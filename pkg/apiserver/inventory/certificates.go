@@ -22,7 +22,7 @@ func (c Certificates) AddFile(name, path string) {
 	}
 }
 
-// AddServing adds the serving certificate, and its authority if the server has the authority's key.
+// AddServing adds the serving certificate, and its authority if the server has the key.
 func (c Certificates) AddServing(serving dynamiccertificates.CertKeyContentProvider) {
 	c["serving"] = func() ([]*x509.Certificate, error) {
 		text, _ := serving.CurrentCertKeyContent()

@@ -22,8 +22,7 @@ import (
 
 const processSelf = "apiserver"
 
-// Reader reads the Installation from the server's memory, and its Certificates. Began, EtcdState and ListGone are
-// required.
+// Reader reads the Installation from the server's memory. Began, EtcdState and ListGone are required.
 type Reader struct {
 	Began time.Time
 	// Parts lists other processes within this process.

@@ -17,8 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// A request holds a seat of priority and fairness until the response is sent, and even a 504 waits for a blocked write:
-// a few hundred stalled requests took all seats.
+// A request holds a seat of priority and fairness until the response is sent, so stalled requests could take all seats.
 
 // clientTimeout bounds a stall, at a third of other requests' wait for a seat.
 const clientTimeout = 5 * time.Second
@@ -42,8 +41,8 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients ends requests of stalled clients. Long-running requests are exempt: they hold no seat and end stalled
-// readers themselves. The filter must be outermost, to cover the responses of the others.
+// EndSlowClients ends requests of stalled clients, except long-running requests, which hold no seat. Filters that
+// respond must be within.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -69,7 +68,8 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 	})
 }
 
-// HTTP/1 takes the connection for broken if a read deadline passes while the handler runs.
+// pacedBody clears its deadline after each read: HTTP/1 takes the connection for broken if one passes while the handler
+// runs.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -114,7 +114,7 @@ func (b *pacedBody) endRequest() {
 	}
 }
 
-// HTTP/2 resets the stream if a write deadline passes between writes.
+// pacedWriter clears its deadline after each write: HTTP/2 resets the stream if one passes between writes.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -121,10 +121,10 @@ type Checker struct {
 	Needs []Need
 
 	mutex sync.Mutex
-	// notReady is why the server is not ready. Rules revoked later are in missing only.
+	// notReady is why the server is not ready. Once nil it stays nil.
 	notReady error
 	asked    bool
-	missing  []string
+	missing  []string // at the last answer
 }
 
 // Need lists the rules for the identity in the kubeconfig of Flag.

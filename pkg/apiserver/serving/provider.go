@@ -33,7 +33,7 @@ const (
 	retry    = time.Second
 	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
 	settle = 30 * time.Second
-	// overlap is how long older authorities then stay trusted: at its end every replica serves the new leaf.
+	// overlap is how long older authorities stay trusted; then every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -74,16 +74,16 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Provider is the serving certificate of the generic API server (options.GeneratableKeyCert.GeneratedCert), which runs
-// it. Call RunOnce first.
+// Provider is the serving certificate of the generic API server (options.GeneratableKeyCert.GeneratedCert). Call
+// RunOnce first.
 type Provider struct {
 	config Config
 	clock  clock.Clock
 	name   string
 
-	// pass serializes RunOnce and Run: upstream calls both.
+	// pass serializes checks by RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trustedSince has the time since which this process has seen an authority in caBundle. Guarded by pass.
+	// trustedSince is since when this process has seen an authority in caBundle. Guarded by pass.
 	trustedSince map[identity]time.Time
 	// lastRead is the Secret's last content. Guarded by pass.
 	lastRead *material
@@ -141,7 +141,7 @@ func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce checks and renews. It fails only without a certificate to serve. Other errors are logged, and Run retries.
+// RunOnce checks and renews. It fails only without a certificate to serve; Run retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
 	if err == nil {
@@ -181,8 +181,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll checks APIService, Secret, caBundle and leaf, in this order (C2, C3): a caBundle written at the APIService's
-// resourceVersion replaces none from a newer Secret.
+// checkAll reads the APIService before the Secret: the write of caBundle compares its resourceVersion (C3). The leaf is
+// served last (C2).
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
@@ -291,8 +291,7 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 	return nil, fmt.Errorf("serving certificate: %s: changed %d times while it was renewed: %w", p.name, attempts, conflict)
 }
 
-// rememberedAuthorities returns the authorities whose leaves replicas may serve after the Secret's deletion, and others
-// in caBundle, such as cert-manager's.
+// rememberedAuthorities returns the authorities whose leaves replicas may serve without the Secret.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.lastRead != nil {

@@ -22,8 +22,8 @@ const (
 	sharedParts   = 1000
 )
 
-// Codec decodes the events of a resource's watch, whose cache keeps objects for over a minute. Each write of a Record
-// also writes its Zone's status, so equal large fields of an object's successive versions share memory.
+// Codec decodes a watch's events, whose cache keeps objects for over a minute. Each write of a Record also writes its
+// Zone, so equal large fields of successive versions share memory.
 type Codec struct {
 	runtime.Codec
 	lastVersions *lru.Cache // from types.UID to sharedFields

@@ -29,11 +29,11 @@ import (
 
 const (
 	restartPause = 5 * time.Second
-	// besideTimeout bounds the end of sub-commands: calls in flight, transfers, and writes of outcomes.
+	// besideTimeout bounds calls in flight, transfers, and writes of outcomes.
 	besideTimeout = 30 * time.Second
 )
 
-// subcommand runs in the server's process, with its own user's rights (P4).
+// subcommand runs in the server's process with its own user's rights (P4).
 type subcommand struct {
 	name, user string
 	run        func(ctx context.Context, server *process.Server) error
@@ -43,7 +43,7 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseSubcommands parses "-- NAME FLAGS" for each sub-command. The server's traces are the default.
+// parseSubcommands parses "-- NAME FLAGS" for each sub-command. traces are the default.
 func parseSubcommands(arguments []string, out io.Writer, traces tracing.Options) (all []subcommand, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {
@@ -143,18 +143,18 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runSubcommands runs once the server is ready, until ctx ends or a sub-command's work does not stop (an error). The
-// sub-commands reach the server without kube-apiserver, so their last outcomes need no Service.
+// runSubcommands waits until the server is ready, and runs the sub-commands until ctx ends. Its error is a sub-command
+// that does not stop (process.ErrUnfinished). They reach the server directly: their last outcomes need no Service.
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
-		return nil // ctx has ended
+		return nil
 	}
 	memory.SpareHeap()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for _, one := range o.subcommands {
-		all.Go(func() {
+		running.Go(func() {
 			for ctx.Err() == nil {
 				err := one.run(ctx, &process.Server{API: server.ConfigAs(one.user), Views: views, Frozen: server.Frozen})
 				if errors.Is(err, process.ErrUnfinished) {
@@ -172,8 +172,9 @@ func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, 
 		})
 	}
 	<-ctx.Done()
+
 	ended := make(chan struct{})
-	go func() { all.Wait(); close(ended) }()
+	go func() { running.Wait(); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(besideTimeout):

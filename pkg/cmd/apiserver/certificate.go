@@ -21,6 +21,7 @@ import (
 
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
+// findCertificate sets the serving certificate: of files, of a Secret, or self-signed.
 func (o *Options) findCertificate(ctx context.Context) error {
 	server := &o.SecureServing.ServerCert
 	switch {
@@ -54,7 +55,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
 		Namespace: namespace, Secret: name, APIService: apiServices[0], Further: further,
-		// The Service's name in artifacts/deploy, in case the APIService does not exist yet.
+		// The APIService may not exist yet.
 		Hosts: []string{"localhost", "kubizone-apiserver." + namespace + ".svc"},
 	})
 	if err != nil {

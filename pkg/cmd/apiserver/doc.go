@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver is kubizone apiserver, which serves the aggregated API behind a kube-apiserver, on an etcd cluster
-// or an etcd member in the process.
+// Package apiserver is kubizone apiserver, the aggregated API behind a kube-apiserver, on an etcd cluster or an etcd
+// member in the process.
 //
 // Guarantees:
 //

@@ -41,10 +41,10 @@ import (
 )
 
 const (
-	// DefaultPort is the kubelets', open in firewalls from the control plane to nodes.
+	// DefaultPort is the kubelets', open from the control plane to nodes.
 	DefaultPort = 10250
 
-	// A stopping server answers until Services have removed the endpoint.
+	// Services need time to remove the endpoint.
 	defaultShutdownDelay    = 5 * time.Second
 	defaultWatchTermination = 5 * time.Second
 )
@@ -104,10 +104,10 @@ func NewOptions() *Options {
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
-	// The plugin delegation comes before policies and webhooks, which need not see Records without a zone.
+	// Before policies and webhooks, which need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
-	// Quota comes last, as upstream, and counts only admitted requests.
+	// Quota comes last, and counts only admitted requests.
 	o.Admission.RecommendedPluginOrder = append(o.Admission.RecommendedPluginOrder, resourcequota.PluginName)
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
@@ -122,7 +122,7 @@ func NewOptions() *Options {
 	return o
 }
 
-// etcdFlags are the supported flags of upstream's group. Others do not apply: every key has the prefix, our objects
+// etcdFlags are the supported flags of upstream's group. The others do not apply: every key has the prefix, objects
 // have one storage version and a watch cache, and kube-controller-manager collects garbage.
 var etcdFlags = []string{
 	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
@@ -131,13 +131,14 @@ var etcdFlags = []string{
 	"etcd-healthcheck-timeout", "etcd-readycheck-timeout", "delete-collection-workers",
 }
 
+// notRunFlags are for servers with APIs of several releases, or reached by their own names.
 var notRunFlags = []string{
-	// For servers with APIs of several releases, or reached by their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }
 
-// A server that failed to look up authorities would be ready and answer 401 to all (A6 of package apiserver).
+// With notAuthenticationFlags a server that failed to look up authorities would be ready, and answer 401 to all (A6 of
+// package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
@@ -250,8 +251,8 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader requires names of the clients that may name users in headers (attack 42): upstream allows every
-// certificate of the authority if the list is empty.
+// validateRequestHeader requires the names of clients that may name users in headers (attack 42): an empty list allows
+// every certificate of the authority.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {
@@ -297,12 +298,12 @@ primary run in this process too, each with its flags, and with the rights of the
   kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig
   kubizone apiserver --etcd-data-dir /var/lib/kubizone/data -- controller --as system:serviceaccount:kubizone-system:kubizone-controller`,
 		Args: func(command *cobra.Command, arguments []string) error {
-			if dash := command.ArgsLenAtDash(); dash != 0 { // -1: without --
+			if dash := command.ArgsLenAtDash(); dash != 0 {
 				return cobra.NoArgs(command, arguments)
 			}
 			return nil
 		},
-		// Replace the root command's hook: a server logs for operators, and --v is upstream's.
+		// Replaces the root command's hook: a server logs for operators.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)

@@ -20,13 +20,13 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends or a part fails, then stops the parts in order (P3). It returns nil if only ctx ended. The
-// options must be completed and validated.
+// Run serves until ctx ends or a part fails, then stops the parts, the last started first (P3). It returns nil if only
+// ctx ended. The options must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
 	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	// A taken port must not cost a start of etcd.
+	// Bind first, so that a taken port fails before etcd starts.
 	if err := o.bindPort(); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		return stopped(outer, err)
 	}
 	defer server.Close()
-	// The API ends first: its pending requests need the ledger.
+	// Pending requests need the ledger.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -98,7 +98,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
-	// The sub-commands end before the API, which gets their outcomes.
+	// The API gets the sub-commands' last outcomes.
 	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	besideEnded := make(chan error, 1)
 	go func() {
@@ -112,6 +112,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 	return errors.Join(err, <-ended)
 }
 
+// stopped returns nil for an error after the end of outer.
 func stopped(outer context.Context, err error) error {
 	if outer.Err() != nil {
 		return nil
@@ -122,7 +123,7 @@ func stopped(outer context.Context, err error) error {
 func (o *Options) bindPort() error {
 	at := net.JoinHostPort(o.SecureServing.BindAddress.String(), strconv.Itoa(o.SecureServing.BindPort))
 	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {
-		return nil // bound already, or by upstream
+		return nil
 	}
 	listener, err := process.BindPort("--bind-address, --secure-port", at)
 	if err != nil {

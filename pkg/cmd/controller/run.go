@@ -38,7 +38,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errStandalone ends an otherwise endless wait for the Lease.
+// errStandalone ends an endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
 	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
@@ -68,7 +68,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// After ctx ends, deliveries in flight write their outcome: they need zones, Lease and Events.
+	// Deliveries in flight write their outcome: until then zones, Lease and Events outlast ctx.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
 		// Other errors may be temporary.
 		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
@@ -103,6 +103,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	} else {
 		set = zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	}
+
 	own := class.WithoutWaiting(process.Reach(api, class.FieldManager))
 	if spans != nil {
 		own.Wrap(traces.Transport)
@@ -117,6 +118,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	if w.cluster, err = kubernetes.NewForConfig(reach); err != nil {
 		return nil, err
 	}
+
 	local := externalversions.NewSharedInformerFactory(client, 0)
 	// A cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
@@ -124,6 +126,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	w.RenewLease(heartbeat.Controller, c.Lease.Namespace, identity, w.cluster.CoordinationV1())
 	leases := w.cluster.CoordinationV1().Leases(c.Lease.Namespace)
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
+
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := secrets.NewCluster(w.cluster.CoreV1())
 	known := agents.New(secrets)
@@ -133,6 +136,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: known, Secrets: secrets,
 		Keys: &transferclass.Keys{},
 	}
+
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: local, Views: set, Frozen: frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers,
@@ -153,6 +157,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 			return nil, err
 		}
 	}
+
 	w.signing, err = signing.New(signing.Config{
 		Client: client, Zones: zones, Deliveries: local.Kubizone().V1alpha1().Deliveries(),
 		Classes: local.Kubizone().V1alpha1().DNSClasses(),
@@ -163,8 +168,9 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	if err != nil {
 		return nil, err
 	}
+
 	w.Informers = []process.Informers{local, remote, servers}
-	// Members, the zones of each class, decide whose Zone has a name in a class.
+	// Members decide whose Zone has a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process runs sub-commands that work on zones, apart from the API server or in its process, with probes and
+// Package process runs sub-commands that work on zones, beside the API server or in its process, with probes and
 // metrics.
 //
 // Guarantees: (1) /livez answers while the process runs, /readyz reports whether it works or could work. Neither needs

@@ -20,20 +20,20 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// After errLost the caches may lack writes of the next holder.
+// errLost ends the run: caches may lack the next holder's writes.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
-// ErrUnfinished is returned if work goes on after the loss of the Lease: the process must exit.
+// ErrUnfinished means that work goes on after the loss of the Lease: the process must exit.
 var ErrUnfinished = fmt.Errorf("%w; a part of the work does not stop", errLost)
 
-// RenewLease has Run renew a Lease while the process is ready (package heartbeat); without a namespace it does nothing.
+// RenewLease has Run renew a Lease while ready (package heartbeat); without a namespace it does nothing.
 func (p *Process) RenewLease(process, namespace, identity string, client coordinationclient.LeasesGetter) {
 	if namespace != "" {
 		p.beat = &heartbeat.Beat{Leases: client.Leases(namespace), Process: process, Identity: identity}
 	}
 }
 
-// NewIdentity returns a unique identity that begins with the name of the pod.
+// NewIdentity returns a unique identity that begins with the pod's name.
 func NewIdentity() (string, error) {
 	host, err := os.Hostname()
 	return host + "_" + string(uuid.NewUUID()), err
@@ -47,8 +47,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease calls work while the process holds the Lease, and releases it after work: the next holder must not
-// begin while calls are in flight.
+// WorkWithLease waits for the Lease, then calls work, whose context ends with running or the loss of the Lease. The
+// release follows work: the next holder must not begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
@@ -58,7 +58,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Object.Namespace, Name: lease.Object.Name}, Client: lease.Client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 		},
-		// A process that cannot renew stops after half of the Lease; its last call ends within the other half.
+		// The process stops after half of the Lease; the last call ends within the other half.
 		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true,
 		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -77,6 +77,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 	if err != nil {
 		return fmt.Errorf("lease %s: %w", lease.Object, err)
 	}
+	// Before the Lease is won, running ends the wait.
 	waiting := context.AfterFunc(running, func() {
 		if !elector.IsLeader() {
 			release()
@@ -89,6 +90,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 		elector.Run(electing)
 	}()
 	<-led
+
 	if running.Err() != nil {
 		return context.Cause(running)
 	}

@@ -26,8 +26,7 @@ import (
 
 const (
 	probeTimeout = 10 * time.Second
-	// reachTimeout bounds a test request to the API, repeated after reachPause. Missing zones are reported every
-	// readPause.
+	// reachTimeout bounds a test request to the API, repeated after reachPause.
 	reachTimeout = 10 * time.Second
 	reachPause   = 2 * time.Second
 	readPause    = 30 * time.Second
@@ -49,7 +48,7 @@ type Process struct {
 	Feed *fromapi.Source
 	// Client tests whether the API answers.
 	Client rest.Interface
-	// WaitFirst waits for everything but zones; may be nil.
+	// WaitFirst waits for everything but zones. Optional.
 	WaitFirst func(ctx context.Context) error
 	// Unready returns why the begun process is not ready, or "". Optional.
 	Unready func() string
@@ -87,8 +86,8 @@ func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits for all data, calls work until ctx ends, and returns nil. A necessary part that ends
-// before ctx is an error. Of work's contexts, running ends with ctx, outlasting after the work.
+// Run starts the informers, waits for all data, and calls work: running ends with ctx, outlasting after the work. It
+// returns nil if ctx ended it, or the error of a necessary part.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
@@ -132,8 +131,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// reportWaiting prints why the work has not begun: the API's error, as informers retry silently, then the missing
-// zones.
+// reportWaiting prints why the work has not begun: informers retry silently.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var message string
 	for answers := false; ; {
@@ -164,7 +162,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	}
 }
 
-// readZones comes last: the rest may determine the wanted zones.
+// readZones calls WaitFirst before zones: the rest may determine the wanted zones.
 func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
 	if p.WaitFirst != nil {
 		if err := p.WaitFirst(running); err != nil {
@@ -174,7 +172,7 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 	if p.Feed == nil {
 		return nil
 	}
-	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // the error is the end of outlasting
+	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // the end of outlasting
 	return p.Feed.Wait(running)
 }
 
@@ -182,7 +180,7 @@ func (p *Process) unready() string {
 	select {
 	case <-p.started:
 	default:
-		// The port needs no credentials: only the log names zones.
+		// Without credentials: only the log names zones.
 		return "data that the work needs is still being read; the log names zones that cannot be read"
 	}
 	if p.Unready == nil {

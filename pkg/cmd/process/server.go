@@ -15,12 +15,12 @@ import (
 type Server struct {
 	// API has the rights of the sub-command's user.
 	API *rest.Config
-	// Views have every zone, proven by its hash, except Frozen zones.
+	// Views have every zone, proven by hash, except Frozen zones.
 	Views  *zoneview.Set
 	Frozen func() []cache.ObjectName
 }
 
-// Reach copies a client configuration, without a rate limit: the server limits by priority and fairness.
+// Reach copies a client configuration without a rate limit: the server limits by priority and fairness.
 func Reach(config *rest.Config, agent string) *rest.Config {
 	reach := rest.CopyConfig(config)
 	reach.UserAgent, reach.QPS = version.UserAgent(agent), -1

@@ -18,8 +18,7 @@ import (
 
 const consoleStop = 2 * time.Second
 
-// clientProgram returns the client beside this program, or "". Where others may write, such as /tmp, the client may be
-// theirs.
+// clientProgram returns the client (kubectl-kubizone) beside this program, or "" if others may write there.
 func clientProgram() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -38,8 +37,7 @@ func clientProgram() string {
 	return client
 }
 
-// startConsole runs the client's console until the parts stop. Its standard input ends with this process, so no console
-// stays behind. Its failure ends no other part.
+// startConsole runs the client's console until this process ends. A failure ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return
@@ -55,7 +53,7 @@ func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfi
 
 func (c *Config) runConsole(ctx context.Context, client, kubeconfig string) error {
 	file := filepath.Join(c.DataDir, "console.html")
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed process
 		return err
 	}
 	command := exec.CommandContext(ctx, client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file", file)
@@ -73,9 +71,9 @@ func (c *Config) runConsole(ctx context.Context, client, kubeconfig string) erro
 		for text := bufio.NewScanner(lines); text.Scan(); {
 			c.printf("%s", text.Text())
 		}
-		_, _ = io.Copy(io.Discard, lines) // a line beyond the scanner's bound must not block the console
+		_, _ = io.Copy(io.Discard, lines) // a longer line must not block the console
 	}()
 	err = command.Wait()
-	_ = printed.Close() // never fails
+	_ = printed.Close()
 	return err
 }

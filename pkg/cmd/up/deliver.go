@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+// startController returns when classes and update keys are passed to the primary.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
 	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
@@ -48,6 +49,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
+
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := secrets.Directory(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
@@ -60,6 +62,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Members: members, Views: zones, Client: client, Servers: servers, Zones: informers.Kubizone().V1alpha1().Zones().Lister(),
 		Agents: known, Secrets: secrets, Keys: &transferclass.Keys{},
 	}
+
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
@@ -69,6 +72,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
+
 	api := informers.Kubizone().V1alpha1()
 	classes, err := transferclass.New(transferclass.Config{
 		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers,
@@ -78,11 +82,13 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
+
 	keys, err := updatekey.New(updatekey.Config{Primary: dns, Poster: updates, Keys: api.UpdateKeys(), Client: client, Secrets: secrets,
 		WaitFirst: classes.WaitForSync})
 	if err != nil {
 		return err
 	}
+
 	loopback := server.Loopback()
 	loopback.UserAgent = reach.UserAgent
 	near, err := typed.NewForConfig(loopback)
@@ -90,6 +96,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 	updates.Connect(near.RESTClient())
+
 	signer, err := signing.New(signing.Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
 		Holder: members.HolderAmong, Views: zones,
@@ -99,6 +106,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
+
 	all.startPart(ctx, "controller", func(ctx context.Context) error {
 		var running sync.WaitGroup
 		defer running.Wait()
@@ -110,12 +118,13 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Until all Deliveries are listed, the names in use are unknown.
+		// Until then the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}
 		return controller.Run(ctx)
 	})
+
 	if err := all.runDuring(ctx, classes.WaitForSync); err != nil {
 		return err
 	}

@@ -94,6 +94,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 			net.DefaultResolver)}
 	var wrong []error
 	fault := func(err error) { wrong = append(wrong, err) }
+
 	if o.DataDir == "" {
 		fault(errors.New("--data-dir: must not be empty; name a directory that this user may write"))
 	}
@@ -114,11 +115,13 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 			fault(fmt.Errorf("--secrets-dir %s: is no directory; name one with files NAMESPACE/NAME/KEY", o.SecretsDir))
 		}
 	}
+
 	var warnings []string
 	c.Config, warnings, err = o.Options.Complete()
 	fault(err)
 	c.Spans = spans
 	c.Warnings = append(c.Warnings, warnings...)
+
 	for _, text := range o.Load {
 		source, err := load.ParseSource(text)
 		if err == nil {
@@ -130,6 +133,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		}
 		c.Load = append(c.Load, source)
 	}
+
 	if broken := validation.IsDNS1123Label(o.LoadNamespace); len(broken) > 0 {
 		fault(fmt.Errorf("--load-namespace %q: %s", o.LoadNamespace, strings.Join(broken, ", ")))
 	}

@@ -13,7 +13,7 @@ import (
 // parts are in the order of their start (U4).
 type parts struct {
 	running []*part
-	// failed gets the first error of a part not stopped by stop.
+	// failed gets the error of the first part that ends before stop.
 	failed chan error
 	once   sync.Once
 }
@@ -22,12 +22,12 @@ type part struct {
 	name string
 	stop context.CancelFunc
 	done chan struct{}
-	err  error
+	err  error // read after done
 }
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs a part until stop: an end with ctx would break the order (U4).
+// startPart runs a part until stop, beyond the end of ctx, since parts end in order (U4).
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}
@@ -52,6 +52,7 @@ func (p *parts) fail(err error) {
 	p.once.Do(func() { p.failed <- err })
 }
 
+// stop stops the parts, the last started first, and returns their errors.
 func (p *parts) stop() error {
 	var wrong []error
 	for i := len(p.running) - 1; i >= 0; i-- {
@@ -63,7 +64,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring returns the error of do, or the failure or cause if a part fails or ctx ends first.
+// runDuring runs do. If a part fails or ctx ends first, the error comes after do.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

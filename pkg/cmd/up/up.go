@@ -40,7 +40,8 @@ import (
 
 const shownZones = 12
 
-// Run returns when ctx has ended or a part failed, after stopping all in order (U4). It returns nil if only ctx ended.
+// Run serves until ctx ends or a part fails, then stops the parts, the last started first (U4). The result is nil after
+// the end of ctx, even if a part then failed.
 func (c *Config) Run(ctx context.Context) error {
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
@@ -51,21 +52,23 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer dir.Close()
 
-	// A taken port must not cost a start of etcd (U2).
+	// Bind first, so that a taken port fails before etcd starts (U2).
 	listener, err := process.BindPort("--listen", c.Listen.String())
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
+
 	spans, err := tracing.Open(ctx, c.Spans, "up")
 	if err != nil {
 		return err
 	}
 	defer tracing.Close(spans)
 	c.Traces = spans
+
 	zones := zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	updates := &updatekey.Poster{}
-	dns, err := c.Primary(zones, updates)
+	dns, err := c.Primary(zones, updates) // run by serveAll
 	if err != nil {
 		return err
 	}
@@ -76,23 +79,24 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 
-	all := newParts()
-	err = c.serveAll(ctx, all, dir, listener, zones, dns, updates, credentials, kubeconfig, spans)
+	running := newParts()
+	err = c.serveAll(ctx, running, dir, listener, zones, dns, updates, credentials, kubeconfig, spans)
 	if ctx.Err() != nil {
 		c.printf("stopping")
 	} else {
-		// Print the error before the other parts' output hides it.
+		// Print before other output hides the error.
 		c.printf("stopping: %v", err)
 	}
-	if stopping := all.stop(); stopping != nil {
+	if stopping := running.stop(); stopping != nil {
 		err = errors.Join(err, stopping)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		return nil // stopped on request
+		return nil // stopped on request; drops the errors of stop
 	}
 	return err
 }
 
+// serveAll starts the parts, prints "ready", and returns when ctx ends or a part fails.
 func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
 	updates *updatekey.Poster, credentials *pki.Bundle, kubeconfig string, spans basetracing.TracerProvider) error {
 	member, err := c.startEtcd(ctx, all, dir)
@@ -116,17 +120,20 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
 	}
+
 	all.startPart(ctx, "etcd clients", func(ctx context.Context) error { <-ctx.Done(); server.Close(); return nil })
 	all.startPart(ctx, "ledger", server.RunLedger)
 	if err := all.runDuring(ctx, server.WaitForViews); err != nil {
 		return err
 	}
+
 	dnsserving.NewMetrics(server.Registry(), dns)
 	all.startPart(ctx, "dns", dns.Run)
 	all.startPart(ctx, "api", server.Run)
 	if err := all.runDuring(ctx, server.WaitForAPI); err != nil {
 		return err
 	}
+
 	memory.SpareHeap()
 	c.printf("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
 	c.startConsole(ctx, all, clientProgram(), kubeconfig)
@@ -139,6 +146,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err := all.runDuring(ctx, func(ctx context.Context) error { return c.waitForLoaded(ctx, kubeconfig, zones) }); err != nil {
 		return err
 	}
+
 	c.reportServed(zones, kubeconfig, dns.Addr())
 	c.printf("ready: API on https://%s, DNS on %s (views %s)", listener.Addr(), dns.Addr(), views(c.DNSViews))
 	return all.runDuring(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
@@ -168,6 +176,7 @@ func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*em
 	return member, nil
 }
 
+// makeCredentials opens or creates the certificates, and writes the kubeconfig.
 func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle, string, error) {
 	bundle, err := pki.Open(filepath.Join(dir.Path(), "pki"), pki.Hosts(at.Addr().String()), time.Now())
 	if err != nil {
@@ -227,6 +236,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 
 const viewsTimeout = 10 * time.Second
 
+// waitForLoaded waits at most viewsTimeout for every stored zone at the settled serial.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil
@@ -279,7 +289,7 @@ func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.
 		c.printf("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// There may be thousands of zones: print one.
+		// There may be thousands of zones.
 		c.printf("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.printf("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.printf("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())

@@ -27,7 +27,7 @@ const reasonRemains = "HistoryForgotten"
 
 type announcer struct {
 	events.EventRecorder
-	// lastChange is Config.LastChange, looking a semaphore of its calls; both may be nil.
+	// lastChange is Config.LastChange, looking the semaphore of its calls; both may be nil.
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	looking    chan struct{}
 }
@@ -64,7 +64,7 @@ func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
-// announceDelivery reports only the first failure and the recovery.
+// announceDelivery reports the first failure and the recovery.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.LeftoverZone.IsZero() {
@@ -98,7 +98,7 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 
 const maxRefusals = 20
 
-// The provider's words are in the log alone: tenants read Events and status (S6.17).
+// Tenants must not read the provider's words (S6.17).
 func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
 	for n, failure := range refused {
 		if n == maxRefusals {

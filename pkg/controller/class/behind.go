@@ -14,21 +14,22 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is the last answer of a secondary ahead of the zone's serial, or with other data at that serial.
+// sighting is a secondary that asks for a higher zone serial: its serial is ahead, or it has other data at the zone's
+// serial (differs).
 type sighting struct {
-	// serial is the secondary's or, if differs is true, the zone's next.
+	// serial is the secondary's; if differs, the zone's next.
 	serial   serial.Serial
 	differs  bool
 	probedAt time.Time
-	// accepted is the zone's annotation AcceptSerial, "" if differs.
+	// accepted is the zone's annotation AcceptSerial; "" if differs.
 	accepted string
 }
 
-// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, of a class in force, to this process.
+// furthestAhead returns the highest serial ahead of the zone's (S6.11) in signed answers of classes in force to this
+// process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
-		// The servers have the signer's serials. The daily repair is left for the end of signing, when the signing
-		// controller requests it.
+		// Servers have the signer's serials. The daily raise is left to the signing controller, at the end of signing.
 		return sighting{}, false
 	}
 	furthest := sighting{accepted: f.Zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
@@ -50,8 +51,8 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-// findDifferent returns the last comparison that found other data at the zone's serial. again is true if each such
-// secondary has transferred the zone whole since: another serial would not help.
+// findDifferent returns the last comparison with other data at the zone's serial. again is true if each such secondary
+// has since transferred the whole zone, in vain.
 func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	for _, of := range f.Classes {
 		for _, server := range of.State.Servers {
@@ -68,11 +69,10 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	return seen, again && seen.serial == 0
 }
 
-// askAgain is the delay before a refused serial is requested again: data are compared again each minute.
+// askAgain is the delay before other data ask for a serial again: each minute compares.
 const askAgain = 10 * time.Minute
 
-// describeOutlook returns the next step: the API server raises the zone's serial, now or (refused) later, or a person
-// has to act.
+// describeOutlook returns the next step: the API server raises the zone's serial, perhaps later, or a person.
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
@@ -91,8 +91,8 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary completes the message of reason SerialBehind or ContentDiffers. It returns the sighting past which the
-// API server is to raise the serial; zero for none, or if asked, the last request, was for this sighting.
+// passSecondary adds the next step to a message of reason SerialBehind or ContentDiffers. It returns the sighting past
+// which the API server is to raise the serial; zero for none, or if asked, the last request, was the same.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A status write counts in its namespace's budget (S9.2), so the answer may be 429. client-go would sleep in the call,
-// and a tenant without budget block all workers: the queue retries after the answer's delay.
+// A status write counts in its namespace's budget (S9.2), so the answer may be 429. client-go would sleep and block the
+// worker: the queue retries instead.
 
-// WithoutWaiting returns a copy of config for a client that does not retry status writes after a 429.
+// WithoutWaiting copies config for a client that does not retry status writes after a 429.
 func WithoutWaiting(config *rest.Config) *rest.Config {
 	out := rest.CopyConfig(config)
 	out.Wrap(func(next http.RoundTripper) http.RoundTripper { return answering{next} })
@@ -22,7 +22,7 @@ func WithoutWaiting(config *rest.Config) *rest.Config {
 
 type answering struct{ http.RoundTripper }
 
-// RoundTrip removes the header by which client-go waits. The Status has the delay, too.
+// RoundTrip removes the header by which client-go waits.
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.RoundTripper.RoundTrip(r)
 	if err == nil && response.StatusCode == http.StatusTooManyRequests && r.Method == http.MethodPatch &&

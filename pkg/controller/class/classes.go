@@ -29,6 +29,7 @@ const (
 	healthTime     = 30 * time.Second
 )
 
+// classSync passes classes to the Loop, and writes their status.
 type classSync struct {
 	*shared
 	providers   providers
@@ -39,41 +40,40 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions counts queries for the classes that servers fetch.
+	// questions counts queries to servers that fetch zones.
 	questions questions
-	// emptied has the times, by UID, since which deleted classes deliver nothing.
+	// emptied is since when deleted classes deliver nothing.
 	emptied map[types.UID]time.Time
 }
 
-// farewellTime delays the release of a fetched class after its last zone: only a primary that still serves the class
-// tells servers of the empty catalog.
+// farewellTime delays the release of a deleted class: servers must hear of the empty catalog from a primary.
 const farewellTime = 5 * time.Second
 
+// knownClass is a class as last passed to the Loop.
 type knownClass struct {
 	uid        types.UID
 	generation int64
-	missing    bool
-	// secrets are digests of Secrets, or why they were not read, by namespace/name.
+	missing    bool // there is no such class
+	// secrets are digests (see readSecret) by namespace/name.
 	secrets   map[string]string
 	abilities delivery.Abilities
 	spec      delivery.Class
-	asking    bool
-	// checkedAt is the begin of the last health check, provenAt the time of the last delivery that showed health.
+	asking    bool // Loop.AskLast runs
+	// checkedAt is the begin of the last check, provenAt the time of the last delivery that showed health.
 	checkedAt, provenAt time.Time
-	// hasHealth is true once a check has a result: health, nil if good, as of healthFoundAt.
+	// hasHealth is true once a check has a result: health, nil if good, of healthFoundAt.
 	hasHealth     bool
 	health        error
 	healthFoundAt metav1.Time
-	// writtenCondition is the last Delivering of a Bind9Cluster, writtenVersion the cluster's version before: the
-	// informer may lag behind.
+	// The last Delivering of a Bind9Cluster, and the version that it replaced: the informer may lag.
 	writtenCondition metav1.Condition
 	writtenVersion   string
-	// claims maps the names of this class's keys to texts that identify the keys. keyNameOwner is the class with
-	// another key of the same name, or "". stale is true if the owner changed since the last SetClass.
+	// claims maps the names of this class's TSIG keys to texts that identify the keys. lost is the class with the right
+	// to such a name, or "". stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// keyNames were last assigned to the class, sorted; nil means the status has them.
+	// keyNames were last assigned, sorted; nil means those in the status.
 	keyNames []string
 }
 
@@ -108,7 +108,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// The Loop gets only Bind9Clusters that a zone names or has a Delivery of.
+// enqueueCluster passes a Bind9Cluster to the Loop once a zone names it or has a Delivery of it.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -123,8 +123,8 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
-// forgetCluster drops the state of an unused Bind9Cluster, since tenants create any number. A zone is indexed before
-// enqueueCluster reads c.known, so none is missed.
+// forgetCluster drops an unused Bind9Cluster, since tenants create any number. A zone is indexed before enqueueCluster
+// reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -148,10 +148,10 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims assigns key names as primaries do (transferclass): to the class that uses a name, or else to the oldest.
-// It enqueues changed classes. c.mu is held.
+// decideClaims sets lost: a key name belongs to the class that uses it, else to the oldest, as at primaries
+// (transferclass). It enqueues changed classes. c.mu is held.
 func (c *classSync) decideClaims() {
-	// Classes with a block bind9, possibly thousands, claim nothing.
+	// Classes with a block bind9 claim nothing.
 	order := c.index.AllClasses()
 	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	_, lost := precedence.Decide(order, func(of *v1alpha1.DNSClass) map[string]string {
@@ -176,7 +176,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// usesOf returns the names assigned to a class by this process, or else by the status. c.mu is held.
+// usesOf returns the names that this process or the status assigns to a class. c.mu is held.
 func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.keyNames != nil {
 		return known.keyNames
@@ -208,6 +208,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	known := c.known[name]
 	stale := known != nil && known.stale
 	c.mu.Unlock()
+
 	if of != nil && of.UID == "" {
 		return nil // the Bind9Clusters are not listed yet
 	}
@@ -226,6 +227,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		}
 		return nil
 	}
+	// Unchanged, except perhaps interval or servers.
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation &&
 		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
@@ -267,6 +269,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	return nil
 }
 
+// releaseClass removes the finalizer of a deleted class without Deliveries, after farewellTime.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
@@ -309,7 +312,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		if !errors.As(err, &spec.Err) {
 			return nil, err
 		}
-		// The error is permanent: no server is involved, and only another Generation helps.
+		// Permanent: only another Generation helps.
 		broken := *spec.Err
 		broken.Permanent, broken.WholeClass = true, false
 		spec.Err = &broken
@@ -326,7 +329,8 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// A class whose key name is another's gets an error instead of its provider. known is nil for a new class.
+// replaceClass replaces known, nil for a new class. If fresh loses a key name, it gets an error instead of the
+// provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -356,7 +360,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 }
 
 // driftInterval returns the interval between comparisons of a zone, or queries for serials: the class's, doubled until
-// the queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, within its share of
+// queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, its share of
 // allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
@@ -398,7 +402,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// enqueueClasses reads all Secrets again: a watch would need the right to list a namespace's Secrets.
+// enqueueClasses reads all Secrets again: a watch needs the right to list them.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -442,7 +446,7 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth works in the background and enqueues the write. A delivery that showed health since replaces the check.
+// checkHealth checks in the background, unless a delivery has shown good health since the last check.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -469,7 +473,7 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if known != nil && known.provenAt.Before(began) { // else a delivery has shown the health since
+		if known != nil && known.provenAt.Before(began) {
 			known.noteHealth(err)
 		}
 		c.queue.Add(task{kind: healthTask, name: of.Name})
@@ -482,7 +486,7 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	})
 }
 
-// takeEvent counts a delivery as a health check.
+// takeEvent counts a delivery as a health check, if it proves health or fault.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -512,8 +516,7 @@ func sameError(one, other error) bool {
 	return one.Error() == other.Error()
 }
 
-// syncHealth writes the last finding, and Stalled if a person is needed. Its task is the only writer, so no older
-// finding follows.
+// syncHealth writes the last health, and Stalled if a person is needed. No other task writes it.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
@@ -536,7 +539,7 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering removes the condition when the Bind9Cluster is no longer a class.
+// syncDelivering writes a Bind9Cluster's condition Delivering, or removes it once the cluster is no class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

@@ -25,8 +25,8 @@ import (
 
 const FieldManager = "kubizone-controller"
 
-// NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: a redirected class
-// must not keep former confirmations. Errors are *delivery.Error, except those of secret.
+// NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: former
+// confirmations are of a target. Errors are *delivery.Error, except those of secret.
 type NewProvider func(class *v1alpha1.DNSClass, secret secrets.GetFunc) (provider delivery.Provider, target string, err error)
 
 // Config fields are required unless their comment allows nil or 0.
@@ -42,23 +42,22 @@ type Config struct {
 	Frozen    func() []cache.ObjectName
 	Providers map[string]NewProvider
 	Secrets   secrets.Reader
-	// Servers returns the sorted names of servers that come and go without a change of the class; nil for other
-	// classes, or if unknown.
+	// Servers returns the sorted names of servers that change without the class; else nil.
 	Servers func(class *v1alpha1.DNSClass) []string
-	// Namespaces is nil without a cluster: a namespace then has only the label with its name.
+	// Namespaces is nil without a cluster: then only the label with the name is known.
 	Namespaces coreinformers.NamespaceInformer
 	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
-	// Leases returns a Watcher of the Leases of processes, which calls changed; nil if all work is in this process.
+	// Leases returns a Watcher that calls changed; nil if all work is in this process.
 	Leases func(changed func()) *heartbeat.Watcher
 	// Events are logged if nil.
 	Events events.EventRecorder
-	// LastChange returns a text about the zone's last change, to follow a failure's note; may be nil.
+	// LastChange returns the zone's last change as the end of a note; may be nil.
 	LastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	Registry   metrics.KubeRegistry
 	// Traces may be nil.
 	Traces trace.TracerProvider
-	// Lease is the longest time for which a former leader may continue; 0 as in schedule.Config.
+	// Lease is the longest time of a former leader; 0 as in schedule.Config.
 	Lease          time.Duration
 	HealthInterval time.Duration
 	Backoff        delivery.Backoff

@@ -138,7 +138,8 @@ func (c *Controller) Run(ctx context.Context) error {
 		running.Go(func() { leases.Run(ctx) })
 	}
 	c.frozen.FindChanges()
-	// The Loop needs the held names before the first attempt.
+
+	// The Loop needs servers' names before the first attempt.
 	for _, one := range c.index.AllDeliveries() {
 		if c.index.ZoneByUID(string(one.Spec.Zone.UID)) != nil {
 			c.zones.holdNames(one)
@@ -196,6 +197,7 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
+
 	if err == nil {
 		c.queue.Forget(todo)
 		return true
@@ -232,7 +234,7 @@ func (c *Controller) deliveryChanged(before, after *v1alpha1.Delivery) {
 	c.reports.takeDelivery(ready.KeyOf(one), after)
 	if after == nil {
 		c.loop.Hold(ready.KeyOf(one), time.Time{}, "", delivery.State{})
-		c.queue.Add(task{kind: classTask, name: ready.KeyOf(one).Class}) // the class may wait for this Delivery to go
+		c.queue.Add(task{kind: classTask, name: ready.KeyOf(one).Class}) // the class may wait for the Delivery to go
 	}
 	c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 }

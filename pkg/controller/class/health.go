@@ -24,7 +24,8 @@ const (
 	ReasonNotProven = "NotProven"
 )
 
-// A nil found is good health. secrets are as namespace/name.
+// judgeHealth returns Ready and health of a class. found is the last check's fault, or nil. secrets are named if
+// credentials are refused.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time, secrets ...string) (metav1.Condition,
 	v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
@@ -58,8 +59,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 	return condition, health
 }
 
-// judgeDelivering returns a Bind9Cluster's condition Delivering, for teams: without words about the controller's
-// network (S6.17).
+// judgeDelivering returns a Bind9Cluster's condition Delivering, without words about the controller's network (S6.17).
 func judgeDelivering(ctx context.Context, name string, found error) metav1.Condition {
 	condition, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())
 	condition.Type = bind9.ConditionDelivering

@@ -22,12 +22,13 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+// history reads changes from the API.
 type history struct {
 	client versioned.Interface
 	index  *ready.Index
 }
 
-// The Views lack changes from before this process.
+// readChanges reads changes from before this process, which Views lack.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -67,7 +68,7 @@ func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.S
 	return endedRRsets(&answer, uid)
 }
 
-// errNotEnded keeps an existing zone's changes from counting as all its content.
+// errNotEnded is for an existing zone, whose changes are not all its content.
 var errNotEnded = errors.New("the zone has not ended")
 
 func endedRRsets(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {

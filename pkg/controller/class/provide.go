@@ -27,7 +27,7 @@ type providers struct {
 	secrets      secrets.Reader
 }
 
-// used has the digests of Secrets, by namespace/name, even with an error.
+// makeProvider sets the provider in spec. used has digests of Secrets, even with an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.constructors[kind]
@@ -56,7 +56,7 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	return used, err
 }
 
-// readSecret also returns a digest, "none" or "error". The digest stays in the process, since it would confirm guesses.
+// readSecret returns the data and a digest, or "none" or "error". Out of the process, a digest would confirm guesses.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, secrets.ErrNotFound) {
@@ -89,7 +89,7 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// An unreadable Secret keeps its former digest.
+// digestSecrets reads Secrets again. An unreadable Secret keeps its digest.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

@@ -9,15 +9,14 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// allPerSecond bounds the queries a second while nothing changes: of all DNSClasses together, and of all Bind9Clusters,
-// so that tenants take none from the platform.
+// allPerSecond bounds the queries a second while nothing changes: of all DNSClasses, and of all Bind9Clusters.
 const allPerSecond = 250
 
+// questions counts the queries of a comparison of all zones, by class and in sum.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int
-	// byNamespace is for Bind9Clusters, without zero entries.
-	byNamespace map[string]int
+	byNamespace           map[string]int
 }
 
 func newQuestions() questions {
@@ -40,9 +39,8 @@ func (q *questions) setNumber(name string, n int) {
 	}
 }
 
-// findInterval returns the shortest interval for a class's queries. DNSClasses share allPerSecond by number of queries.
-// Of the Bind9Clusters' share, half is split equally among namespaces and half by number: each namespace has at least
-// half of an equal share.
+// findInterval returns the shortest interval for a class's queries. DNSClasses share allPerSecond by number of queries;
+// of the Bind9Clusters' share, half is split equally among namespaces.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// reports has the state of each delivery: from this process's Loop, or from the Delivery that another process writes.
+// reports has the state of each delivery: from this process's Loop, or from another process's Delivery.
 type reports struct {
 	mu     sync.Mutex
 	states map[delivery.Key]report
@@ -30,7 +30,7 @@ func (r *reports) get(key delivery.Key) ready.Report {
 	return r.states[key].Report
 }
 
-// takeEvent returns the new or changed refusals.
+// takeEvent returns the new or changed refusals of RRsets.
 func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +62,8 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery stores a Delivery's state; nil removes it. If the Loop has reported the delivery, only another worker's
-// confirmation of a later serial counts.
+// takeDelivery stores a Delivery's state; nil removes it. After a report of the Loop, only another worker's later
+// serial counts.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -37,7 +37,7 @@ func newQueue() queue {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute))
 }
 
-// The task is enqueued for the time when Stalled is due.
+// judgeStalled returns Stalled or nil. If due later, again is enqueued for that time.
 func (s *shared) judgeStalled(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
 	return s.stalls.Judge(of, conditions, waits, func(in time.Duration) { s.queue.AddAfter(again, in) })
 }

@@ -26,14 +26,14 @@ type statusWriter struct {
 
 type readyPatch struct {
 	object metav1.ObjectMeta
-	// The API server drops the write if the object has a later serial (S6.13).
+	// If the object has a later serial, the API server drops Ready and Stalled (S6.13).
 	serial     int64
 	conditions []metav1.Condition
 	judgement  ready.Judgement
 	stalled    *metav1.Condition
 }
 
-// A zero Judgement leaves Ready unchanged.
+// encode returns the patch of fields with serial, Ready and Stalled. A zero Judgement leaves Ready.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.conditions, p.stalled)
 	if p.judgement.Status != "" {
@@ -52,7 +52,7 @@ type patcher[T any] interface {
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, sub ...string) (T, error)
 }
 
-// Conditions merge by type and finalizers by value, so writers do not undo each other.
+// patchObject merges conditions by type and finalizers by value: no writer undoes another.
 func patchObject[T any](ctx context.Context, of patcher[T], name string, patch map[string]any, sub ...string) (patched T, err error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
@@ -94,7 +94,7 @@ func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, 
 	return ignoreGone(err)
 }
 
-// A nil next removes the condition; before is the present condition.
+// writeDelivering replaces the condition before by next; nil removes it.
 func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9Cluster, before, next *metav1.Condition) error {
 	var condition any = map[string]any{"$patch": "delete", "type": bind9.ConditionDelivering}
 	if next != nil {

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store saves states as Delivery objects, fenced by the resourceVersion (F22).
+// store saves states as Deliveries. A worker with an older resourceVersion gets a conflict (F22).
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
@@ -42,8 +42,7 @@ type store struct {
 	lastSeen       map[delivery.Key]observed
 }
 
-// logFailure logs the provider's words, which the Delivery lacks, once until they change. Only a delivered zone resets
-// the words: a running attempt has no error yet.
+// logFailure logs the provider's words, which the Delivery lacks, once until they change or the zone is delivered.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
@@ -52,7 +51,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	message := ""
 	if failure != nil {
 		if failure.Stored {
-			return // from a Delivery: the words are in the log already, or come with the next attempt
+			return // from a Delivery: the words are logged already, or come with the next attempt
 		}
 		message = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Detail}, " ")
 	}
@@ -68,11 +67,11 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
-// observed is of a Delivery's last version; message was logged last.
+// observed is a Delivery's last version.
 type observed struct {
 	finalizer  bool
 	conditions []metav1.Condition
-	message    string
+	message    string // last logged failure
 }
 
 var _ lease.Store = (*store)(nil)
@@ -96,7 +95,8 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save adds no finalizer before delivery begins: the Delivery may be deleted with its zone.
+// Save creates or updates the Delivery. Once delivery has begun, it first sets the finalizers of zone, class and
+// Delivery.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -154,7 +154,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return written.ResourceVersion, nil
 }
 
-// Delete also removes the zone's finalizer after its last Delivery.
+// Delete also removes the zone's finalizer after the last Delivery.
 func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -175,13 +175,14 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	return s.releaseZone(ctx, zone)
 }
 
+// removeUnheld deletes a Delivery without finalizer.
 func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error {
 	return ignoreGone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
 }
 
 func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name string) error {
-	// Always written: the informer may lag behind a removal. The API server ignores a repeated finalizer.
+	// Always written: the informer may lag behind a removal.
 	_, err := patchObject(ctx, s.client.Zones(zone.Namespace), zone.Name, finalizerPatch(true, zone.UID, ""), finalizers)
 	if err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
@@ -205,6 +206,7 @@ func (s *store) patchClass(ctx context.Context, name string, patch map[string]an
 	return err
 }
 
+// releaseZone removes the zone's finalizer, unless a Delivery or signer needs it.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
@@ -212,13 +214,13 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 		return nil
 	}
 	if zone.Status.DNSSEC != nil || zone.Spec.DNSSEC != nil {
-		// The signer may still have the zone after the class left it.
+		// The signer may still have the zone.
 		live, err := s.client.Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 		if err != nil {
 			return ignoreGone(err)
 		}
 		if status := live.Status.DNSSEC; live.UID == zone.UID && status != nil && status.Phase != "" && status.Signer != nil {
-			return nil // the signer must first remove the zone, which clears status.dnssec (S12.9)
+			return nil // the signer must first remove the zone (S12.9)
 		}
 	}
 	held, err := s.hasDelivery(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,
@@ -243,6 +245,7 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
+// hasDelivery reports whether of selects a Delivery with a finalizer.
 func (s *store) hasDelivery(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
@@ -254,10 +257,10 @@ func (s *store) hasDelivery(ctx context.Context, namespace, field, value string,
 	}), nil
 }
 
-// The controller has no right on specs.
+// finalizers is a subresource: the controller has no right on specs.
 const finalizers = "finalizers"
 
-// finalizerPatch leaves other finalizers. With a uid or version, a patch of a changed object gets 409.
+// finalizerPatch leaves other finalizers. With uid or version, a changed object gets 409.
 func finalizerPatch(add bool, uid types.UID, version string) map[string]any {
 	metadata := map[string]any{"finalizers": []string{v1alpha1.FinalizerDelivery}}
 	if !add {
@@ -300,7 +303,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// A gone or replaced object needs no write.
+// ignoreGone drops the error of a gone or replaced object.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
+// zoneSync passes zones to the Loop, and writes their status.
 type zoneSync struct {
 	*shared
 	reports *reports
@@ -34,12 +35,12 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory needs no lock: the queue gives a zone to one worker at a time.
+// zoneMemory needs no lock: the queue gives a zone to a single worker at a time.
 type zoneMemory struct {
 	desired   delivery.Zone
 	progress  *ready.Progress
 	lastWrite readyWrite
-	// askedSighting is the last that the API server was asked to pass.
+	// askedSighting was last passed to the API server.
 	askedSighting sighting
 }
 
@@ -79,6 +80,7 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 		}
 	}
 	z.enqueueClusters(zone)
+
 	z.setDesired(m, zone, force, taken, terminating)
 	var err error
 	if zone.DeletionTimestamp != nil {
@@ -120,7 +122,7 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 			desired.FormerClasses = append(desired.FormerClasses, key.Class)
 		}
 		if desired.Remove && terminating && one.Status.Serial != 0 {
-			// A terminating namespace deletes the Records before the Zone: the delivered content is removed.
+			// A terminating namespace deletes the Records before the Zone: remove the content as delivered.
 			desired.FrozenSerial = serial.Serial(one.Status.Serial)
 		}
 	}
@@ -135,16 +137,16 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	}
 }
 
-// holdNames passes a Delivery's names to the Loop. Of two Deliveries with a name, the earlier has the right, as at
-// primaries (transferclass). The caller checks that the Zone exists.
+// holdNames passes the zone names of a Delivery's servers to the Loop. Of two Deliveries with a name, the earlier has
+// the right, as at primaries (transferclass).
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
 	}
 }
 
-// forgetZone drops a deleted Zone from the Loop, and deletes its Deliveries without finalizer: without a cluster there
-// is no garbage collector.
+// forgetZone drops a deleted Zone from the Loop, and deletes Deliveries without finalizer: standalone nothing else
+// would.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesByUID(uid) {
@@ -186,21 +188,21 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := readyWrite{zone.ResourceVersion, j, stalled != nil}
-	// If lastWrite is the same, it was made from this version of the object, and its event is still to come.
+	// The write was of this version of the object: the event is still to come.
 	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
-	of := zone.Status.Serial
+	written := zone.Status.Serial
 	if ahead.serial != 0 {
-		of = int64(ahead.serial) // the API server raises the zone's serial past of if S6.11 allows
+		written = int64(ahead.serial) // the API server raises the zone's serial past it, if S6.11 allows
 	}
-	err := z.status.writeZone(ctx, readyPatch{object: zone.ObjectMeta, serial: of, conditions: zone.Status.Conditions, judgement: j,
+	err := z.status.writeZone(ctx, readyPatch{object: zone.ObjectMeta, serial: written, conditions: zone.Status.Conditions, judgement: j,
 		stalled: stalled})
 	if err != nil {
 		return err
 	}
 	before := ready.StalledOf(zone.Status.Conditions)
-	// The cached Zone may still be stalled after the write that ended that.
+	// The cached Zone may still be stalled.
 	ended := before != nil && stalled == nil && (m.lastWrite == readyWrite{} || m.lastWrite.stalled)
 	if m.lastWrite = now; ahead.serial != 0 {
 		m.askedSighting = ahead
@@ -214,7 +216,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// An older generation's condition does not count: kubectl wait ignores it.
+// hasJudgement reports whether the status has the judgement, of this generation, as for kubectl wait.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

@@ -32,12 +32,12 @@ import (
 )
 
 const (
-	// Secrets are read at this interval: a watch would need the right to list them.
+	// A watch of Secrets would need the right to list them.
 	secretInterval = 5 * time.Second
 	// remindInterval is for NOTIFYs of unconfirmed zones: an earlier NOTIFY may be lost, or too early.
 	remindInterval = 30 * time.Second
-	// For earlyTime after a change of peers, the catalog has a NOTIFY each secretInterval. BIND ignores a NOTIFY during
-	// its query for the catalog, and would lack the class's zones until the next.
+	// earlyTime is how long after a change of peers the catalog's NOTIFY is repeated: BIND ignores a NOTIFY during its
+	// query for the catalog.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
@@ -45,7 +45,7 @@ const (
 type Config struct {
 	Primary *primary.Primary
 	Members *Members
-	// The caller starts Classes and Zones, Zones with the transform Trim.
+	// Classes and Zones are started by the caller, Zones with the transform Trim.
 	Classes informers.DNSClassInformer
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
@@ -69,13 +69,14 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class or, with peers, its settings and Secrets. With remind, it sends NOTIFY for the
-// unconfirmed zones of all classes.
+// task syncs the members of a class, with peers its settings and Secrets too, with remind sends NOTIFY for unconfirmed
+// zones.
 type task struct {
 	class         string
 	peers, remind bool
 }
 
+// serving is a class that the Primary serves.
 type serving struct {
 	*primary.Class
 	dnsClass       *v1alpha1.DNSClass
@@ -204,13 +205,14 @@ func (c *Controller) Run(ctx context.Context) {
 		return
 	}
 	c.Servers.waitForSync(ctx)
+	// Classes are served in order of precedence for key names.
 	all := c.listClasses()
-	// In order of precedence for key names.
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
 		c.syncTask(ctx, task{class: of.Name, peers: true})
 	}
 	close(c.begun)
+
 	go c.addTasks(ctx)
 	for {
 		next, end := c.queue.Get()
@@ -273,7 +275,7 @@ func (c *Controller) renotify() {
 	}
 }
 
-// For key names, Bind9Clusters come last, because teams choose their keys.
+// rankOf returns a class's precedence for key names. Bind9Clusters come last: teams choose their keys.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	_, _, cluster := apiclass.SplitCluster(of.Name)
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
@@ -282,6 +284,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 // errUnread means that a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
+// syncPeers serves a class with its present peers, or ends it.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	of, err := c.classByName(name)
 	if err != nil {
@@ -317,7 +320,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	}
 	if known != nil {
 		known.dnsClass = of
-		if samePeers(known.peers, peers) {
+		if samePeers(known.peers, peers) { // see earlyTime
 			if time.Since(known.peersChangedAt) < earlyTime {
 				known.AnnounceCatalog()
 			}
@@ -365,9 +368,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest class with it. A
-// class that loses a name is no longer served; if of loses, the result is an error. Only classes that name keys
-// compete: a server's key (block bind9) yields to theirs (Keys).
+// decideKeys decides which class has the right to the key names of class of: the class with the name in its status
+// (S11.18), else the oldest. Others that lose a name are no longer served; if of loses, the result is an error. Keys of
+// servers yield (see Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
@@ -398,6 +401,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	return c.dropServers(of, peers.Claims())
 }
 
+// dropServers drops other classes' servers (block bind9) whose keys have names in claims.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]
@@ -468,7 +472,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		here[m.UID] = true
 	}
 	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
-		// A lost store has neither Deliveries nor the class. Then the zones are unknown, not gone.
+		// A lost store has neither Deliveries nor the class: then the zones must stay.
 		live, err := c.askUID(ctx, name)
 		if err != nil {
 			return fmt.Errorf("zones have to leave the class, and whether it still exists is unknown: %w", err)

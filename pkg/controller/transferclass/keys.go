@@ -15,13 +15,12 @@ import (
 )
 
 // Keys are the TSIG keys of all classes. A signature identifies its key by name alone, so a name has a single key. The
-// authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no
-// server of another namespace, has the name. A class's key precedes a server's; of two servers in a namespace, the
-// older class's precedes.
+// authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey). A class's key
+// precedes a server's; among a namespace's servers the older class's precedes.
 type Keys struct {
 	mu      sync.Mutex
-	byClass map[string]*heldKeys // by class
-	byName  map[string]map[string]*heldKeys
+	byClass map[string]*heldKeys
+	byName  map[string]map[string]*heldKeys // by key name and class
 }
 
 // heldKeys are the keys of a class; the class "" has the primary's own keys.
@@ -31,7 +30,7 @@ type heldKeys struct {
 	claims    map[string]string
 }
 
-// Hold replaces the keys of a class. release removes them, unless replaced since. A paused class has no keys.
+// Hold replaces the keys of a class. release removes them, unless replaced since.
 func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 	if of.Spec.Paused {
 		peers = Peers{}
@@ -89,6 +88,7 @@ func (k *Keys) release(class string) {
 	k.forgetKeys(class)
 }
 
+// classesWith returns the classes with a key of the names.
 func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,7 +101,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// denyReason returns why a server of the namespace may not have the key, or "".
+// denyReason returns why a namespace's server in class of may not have the key, or "".
 func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -128,8 +128,8 @@ func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key)
 
 const serverLabel = "bind9"
 
-// NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. UpdateKeys are named
-// LABEL.NAMESPACE., servers (ofServer) LABEL.bind9.NAMESPACE.; only the form counts: a new namespace takes no names.
+// NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. Keys of UpdateKeys are
+// named LABEL.NAMESPACE., of servers (ofServer) LABEL.bind9.NAMESPACE. The namespace need not exist.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:

@@ -28,16 +28,16 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every class, from Deliveries in revision order. An informer, which applies a listing object
-// by object, would show states that the store never had.
+// Members are the zones that a class's servers have or get, from Deliveries in revision order. An informer's listing
+// would show states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
 
 	mu      sync.RWMutex
-	rows    map[cache.ObjectName]row
+	rows    map[cache.ObjectName]row // by Delivery
 	classes map[string]*members
-	// firstRevision is of the first listing, or 0.
+	// firstRevision is etcd's at the first listing, or 0.
 	firstRevision uint64
 	onChange      func(class string)
 }
@@ -47,8 +47,7 @@ type row struct {
 	zone       name.Name
 	zoneObject cache.ObjectName
 	rank       precedence.Rank
-	// confirmed is true if every secondary has confirmed the wanted serial, everConfirmed if every secondary has ever
-	// confirmed any.
+	// confirmed means that every secondary has confirmed the wanted serial, everConfirmed any serial.
 	confirmed, everConfirmed bool
 }
 
@@ -66,8 +65,8 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// SetOnChange sets the function called for a class when members change or a zone is confirmed. Call SetOnChange before
-// Run; notify must not block.
+// SetOnChange, before Run, sets the function called for a class when members change or a zone is confirmed; it must not
+// block.
 func (m *Members) SetOnChange(notify func(class string)) { m.onChange = notify }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
@@ -81,9 +80,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Membership returns the members of a class, in order of precedence. created, the class's creation, is for the
-// catalog's serial. With ofServers (block bind9), the catalog marks members that some server never had, and the serial
-// grows with the marks.
+// Membership returns a class's members, in order of precedence, and the catalog's serial; created is the class's
+// creation. With ofServers (block bind9), the catalog marks members that some server never had (Unconfirmed), and marks
+// count in the serial.
 func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -95,7 +94,8 @@ func (m *Members) Membership(class string, created time.Time, ofServers bool) pr
 	if !ofServers {
 		return membership
 	}
-	membership.Serial, membership.Unconfirmed = serialAt(created, max(known.membersRevision, known.marksRevision)), map[string]bool{}
+	membership.Serial = serialAt(created, max(known.membersRevision, known.marksRevision))
+	membership.Unconfirmed = map[string]bool{}
 	for uid, one := range known.rows {
 		if !one.everConfirmed {
 			membership.Unconfirmed[uid] = true
@@ -114,9 +114,9 @@ func (m *Members) find(class string) members {
 
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
-// serialAt returns a catalog's serial: the revision plus the second of the class's creation. So a class recreated in a
-// new store is ahead of the old, unless that averaged more than a write a second. A secondary follows after an absence
-// of fewer than 2^31 revisions, also by a restore (backup.Clock).
+// serialAt returns a catalog's serial: etcd's revision plus the class's creation in Unix seconds. So a class recreated
+// in a new store is ahead, unless the old averaged more than a write a second. A secondary follows after an absence of
+// fewer than 2^31 revisions.
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -174,8 +174,7 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none: a server has a
-// single zone of a name.
+// HolderAmong returns the UID of the classes' Zone with the first right to a name, or "".
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -215,7 +214,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// replaceRow marks the row's classes in touched; a nil Delivery removes the row. mu is held.
+// replaceRow replaces the row of Delivery at; nil removes it. Classes of changed rows are added to touched. mu is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
@@ -304,6 +303,7 @@ func (s store) Replace(list []any, version string) error {
 		}
 	}
 	s.mu.Unlock()
+
 	s.notifyChanged(touched)
 	if first {
 		close(s.synced)
@@ -320,7 +320,7 @@ func (s store) notifyChanged(classes map[string]bool) {
 // versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// No transaction writes two Deliveries.
+// revisionOf returns etcd's revision, unique since no transaction writes two Deliveries.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

@@ -25,11 +25,10 @@ import (
 type Peers struct {
 	Class       primary.ClassConfig
 	Secondaries []transfer.Secondary
-	Catalog     name.Name
+	Catalog     name.Name // zero without a catalog
 }
 
-// Claims maps key names to values that differ for different keys (identityOf): all classes of a primary need the same
-// key under a name.
+// Claims maps key names to values that differ for different keys (identityOf).
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
@@ -40,8 +39,8 @@ func (p Peers) Claims() map[string]string {
 
 // ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error, except those of secret.
 //
-// A secondary with a key may transfer from any address, since queries often come from another than the listed. Others
-// are known by address alone. Local addresses need allowLocalAddresses.
+// A secondary with a key may transfer from any address: queries often come from another than the listed. Others are
+// known by address. Local addresses need allowLocalAddresses.
 func ReadPeers(of *v1alpha1.DNSClass, secret secrets.GetFunc) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }

@@ -73,8 +73,7 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets; nil until the informer of Bind9Instances has synced. It omits
-// external signers, which may serve other operators' zones.
+// ListSigners returns the running signers of all fleets, except external ones; nil until Bind9Instances are listed.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
@@ -88,13 +87,14 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	return signers
 }
 
+// Selected are the servers of a class, as Peers or waiting.
 type Selected struct {
 	Peers
 	Servers []apiclass.Server // of Peers.Secondaries, in that order
 	Waiting []WaitingServer
 }
 
-// WaitingServer is a server without delivery: it has no address (Err is nil), or no usable key.
+// WaitingServer has no address (Err is nil), or no usable key.
 type WaitingServer struct {
 	apiclass.Server
 	Err *delivery.Error
@@ -121,7 +121,7 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// The wait is bounded, because the APIService of servers may be absent.
+// waitForSync waits at most serversWait: the APIService of servers may be absent.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
@@ -134,7 +134,7 @@ type keyed struct {
 }
 
 // ReadServers is ReadPeers for a class with a block bind9; secondaries are named NAMESPACE/NAME. A server without
-// address, readable key, or right to the key's name waits, and delays no other.
+// address, readable key, or right to the key's name waits alone.
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret secrets.GetFunc) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
@@ -163,12 +163,12 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			return Selected{}, err
 		}
 	}
-	// A server also waits if a class, or an earlier server in this order, has another key of the same name. Servers
-	// with a key named for another namespace come last, however old.
+	// A server also waits if a class, or an earlier server, has another key of the name. Keys named for another
+	// namespace come last.
 	slices.SortStableFunc(read, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
 	})
-	named := map[string]keyed{}
+	named := map[string]keyed{} // by key name
 	for _, server := range read {
 		for _, key := range server.keys {
 			why := held.denyReason(of, server.Namespace, key)
@@ -212,7 +212,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigners(secret)
 }
 
-// hasOwnKey reports whether no other server has the signer's key, which admits to the unsigned zone.
+// hasOwnKey reports whether no other server has the signer's key, which allows transfers of the unsigned zone.
 func hasOwnKey(signer apiclass.Server, read []keyed) bool {
 	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
 	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {

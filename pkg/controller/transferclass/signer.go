@@ -27,8 +27,7 @@ func IsBySigner(zone *v1alpha1.Zone) bool {
 	return false
 }
 
-// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer the unsigned zone until all is
-// signed; a server that queries the signer may have the signed zone before.
+// IsBeingSigned reports whether a signer begins to sign the zone, unsigned until all is signed.
 func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }

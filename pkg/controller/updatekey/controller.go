@@ -65,11 +65,11 @@ type Controller struct {
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// lastKeys are from Secrets, by UID of the UpdateKey. This process wrote recordedNames into a status: the informer
-	// may lag behind. Only Run uses both.
+	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are what this process wrote into
+	// a status: the informer may lag. For Run only.
 	lastKeys      map[types.UID]tsig.Key
 	recordedNames map[types.UID]string
-	// outcomes still have to be written, by ID of the key.
+	// outcomes are yet to be written, by ID of the key.
 	outcomes        map[string]outcome
 	outcomesTakenAt time.Time
 }
@@ -92,8 +92,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answers earlier would refuse
-// updates by unknown keys, and clients repeat no refused update.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse unknown keys,
+// and no client repeats.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -121,19 +121,21 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
+// verdict is the condition Ready of an UpdateKey.
 type verdict struct{ reason, message string }
 
 func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// key is nil if no key may be served.
+// candidate is an UpdateKey whose key may be served.
 type candidate struct {
 	object *v1alpha1.UpdateKey
-	key    *updates.Key
+	key    *updates.Key // nil if verdict has the reason
 	verdict
 }
 
+// claims and uses are the key's name, and the name in the status (precedence.Decide).
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.object.Status.KeyName != "":
@@ -151,7 +153,7 @@ func (k *candidate) uses() []string {
 	return []string{k.object.Status.KeyName}
 }
 
-// A key is served only once its name is in the status, where all primaries see the owner of the name.
+// syncKeys serves keys and writes the status of UpdateKeys. A key is served only once its name is in the status.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -187,7 +189,7 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 		}
 		c.outcomesTakenAt = time.Now()
 	}
-	unwritten := map[string]outcome{}
+	unwritten := map[string]outcome{} // for the next call
 	for _, one := range candidates {
 		id := idOf(one.object)
 		err := c.writeStatus(ctx, one.object, one.verdict, c.outcomes[id])
@@ -208,8 +210,9 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	slices.SortFunc(all, func(a, b *v1alpha1.UpdateKey) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
-	// taken counts the keys by namespace, without suspended keys, whose Secrets are not read.
-	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{}
+	candidates := make([]*candidate, 0, len(all))
+	there := map[types.UID]bool{}
+	taken := map[string]int{} // without suspended keys, whose Secrets are not read
 	for _, of := range all {
 		there[of.UID] = true
 		if of.Status.KeyName == "" && c.recordedNames[of.UID] != "" {
@@ -254,7 +257,7 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey returns the last key while the Secret cannot be read.
+// readKey returns the key, or a verdict other than Served. While reads fail, unless forbidden, the last key stays.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.lastKeys, of.UID)
@@ -317,7 +320,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// A later outcome of another primary stays.
+// writeStatus writes verdict and outcome. A later outcome of another primary stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status
@@ -341,7 +344,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 	return err
 }
 
-// The informer delivers a changed or deleted UpdateKey.
+// ignoreChanged drops the error of a changed or deleted UpdateKey, since the informer delivers that.
 func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

@@ -35,7 +35,7 @@ type Poster struct {
 	outcomes map[string]outcome // by ID, since they were taken last
 }
 
-// outcome has a key's last executed and refused message, last error, and the numbers of refused and failed messages.
+// outcome has a key's last executed and refused message, last error, and numbers of refused and failed messages.
 type outcome struct {
 	update          *v1alpha1.UpdateKeyUpdate
 	refusal         *v1alpha1.UpdateKeyRefusal
@@ -79,7 +79,7 @@ func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message
 	return uint16(rcode)
 }
 
-// An unmet prerequisite is no refusal: clients query with prerequisites.
+// noteOutcome keeps a message's outcome. An unmet prerequisite is no refusal: clients query with prerequisites.
 func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
-// takeOutcomes logs at most a line per level for each key.
+// takeOutcomes clears the outcomes, and logs at most a line per level for each key.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()

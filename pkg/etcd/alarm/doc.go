@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package alarm names the health checks of /healthz that fail while etcd has an alarm, for servers and for commands.
+// Package alarm names the health checks of /healthz that fail while etcd has an alarm.
 //
 // Guarantees: (1) A name never changes: users' monitoring has the names.
 //

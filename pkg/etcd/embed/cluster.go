@@ -26,28 +26,27 @@ import (
 	"go.uber.org/zap"
 )
 
-// clusterToken never changes: the identifiers of members depend on it.
+// clusterToken never changes: members' identifiers depend on it.
 const clusterToken = "kubizone"
 
 const peerDialTimeout = 2 * time.Second
 
-// catchUpEntries log entries are kept for slower members. A member further behind gets the whole store.
+// A member further behind than catchUpEntries of the log gets the whole store.
 const catchUpEntries = 1000
 
-// A sole member has no memberFile.
+// memberFile has the member's name; a sole member has none.
 const memberFile = "member"
 
 // Cluster is a member's place in a cluster.
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster has all members, as NAME=https://HOST:PORT, separated by commas. It counts at the first start
-	// only.
+	// InitialCluster has all members, as NAME=https://HOST:PORT, separated by commas, for the first start.
 	InitialCluster string
 	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string
 	// CertFile and KeyFile (PEM) identify this member, and are read at each handshake. The CA in CAFile must sign
-	// nothing else: every client with its certificate is a peer.
+	// nothing else.
 	CertFile, KeyFile, CAFile string
 }
 
@@ -109,21 +108,22 @@ func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Key
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// After a restart DNS has a pod's old address for a while, and the CA signs only peers.
+		// DNS keeps a restarted pod's old address; and the CA signs only peers.
 		SkipClientSANVerify: true,
 	}
 }
 
+// joinCluster completes etcd's configuration for a member of a cluster.
 func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	members, _ := c.parseMembers() // parsed by Validate
+	members, _ := c.parseMembers()
 	listen, _ := url.Parse(c.ListenPeer)
 	to.Name, to.InitialClusterToken, to.InitialCluster = c.MemberName, clusterToken, members.String()
 	to.ListenPeerUrls, to.AdvertisePeerUrls = []url.URL{*listen}, members[c.MemberName]
 	to.PeerTLSInfo = c.tls()
-	// Between machines etcd's default timeouts apply.
+	// etcd's default timeouts are for several machines.
 	defaults := etcd.NewConfig()
 	to.SnapshotCatchUpEntries = catchUpEntries
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
@@ -139,6 +139,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 
 func hasLog(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
+// findCluster asks the other members for the cluster; nil if none answers, at a first start.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -157,8 +158,8 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// joinFormed configures an empty member for an existing cluster (E6): a fresh start would make a second member with the
-// first's name and vote.
+// joinFormed configures a member without data for an existing cluster, formed (E6). It fails if the member had data: a
+// fresh start would give the first's name a second vote.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -173,10 +174,12 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	if len(place.ClientURLs) > 0 {
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
 	}
-	if place.ID == initial.MemberByName(c.MemberName).ID {
+	if place.ID == initial.MemberByName(c.MemberName).ID { // the others wait for its first start
 		return nil
 	}
-	all := types.URLsMap{}
+
+	// Admitted by Replace
+	urls := types.URLsMap{}
 	for _, m := range formed.Members() {
 		member := m.Name
 		switch {
@@ -185,11 +188,11 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		case member == "":
 			member = m.ID.String()
 		}
-		if all[member], err = types.NewURLs(m.PeerURLs); err != nil {
+		if urls[member], err = types.NewURLs(m.PeerURLs); err != nil {
 			return fmt.Errorf("member %s of the cluster: %w", member, err)
 		}
 	}
-	to.ClusterState, to.InitialCluster = etcd.ClusterStateFlagExisting, all.String()
+	to.ClusterState, to.InitialCluster = etcd.ClusterStateFlagExisting, urls.String()
 	return nil
 }
 
@@ -234,8 +237,8 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError reports that a member's directory lost its data (E6). Known is true if the cluster still has a member
-// of this name.
+// LostMemberError reports that a member's directory lost its data (E6). Known is true if the cluster still has this
+// name.
 type LostMemberError struct {
 	Dir, Member string
 	Known       bool

@@ -16,10 +16,10 @@ import (
 	"syscall"
 )
 
-// Format is the layout's version. It changes only if older binaries cannot use the new layout.
+// Format changes only if older binaries cannot use the new layout.
 const Format = 1
 
-// DefaultMinFreeBytes is the free space to start: etcd preallocates two segments of 64 MiB, or ends the process.
+// DefaultMinFreeBytes is needed at a start: etcd preallocates two segments of 64 MiB.
 const DefaultMinFreeBytes = 144 << 20
 
 const (
@@ -34,8 +34,7 @@ type Dir struct {
 	lock *os.File
 }
 
-// OpenDir creates a missing directory, locks it and checks the format. minFree is the required space in octets, 0 for
-// DefaultMinFreeBytes.
+// OpenDir creates a missing directory, locks it and checks the format. minFree is in octets, 0 for DefaultMinFreeBytes.
 //
 // The error is *InUseError, or names the directory and the next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {
@@ -64,7 +63,7 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 // Path is absolute.
 func (d *Dir) Path() string { return d.path }
 
-// Close releases the lock. The lock file stays: otherwise two processes could lock two files of this name.
+// Close releases the lock. Without the lock file two processes could lock two files of this name.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 func acquireLock(path string) (*os.File, error) {
@@ -82,7 +81,7 @@ func acquireLock(path string) (*os.File, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
 		return nil, &InUseError{Dir: path, PID: pid}
 	}
-	// For E1's error only: the kernel's lock ends with the process.
+	// The process's ID is for E1's error: the lock is the kernel's.
 	err = lock.Truncate(0)
 	if err == nil {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -131,7 +130,7 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// A rename, so a crash leaves no empty file.
+// A rename leaves no empty file after a crash.
 func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {
@@ -150,7 +149,7 @@ func unwritable(path string, err error) error {
 	return fmt.Errorf("data-dir %s cannot be written: %w; make it writable for this user, or name another directory", path, err)
 }
 
-// InUseError reports a directory in use by another process. PID is 0 if unknown.
+// InUseError names the other process; PID is 0 if unknown.
 type InUseError struct {
 	Dir string
 	PID int

@@ -6,18 +6,17 @@
 // Guarantees:
 //
 //	E1. A single process opens a directory. A second process gets an error with the directory and the first process's
-//	    ID, before anything is read or written.
+//	    ID, before it reads or writes.
 //	E2. A directory in a newer format is rejected unchanged.
 //	E3. Only the directory's owner has access. Clients connect to a unix socket in a directory of mode 0700, never to
-//	    a port. A sole member has no peer listener; a cluster's member has a TLS listener, for peers with a
-//	    certificate of their own CA.
+//	    a port. A sole member has no peer listener; a cluster's member has a TLS listener, for peers of their own CA.
 //	E4. Fatal errors of etcd do not end the process. Failed and Err report them, with the next step.
 //	E5. Stop answers requests in flight, then closes the store. Then the caller releases the lock.
 //	E6. A member with data rejoins under its name, and ignores flags about other members. A member without data never
-//	    takes the place of a member that had data: Start fails, and names the command that admits the member.
+//	    takes the place of one that had data: Start fails, and names the command that admits the member.
 //
-// Out of scope: the content of the store, and the ledger's requirements of an etcd client (pkg/ledger/etcd). etcd's own
-// compactor is off: the API server's keeps five minutes of history for watches to resume.
+// Out of scope: the content of the store, and the ledger's requirements of an etcd client (pkg/ledger/etcd). The API
+// server compacts, with five minutes of history for watches.
 //
 // Read embed.go first, then dir.go, then cluster.go.
 package embed

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DefaultQuotaBytes is larger than etcd's 2 GiB: every write of a Record also writes its Zone.
+// DefaultQuotaBytes exceeds etcd's 2 GiB: every write of a Record also writes its Zone.
 const DefaultQuotaBytes = 8 << 30
 
 // maxSocketPath is below sun_path: 104 on the BSDs, 108 on Linux.
@@ -32,7 +32,7 @@ const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// pkg/apiserver bounds the other direction.
+	// window of flow control in octets, for requests
 	window = 4 << 20
 )
 
@@ -40,7 +40,7 @@ const (
 type Config struct {
 	// Dir is closed by the caller after Stop.
 	Dir *Dir
-	// QuotaBytes is the store's size above which etcd rejects writes. 0 means DefaultQuotaBytes.
+	// QuotaBytes is the store's size above which etcd rejects writes; 0 means DefaultQuotaBytes.
 	QuotaBytes int64
 	// Log receives etcd's log by line, unless nil.
 	Log func(line string)
@@ -62,17 +62,17 @@ type Member struct {
 	dir      string
 	server   *etcd.Etcd
 	endpoint string
-	// ephemeral is the socket's directory if the data directory's path is too long.
+	// ephemeral is the socket's directory if the data directory's path is too long, else "".
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
-	// stopping mutes etcd's reports of closed listeners.
+	// stopping mutes reports of closed listeners.
 	stopping atomic.Bool
 }
 
 // Start returns when etcd accepts writes, for which a cluster needs a majority, or with ctx's error.
 //
-// The error is *LostMemberError, or names the flag or directory and the next step.
+// The error is *LostMemberError, or names flag or directory and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
@@ -81,10 +81,11 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// E3 needs the mode, which an existing directory may lack.
+	// An existing directory may lack the mode (E3).
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
+
 	m := &Member{dir: cfg.Dir.Path(), failure: newFailure(cfg.Dir.Path())}
 	socket, err := m.choosePath(dir)
 	if err != nil {
@@ -95,6 +96,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 			m.removeEphemeral()
 		}
 	}()
+
 	m.endpoint = "unix://" + socket
 	config := m.etcdConfig(cfg, dir)
 	if cfg.Cluster != nil {
@@ -123,8 +125,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// etcd reports fatal errors by its logger's Fatal and Panic, whose hooks end the calling goroutine (E4), so startServer
-// starts etcd in a separate goroutine.
+// startServer starts etcd in its own goroutine, ended by the hooks of its logger's Fatal and Panic (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -151,7 +152,6 @@ func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 // Failed is closed if etcd stops by itself.
 func (m *Member) Failed() <-chan struct{} { return m.failure.done }
 
-// Err returns the reason and the next step after Failed is closed, nil before.
 func (m *Member) Err() error {
 	select {
 	case <-m.failure.done:
@@ -194,7 +194,7 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// RunningEndpoint is of another process's etcd in a data directory; ok is false without a socket.
+// RunningEndpoint returns the endpoint of another process's etcd in a data directory; ok is false without a socket.
 func RunningEndpoint(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -207,8 +207,7 @@ func RunningEndpoint(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of a data directory's etcd. If none runs, Reach starts a sole member until release. log
-// is as in Config.
+// Reach returns the endpoints of a data directory's etcd. If none runs, it starts a sole member until release.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -241,7 +240,7 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is in log entries. A start reads the entries after the last snapshot into memory: etcd's default of
+// snapshotEvery is the number of log entries between snapshots. A start reads the later entries into memory: etcd's
 // 10,000, at 0.3 MiB each, would be 3 GB.
 const snapshotEvery = 1000
 
@@ -251,14 +250,14 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	// Nothing listens there (E3).
+	// A sole member advertises a peer address without a listener (E3).
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
-	// The ledger's watches resume from the last progress: more often than compaction.
+	// Watches resume from the last progress: newer than compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
@@ -271,7 +270,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	return c
 }
 
-// noEntryYet is in etcd's error when it cannot store its version before the first entry, retried every four seconds.
+// noEntryYet is in an error logged every four seconds until the first entry.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
 func (m *Member) newLogger(cfg Config) *zap.Logger {
@@ -296,6 +295,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// failure is etcd's fatal error; done is closed when err is set.
 type failure struct {
 	dir   string
 	ready atomic.Bool

@@ -18,16 +18,15 @@ import (
 )
 
 // Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
-// vote. dataDir is a running member's; initialCluster is as in Cluster. report is called when the new member may start.
-// An interrupted Replace can be repeated.
+// vote. dataDir is a running member's; report is called when the new member may start. Replace can be repeated.
 //
-// The new member is a learner until all data have arrived, and so blocks no write.
+// Until all data have arrived, the new member is a learner, without vote, and so blocks no write.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := RunningEndpoint(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// The new member joins through this member, so this member must stay.
+	// The new member joins through here.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -38,6 +37,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		return fmt.Errorf("--data-dir %s is that of member %s itself, which runs; run this on another member, and only when %s is lost",
 			dataDir, member, member)
 	}
+
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
 		return fmt.Errorf("--data-dir %s: %w", dataDir, err)
@@ -51,6 +51,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	if len(urls) == 0 {
 		return fmt.Errorf("member %s: --etcd-initial-cluster does not name it", member)
 	}
+
 	var id uint64
 	for {
 		id, err = replaceMember(ctx, client, member, urls)
@@ -62,6 +63,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 			return fmt.Errorf("member %s: %w", member, err)
 		}
 	}
+
 	report(fmt.Sprintf("member %s (%x) may start now, on an empty directory; waiting until it has everything", member, id))
 	return promoteLearner(ctx, client, member, id)
 }
@@ -101,7 +103,7 @@ func replaceMember(ctx context.Context, client *clientv3.Client, member string, 
 	if at >= 0 {
 		old := list.Members[at]
 		if old.Name == "" || old.IsLearner {
-			return old.ID, nil // added by an earlier call
+			return old.ID, nil // by an earlier call
 		}
 		if _, err := client.MemberRemove(ctx, old.ID); err != nil {
 			return 0, fmt.Errorf("taking the old one out: %w", err)

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// A sole member needs a peer address, without a listener.
+// etcd requires both, though nothing listens there.
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"
@@ -20,13 +20,13 @@ const (
 
 // Snapshot is the source of Restore.
 type Snapshot struct {
-	// Path is the file of an etcd snapshot with its hash.
+	// Path of an etcd snapshot with its hash.
 	Path string
-	// Bump is added to the revision, and earlier revisions are compacted: clients list again, and never see a revision
-	// with two contents. 0 keeps the revision.
+	// Bump is added to etcd's revision, and earlier revisions are compacted, so that no revision has two contents. 0
+	// keeps the revision.
 	Bump int64
-	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
-	// Replace. Both are "" for a sole member.
+	// MemberName and InitialCluster make this a new cluster's first member, which others join by Replace. Both are ""
+	// for a sole member.
 	MemberName, InitialCluster string
 }
 
@@ -40,6 +40,7 @@ func (d *Dir) Restore(from Snapshot) error {
 	if err := os.RemoveAll(partial); err != nil {
 		return unwritable(d.path, err)
 	}
+
 	config := snapshot.RestoreConfig{
 		SnapshotPath: from.Path, OutputDataDir: partial,
 		Name: soleMember, PeerURLs: []string{solePeer}, InitialCluster: soleMember + "=" + solePeer, InitialClusterToken: clusterToken,
@@ -57,10 +58,12 @@ func (d *Dir) Restore(from Snapshot) error {
 	if from.Bump > 0 {
 		config.RevisionBump, config.MarkCompacted = uint64(from.Bump), true
 	}
+
 	if err := snapshot.NewV3(zap.NewNop()).Restore(config); err != nil {
 		os.RemoveAll(partial)
 		return fmt.Errorf("data-dir %s: %s cannot be restored: %w", d.path, from.Path, err)
 	}
+
 	err := os.Chmod(partial, 0o700)
 	if err == nil {
 		err = d.SetMember(from.MemberName)
@@ -75,8 +78,8 @@ func (d *Dir) Restore(from Snapshot) error {
 	return nil
 }
 
-// Adopt moves a sole member's data from another directory of the file system into d, which must have none. Neither
-// member may run.
+// Adopt moves a sole member's data from another directory of the file system into d, without data. Neither member may
+// run.
 func (d *Dir) Adopt(other *Dir) error {
 	if err := d.SetMember(""); err != nil {
 		return err

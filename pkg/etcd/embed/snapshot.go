@@ -26,8 +26,7 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot calls each with a snapshot's changes in order. Compacted changes are missing; the last change of a key
-// is the state.
+// ReadSnapshot calls each with a snapshot's changes in order. Compacted changes are missing, but no key's last change.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
@@ -46,7 +45,7 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot checks every page: etcd would panic later at a damaged page.
+// CheckSnapshot checks every page: etcd would panic at a damaged page.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -56,7 +55,7 @@ func CheckSnapshot(path string) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
-		// Read all before Check, on whose goroutine an invalid address ends the process.
+		// Read all before Check, in whose goroutine an invalid address would end the process.
 		sum := crc32.NewIEEE()
 		err := tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
 			return bucket.ForEach(func(key, value []byte) error {
@@ -74,7 +73,7 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// readSnapshot returns panics and memory faults as errors: bbolt trusts the file.
+// bbolt trusts the file: panics and memory faults become errors.
 func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -11,8 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lastBackupKey has the last backup's time, in RFC 3339, written when all files are complete. So a backup has the time
-// of the previous backup.
+// lastBackupKey has the last complete backup's time, in RFC 3339. So a backup has the time of the previous backup.
 func lastBackupKey(prefix string) string { return prefix + "/maintenance/last-backup" }
 
 // WriteBackupTime writes the time of a complete backup.

@@ -7,16 +7,16 @@
 // Guarantees:
 //
 //	M1. Members are defragmented, one at a time, if the file exceeds half of the quota and is more than half free.
-//	M2. If etcd rejects a write for lack of space, the client gets an error with the next step, and reads go on.
-//	    History is compacted, members are defragmented and the alarm is disarmed without a command. If live data
-//	    exceed the quota, the log says so.
+//	M2. If etcd rejects a write for lack of space, the client gets an error with the next step, and reads go on. Then
+//	    history is compacted, members are defragmented and the alarm is disarmed. If live data exceed the quota, the
+//	    log says so.
 //	M3. A store without transactions of several compares and operations is rejected at the start.
 //	M4. No key is deleted: only history is compacted.
 //	M5. A write without an answer from etcd is carried out at most once. Within five seconds it returns the outcome if
 //	    known, otherwise 504, never a failure. A handover by the leader fails no transaction.
 //	M6. A store restored with its old revisions and serials is rejected at the start.
 //
-// Out of scope: the content of the store, and compaction without pressure (the API server's compactor).
+// Out of scope: the content of the store, and the API server's compactor.
 //
 // Read keeper.go first, then backup.go, explain.go, outcome.go and probe.go.
 package maintenance

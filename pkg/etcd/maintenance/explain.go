@@ -25,7 +25,7 @@ const txnTimeout = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + txnTimeout.String())
 
-// isUnanswered reports an error after which the write may have been carried out.
+// isUnanswered reports whether the write may have been carried out.
 func isUnanswered(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
@@ -39,8 +39,7 @@ func isUnanswered(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// newStatusError has no Retry-After: Kubernetes clients would repeat the write up to ten times before they show an
-// error.
+// newStatusError has no Retry-After: Kubernetes clients would repeat the write up to ten times.
 func newStatusError(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
@@ -55,7 +54,7 @@ func explainNoSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// explainUnknown returns a 504 if the outcome is unknown, otherwise err.
+// explainUnknown returns a 504 for an unknown outcome, otherwise err.
 func explainUnknown(ctx context.Context, err error) error {
 	if !isUnanswered(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err
@@ -65,7 +64,7 @@ func explainUnknown(ctx context.Context, err error) error {
 			"administrators check etcd with kubectl kubizone doctor")
 }
 
-// Explain returns a KV that guarantees M5, and whose errors are API errors with the next step (M2).
+// Explain returns a KV with M5, whose errors are API errors with the next step (M2).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }

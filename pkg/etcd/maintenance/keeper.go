@@ -29,19 +29,20 @@ import (
 const (
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// defragmentTimeout is long: about ten seconds per gigabyte, without answers of the member.
-	askTimeout        = 10 * time.Second
+	askTimeout   = 10 * time.Second
+	// A member takes about ten seconds a gigabyte, and answers nothing meanwhile.
 	defragmentTimeout = 3 * time.Minute
-	// minReclaim is the least gain in octets: small stores are not interrupted.
+	// minReclaim is the least gain, in octets, worth an interruption.
 	minReclaim = 64 << 20
-	// Between a member's defragmentations etcd reuses free space.
+	// defragmentIntervalSeconds is a member's pause, while etcd reuses free space.
 	defragmentIntervalSeconds = 6 * 3600
-	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
+	// usualQuota is etcd's default: members before 3.6 report none.
 	usualQuota = 2 << 30
 	// keepHistory lets interrupted watches resume.
 	keepHistory = time.Minute
-	// lockSeconds is how long a dead server blocks others.
+	// lockSeconds is how long a dead server's lock lasts.
 	lockSeconds = 240
+	// turnSeconds is a member's turn in nextMember.
 	turnSeconds = 15
 )
 
@@ -53,7 +54,8 @@ type Keeper struct {
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// recentRevisions are of the last checks, oldest first; leastInUse is in octets since the last compaction.
+	// recentRevisions are of the last checks, oldest first. leastInUse is the least use of space, in octets, since the
+	// last compaction.
 	recentRevisions []revisionAt
 	leastInUse      int64
 
@@ -78,7 +80,7 @@ type Member struct {
 	Endpoint, Version  string
 	IsLeader           bool
 	Size, InUse, Quota int64 // octets; Quota is 0 if not reported
-	Err                error // of a member that did not answer
+	Err                error // of a member without answer
 }
 
 // State returns the last check's result, and whether the alarms NOSPACE and CORRUPT are set.
@@ -118,7 +120,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Checks returns the results of the last check, for /healthz only: a failing /readyz would end reads, too (M2).
+// Checks returns the last check's results, for /healthz: a failing /readyz would end reads, too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -133,7 +135,7 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 // Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// The alarm CORRUPT means that members differ; etcd then answers no request.
+// setCorrupt notes that members differ, and etcd answers no request.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -178,11 +180,11 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// isBelowQuota reports whether a twentieth of the quota is free, so that the alarm does not flap.
+// isBelowQuota reports whether a twentieth of the quota is free: the alarm must not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health. It compacts history if needed, and defragments a member at most, or frees
-// space if etcd is full.
+// checkMembers updates metrics and health. If etcd is full, it frees space; otherwise it may compact history, and
+// defragment one member.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -217,10 +219,10 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// compactHistory compacts in two cases, as five minutes are too long for a tenant who fills the quota:
+// compactHistory compacts, as the API server's compactor keeps enough history to fill the quota:
 //
-//   - after growth by an eighth of the quota since the last compaction: all history but keepHistory
-//   - at 0.7 of the quota and after growth by a 64th: all history but the changes since the last check
+//   - after growth by an eighth of the quota, all history but keepHistory
+//   - at 0.7 of the quota, after growth by a 64th, all history but the changes since the last check
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)
@@ -228,6 +230,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if k.leastInUse == 0 || m.DbSizeInUse < k.leastInUse {
 		k.leastInUse = m.DbSizeInUse
 	}
+	// Revisions before old are older than keepHistory.
 	old := 0
 	for old < last && now.time.Sub(k.recentRevisions[old].time) >= k.keepHistory {
 		old++
@@ -249,12 +252,12 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if _, err := k.client.Compact(limited, upTo); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	k.leastInUse = m.DbSizeInUse // less at the next check, if space was freed
+	k.leastInUse = m.DbSizeInUse // at the next check
 	klog.FromContext(ctx).V(2).Info("Compacted etcd", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
 	return nil
 }
 
-// listMembers returns the members that answer, the leader last, or an error for none.
+// listMembers returns the members that answer, the leader last.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -299,8 +302,8 @@ func leaderRank(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log, so a status must report an
-// alarm first.
+// listAlarms returns the members with NOSPACE. It asks only if a status reports an alarm: AlarmList goes through etcd's
+// log.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -320,7 +323,7 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
-// defragmentOne implements M1, unless another server is defragmenting. A member has a pause of hours.
+// defragmentOne defragments a member that M1 names, unless another server does, or the member has its pause.
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := -1
 	for i, m := range members {
@@ -365,7 +368,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver moves the leadership away from m: writes wait while a leader stops.
+// Writes wait while a leader stops.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leaderRank(m) == 0 {
 		return nil
@@ -411,7 +414,7 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4).
+// freeSpace compacts and defragments while etcd rejects writes, then disarms the alarm (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -423,7 +426,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		!errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	// A lock would be a write, so the clock selects the member to defragment.
+	// A lock would be a write, so the clock selects the member.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err
@@ -440,10 +443,10 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 			return err
 		}
 	}
+	// Disarm members below the quota now.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}
-	// Disarm the alarm of members that are below the quota now.
 	var wrong []error
 	for _, m := range members {
 		switch {
@@ -465,6 +468,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
+// nextMember returns the member whose turn it is by the clock.
 func (k *Keeper) nextMember(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A leader that hands over or ends drops a forwarded write silently, so an answer may be lost though etcd is healthy.
+// Answers get lost though etcd is healthy: a leader that hands over or ends drops forwarded writes silently.
 //
-// A write that compares the revision of a key it writes is sent again. The first copy changes that revision, so the
-// second is rejected, however late, and the keys show whether the first was carried out.
+// A write that compares the revision of a key it writes is then sent again. If the first copy changed that revision,
+// the second copy is rejected, and the keys show the outcome.
 
 const (
-	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd gets at most two
-	// more copies.
+	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd must not get
+	// more.
 	resendAfter = time.Second
 	repeatPause = 50 * time.Millisecond
-	// Every etcd accepts so many operations in a transaction.
+	// Every etcd accepts maxProbes operations in a transaction.
 	maxProbes = 100
 )
 
@@ -73,10 +73,10 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite returns the first answer, or after the rejection of a second copy the outcome of the first.
+// sendWrite returns the first answer, for a rejected second copy the outcome of the first.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.isResendable()
-	var doubt error
+	var doubt error // nil while no copy is in doubt
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
 		if again {
@@ -109,7 +109,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns a compare's revision; 0 for another kind or an absent key.
+// revisionIn returns a compare's revision; 0 for other kinds and absent keys.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
@@ -118,7 +118,7 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 	return c.GetModRevision()
 }
 
-// isResendable reports whether the transaction writes only single keys, among them a key whose revision it compares.
+// isResendable reports whether the transaction compares the revision of a single key it writes.
 func (t *explainedTxn) isResendable() bool {
 	if hasWrites(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
@@ -131,10 +131,11 @@ func (t *explainedTxn) isResendable() bool {
 	})
 }
 
-// findOutcome finds the outcome of a first copy, given the refusal of the second: refusal if the first was not carried
-// out, otherwise the lost answer, or the error doubt if the keys show neither.
+// findOutcome returns the outcome of a first copy after refusal, the answer to the second: refusal if the first was not
+// carried out, an answer like the lost one if it was, doubt if the keys show neither.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
-	compared, last := map[string]int64{}, int64(0)
+	compared := map[string]int64{}
+	last := int64(0) // the highest
 	for _, c := range t.cmps {
 		if revision := revisionIn(c); revision > 0 {
 			compared[string(c.KeyBytes())] = revision
@@ -142,8 +143,8 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		}
 	}
 	var (
-		unchanged bool  // a written key still has its compared revision
-		moved     bool  // a compared key has another revision: a late copy will be rejected
+		unchanged bool  // a written key has its compared revision
+		moved     bool  // a late copy will be rejected
 		taken     bool  // another transaction created a written key
 		absent    bool  // a key to put is absent
 		at        int64 // revision of a key put by this transaction; 0 if unknown
@@ -176,7 +177,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// readWrittenKeys returns the written keys in the order of operations, at one revision; nil for an absent key.
+// readWrittenKeys returns the written keys in order, at one revision; nil if absent.
 func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
 	revision := int64(0)
 	for part := range slices.Chunk(t.then, maxProbes) {
@@ -200,6 +201,7 @@ func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyVa
 	return all, nil
 }
 
+// makeResponse returns the answer at a revision; another answer has the rest of the header.
 func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
 	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
 		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}
@@ -216,7 +218,7 @@ func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnRespons
 	return answer
 }
 
-// isProposalDropped reports a write rejected by a leader during a handover, without effect.
+// isProposalDropped reports a write rejected during a handover, without effect.
 func isProposalDropped(err error) bool {
 	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
 }

@@ -38,17 +38,18 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 }
 
 const (
-	// catchUp is how long a starting member may report too short a log.
+	// catchUp is how long a starting member may report a short log.
 	catchUp   = 5 * time.Second
 	lookAgain = 200 * time.Millisecond
 )
 
-// BeganKey has the distance of etcd's revision from its log at a server's first start. Package backup deletes it in a
-// restored store, and the next server writes it again.
+// BeganKey returns the key with the distance of etcd's revision from its log (revision less entries) at a server's
+// first start. Package backup deletes it in a restored store.
 func BeganKey(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored implements M6. Each revision has a log entry, so a grown store has no more revisions than entries; a
-// restored store has a new log. A copied data directory, with its log, is not detected.
+// refuseRestored returns an error for a store restored as it was (M6). Each revision has a log entry, so the distance
+// never grows; but a restored store has its old revision and a short log. A copied data directory has its log, and is
+// not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, BeganKey(prefix))
 	if err != nil {
@@ -67,7 +68,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 			klog.FromContext(ctx).Info("Whether etcd was restored is not known", "why", err.Error())
 			return nil
 		case len(r.Kvs) == 0:
-			// A single server writes the key. If etcd is full, a later start does.
+			// If etcd is full, a later start writes the key.
 			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(BeganKey(prefix)), "=", 0)).
 				Then(clientv3.OpPut(BeganKey(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
 			if err != nil {
@@ -93,8 +94,8 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 	}
 }
 
-// revisionAhead returns the distance of the revision from the log at the first member that answers: between least and
-// most, as both grow meanwhile. It fails if etcd does not report the log.
+// revisionAhead returns the distance of the first member that answers, between least and most, as revision and log grow
+// meanwhile. It fails if etcd does not report the log.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {

@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updates queues signed UPDATE messages (RFC 2136), and questions of update clients, for a Handler.
+// Package updates queues signed DNS UPDATE messages (RFC 2136), which package primary has received, and questions of
+// update clients, for a Handler, package controller/updatekey. Package update/wire parses the messages.
 //
 // Guarantees: (1) Waiting messages, their octets and messages in progress are bounded, in total and for each tenant
 // (the key's namespace). Messages of a TCP connection reach the Handler in order. (2) The Handler gets a message once

@@ -5,7 +5,7 @@
 //
 // Guarantees: (1) a challenge is solved by the zone rules for its resourceNamespace, if the caller may solve there; (2)
 // only a TXT value at resolvedFQDN with the form of a DNS-01 response is written or removed; (3) write and removal are
-// idempotent; (4) cert-manager copies a refusal from the response to the Challenge.
+// idempotent; (4) cert-manager copies a refusal to the Challenge.
 //
 // Out of scope: the write, by package updatekey.
 //

@@ -59,8 +59,8 @@ func NewREST(config Config) *REST {
 	return &REST{kind.NewResource(&acme.ChallengePayload{}, acme.Resource, false), config}
 }
 
-// Create solves the challenge. A refusal, or a fault of the payload, is in the response; an error is a missing right,
-// or a failure that cert-manager retries.
+// Create solves the challenge. A refusal is in the response; an error is a missing right, or a failure that
+// cert-manager retries.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
@@ -120,8 +120,8 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
 
-// solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds even with an invalid
-// payload or without the right (denied): the Challenge and its namespace could not be deleted otherwise.
+// solveChallenge returns the reason of a refusal, or "". denied is the error of a caller without the right. Cleanup of
+// an absent challenge succeeds even then: otherwise Challenge and namespace could not be deleted.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -167,8 +167,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports whether err asks for a wait of over a second. It goes into the response: on an error, cert-manager's
-// client would wait, and block a worker of all namespaces.
+// isLater reports whether err asks to wait over a second: as an error it would block a worker of all namespaces in
+// cert-manager.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
@@ -218,7 +218,7 @@ func readView(raw *runtime.RawExtension) (view, refusal string) {
 	return config.View, ""
 }
 
-// User returns the user that writes a namespace's challenges. Requests from outside have no rights by this name.
+// User returns the user that writes a namespace's challenges, without rights for requests from outside.
 func User(ctx context.Context, namespace string) user.Info {
 	from := ""
 	if caller, ok := genericapirequest.UserFrom(ctx); ok {

@@ -24,7 +24,7 @@ const (
 	whyColumn   = "Why the object is not ready."
 )
 
-// Without the category "kubizone": tenants often may not list servers, and kubectl get kubizone would fail.
+// Tenants often may not list servers: in the category kubizone, kubectl get kubizone would fail.
 var categories = []string{"bind9"}
 
 func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {
@@ -131,25 +131,25 @@ func describeRatio(of, all int32) string {
 	return strconv.Itoa(int(of)) + "/" + strconv.Itoa(int(all))
 }
 
-func rowOfProvider(of *bind9.ClusterBind9Provider) []any {
+func rowOfProvider(provider *bind9.ClusterBind9Provider) []any {
 	ready := int32(0)
-	for i := range of.Status.Clusters {
-		if of.Status.Clusters[i].Ready {
+	for i := range provider.Status.Clusters {
+		if provider.Status.Clusters[i].Ready {
 			ready++
 		}
 	}
-	where := of.Spec.Namespaces
-	switch selector := of.Spec.NamespaceSelector; {
+	where := provider.Spec.Namespaces
+	switch selector := provider.Spec.NamespaceSelector; {
 	case selector != nil:
 		where = append(where[:len(where):len(where)], metav1.FormatLabelSelector(selector))
 	case len(where) == 0:
 		where = []string{bind9.DefaultProviderNamespace}
 	}
-	servers := of.Status.Servers
+	servers := provider.Status.Servers
 	return []any{
-		of.Name, describeRatio(ready, int32(len(of.Status.Clusters))), describeRatio(servers.Ready, servers.Desired),
-		kind.Ready(of.Status.Conditions), kind.Age(of.CreationTimestamp),
-		kind.Shorten(strings.Join(where, ","), listWidth), messageOf(of.Status.Conditions),
+		provider.Name, describeRatio(ready, int32(len(provider.Status.Clusters))), describeRatio(servers.Ready, servers.Desired),
+		kind.Ready(provider.Status.Conditions), kind.Age(provider.CreationTimestamp),
+		kind.Shorten(strings.Join(where, ","), listWidth), messageOf(provider.Status.Conditions),
 	}
 }
 

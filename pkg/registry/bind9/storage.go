@@ -44,22 +44,22 @@ func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9
 	return paths, clusters, nil
 }
 
-func completeKind[T kind.Object](of *kind.Kind[T], config Config) *kind.Kind[T] {
-	of.GroupVersion = bind9.SchemeGroupVersion
-	of.Keep = func(_ context.Context, after, before T) { // delivery's finalizer (S11.30)
+func completeKind[T kind.Object](declared *kind.Kind[T], config Config) *kind.Kind[T] {
+	declared.GroupVersion = bind9.SchemeGroupVersion
+	declared.Keep = func(_ context.Context, after, before T) { // delivery's finalizer (S11.30)
 		after.SetFinalizers(kind.KeepDeliveryFinalizer(before.GetFinalizers(), after.GetFinalizers()))
 	}
-	of.Validate = func(obj T) field.ErrorList {
+	declared.Validate = func(obj T) field.ErrorList {
 		var none T
-		return of.ValidateUpdate(obj, none)
+		return declared.ValidateUpdate(obj, none)
 	}
-	review := reviewer{config.Authorizer, of.Resource}
-	of.Check = func(ctx context.Context, after, before T) error {
+	review := reviewer{config.Authorizer, declared.Resource}
+	declared.Check = func(ctx context.Context, after, before T) error {
 		// Labels, finalizers and garbage collection need no such right.
 		if !kind.SpecChanged(after, before) {
 			return nil
 		}
 		return review.reviewAuthor(ctx, after)
 	}
-	return of
+	return declared
 }

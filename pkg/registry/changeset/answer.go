@@ -20,6 +20,7 @@ const (
 	maxOutcome = 300
 )
 
+// errorOf returns the error of a set, else of refused items, else of failed items.
 func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	if failure := together.Err(); failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
@@ -62,7 +63,7 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-// errorOfItems returns the code that all items share, else 422, as clients must not retry in vain.
+// errorOfItems has the code of all failed items, else 422, so that clients do not retry in vain.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,

@@ -26,8 +26,8 @@ import (
 )
 
 type item struct {
-	index int
-	name  string
+	index int    // in spec.items
+	name  string // of the Record
 	set   *v1alpha1.ChangeSet
 	write *direct.Write
 
@@ -68,8 +68,7 @@ func WithRequest(handler http.Handler) http.Handler {
 
 type actingKey struct{}
 
-// ActFor returns a context in which change sets write Records of a namespace without rights. Callers must have checked
-// the writes.
+// ActFor returns a context in which change sets write Records of a namespace without rights: callers check the writes.
 func ActFor(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, actingKey{}, namespace)
 }
@@ -85,7 +84,7 @@ func sentBy(ctx context.Context) *http.Request {
 	return from
 }
 
-// The handler refuses invalid text when it serves the item.
+// readItem decodes item i. The handler refuses invalid text when it serves the item.
 func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, options *metav1.CreateOptions) *item {
 	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, Request: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
 	x := &item{index: i, set: set, write: w}
@@ -128,6 +127,7 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
+// run serves the item until the set has committed or ended.
 func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	own, cancel := x.newContext(ctx)
 	defer cancel()
@@ -140,7 +140,7 @@ func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	set.EndRequest(x.index, x.failure != nil)
 }
 
-// A panic fails only the item.
+// serve sets the response. A panic fails only the item.
 func (x *item) serve(ctx context.Context, handler Handler) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -169,6 +169,7 @@ func (x *item) fail(err apierrors.APIStatus) {
 	x.code, x.failure = int(status.Code), &status
 }
 
+// newContext returns a context that ends with ctx, but has only ctx's user, trace and log.
 func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {

@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A set acquires slots for all items before it sends the first, so that sets cannot deadlock; the namespace's first, so
-// that a waiting set blocks no other namespace.
+// slots bounds items in progress. A set acquires slots for all items at once, against deadlocks; the namespace's first,
+// so that waiting blocks no other namespace.
 type slots struct {
 	all *semaphore.Weighted
 
@@ -23,7 +23,7 @@ type slots struct {
 
 type namespaceSlots struct {
 	free  *semaphore.Weighted
-	users int
+	users int // sets that wait or have slots
 }
 
 func newSlots() slots {

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Set joins the writes of items, by index, in one transaction: each waits at its commit for the others.
+// Set (ledger.Set) joins the writes of items in one transaction: each waits at its commit for the others.
 type Set interface {
 	// Require sets the prerequisites, before the first write. An error means invalid text.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
@@ -61,7 +61,7 @@ type Handler interface {
 	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)
 }
 
-// A waiting item takes some tens of KiB.
+// Bounds of items in progress; each takes some tens of KiB.
 const (
 	maxItems            = 32 * v1alpha1.MaxChangeSetItems
 	maxItemsOfNamespace = 4 * v1alpha1.MaxChangeSetItems
@@ -127,11 +127,11 @@ func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, items []
 	}
 	stop := context.AfterFunc(ctx, func() { together.Abandon(context.Cause(ctx)) })
 	defer stop()
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for _, one := range items {
-		all.Go(func() { one.run(ctx, r.handler, together) })
+		running.Go(func() { one.run(ctx, r.handler, together) })
 	}
-	all.Wait()
+	running.Wait()
 	for _, one := range items {
 		audit.AddAuditAnnotation(ctx, fmt.Sprintf("changesets.kubi.zone/item-%d", one.index), one.describeOutcome())
 	}

@@ -27,8 +27,9 @@ import (
 // Config configures the kind. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	Zones      func() rest.Getter
-	// Stale returns the cause for which the table prints every Ready as Unknown, or "".
+	// Zones is called at requests: the storage is built later.
+	Zones func() rest.Getter
+	// Stale returns why the table prints every Ready as Unknown, or "".
 	Stale func() string
 }
 
@@ -42,23 +43,23 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// checkStatus requires the right to confirm for the class: a status makes Records Ready (S6.18).
+// checkStatus requires the right to confirm for the class: status makes Records Ready (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
-	of := v1alpha1.Resource("dnsclasses")
+	class := v1alpha1.Resource("dnsclasses")
 	if ref.Kind == v1alpha1.KindBind9Cluster {
-		of = bind9.Resource("bind9clusters")
+		class = bind9.Resource("bind9clusters")
 	}
 	// Without a namespace: no Role gives the right.
-	allowed, err := kind.IsAllowed(ctx, c.Authorizer, authorizer.AttributesRecord{Verb: "confirm", APIGroup: of.Group, APIVersion: "*",
-		Resource: of.Resource, Name: ref.Name})
+	allowed, err := kind.IsAllowed(ctx, c.Authorizer, authorizer.AttributesRecord{Verb: "confirm", APIGroup: class.Group, APIVersion: "*",
+		Resource: class.Resource, Name: ref.Name})
 	if err != nil {
 		return err
 	}
 	if !allowed {
 		return refusal.ByRule("S6.18", apierrors.NewForbidden(v1alpha1.Resource("deliveries"), after.Name, fmt.Errorf(
 			"the right to confirm %s %q in the whole cluster is needed, as Records become Ready by this status (S6.18); "+
-				"a ClusterRoleBinding to a role with that right gives it", of.Resource, ref.Name)))
+				"a ClusterRoleBinding to a role with that right gives it", class.Resource, ref.Name)))
 	}
 	if after.Status.Serial == before.Status.Serial || after.Status.Serial == 0 {
 		return nil

@@ -25,7 +25,7 @@ const (
 	reasonKey   = "authorization.k8s.io/reason"
 )
 
-// auditWrite calls serve, with the audit events of filters.WithAudit.
+// auditWrite calls serve between the audit events of filters.WithAudit.
 func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.AttributesRecord,
 	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
 	if h.AuditSink == nil || h.AuditPolicy == nil {
@@ -35,22 +35,26 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	if by := impersonatorOf(w, as); by != nil {
 		asked.User = by
 	}
+
 	rule := h.AuditPolicy.EvaluatePolicyRule(asked)
 	audit.ObservePolicyLevel(ctx, rule.Level)
 	if rule.Level == auditinternal.LevelNone {
 		return serve(ctx)
 	}
+
 	ctx = audit.WithAuditContext(ctx)
 	event := audit.AuditContextFrom(ctx)
 	if err := event.Init(rule, h.AuditSink); err != nil {
 		return refuseWrite(fmt.Errorf("failed to initialize audit context: %w", err))
 	}
+
 	from := &http.Request{}
 	if w.Request != nil {
 		from.RemoteAddr, from.Header = w.Request.RemoteAddr, w.Request.Header
 		id, _ := audit.AuditIDFrom(w.Request.Context())
 		audit.WithAuditID(ctx, id)
 	}
+
 	query, err := queryparams.Convert(&w.Options)
 	if err != nil {
 		return refuseWrite(err)
@@ -60,10 +64,12 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	if asked.User != as {
 		audit.LogImpersonatedUser(ctx, as, "")
 	}
+
 	if !event.ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
 		audit.ApiserverAuditDroppedCounter.WithContext(ctx).Inc()
 		return refuseWrite(errors.New("failed to store audit event"))
 	}
+
 	defer func() {
 		if why := recover(); why != nil {
 			event.SetEventResponseStatus(&metav1.Status{Code: http.StatusInternalServerError, Status: metav1.StatusFailure,
@@ -72,6 +78,7 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 			panic(why)
 		}
 	}()
+
 	code, answer := serve(ctx)
 	audit.LogResponseObject(ctx, answer, h.Resource.GroupVersion(), h.Serializer)
 	event.SetEventResponseStatusCode(int32(code))
@@ -79,6 +86,7 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	return code, answer
 }
 
+// impersonatorOf returns the impersonating user of the change set's request, or nil.
 func impersonatorOf(w *Write, as user.Info) user.Info {
 	if w.Request == nil || as == nil {
 		return nil
@@ -87,7 +95,7 @@ func impersonatorOf(w *Write, as user.Info) user.Info {
 	if !event.Enabled() {
 		return nil
 	}
-	if of := event.GetEventImpersonatedUser(); of == nil || of.Username != as.GetName() {
+	if impersonated := event.GetEventImpersonatedUser(); impersonated == nil || impersonated.Username != as.GetName() {
 		return nil
 	}
 	by := event.GetEventUser()

@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package direct serves writes of objects without HTTP, as the handlers of k8s.io/apiserver do.
+// Package direct serves the items of change sets (package changeset) without HTTP, as the handlers of k8s.io/apiserver
+// serve requests.
 //
 // Guarantees (S10.3): (1) a write is authorized, admitted, tracked in managedFields, answered and audited like a
 // request; (2) text is decoded once, for an apply twice, to check the types of fields; Write.Object is not encoded; (3)

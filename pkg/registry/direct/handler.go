@@ -46,7 +46,7 @@ type Config struct {
 	Kind        string
 	Scheme      *runtime.Scheme
 	Serializer  runtime.NegotiatedSerializer
-	Schemas     map[string]*spec.Schema
+	Schemas     map[string]*spec.Schema // OpenAPI, for managed fields
 	Authorizer  authorizer.UnconditionalAuthorizer
 	Equivalents runtime.EquivalentResourceMapper
 	Admission   admission.Interface
@@ -56,13 +56,13 @@ type Config struct {
 	CheckText func(text []byte) error
 }
 
-// Handler serves writes of one resource.
+// Handler serves items of change sets.
 type Handler struct {
 	Config
 	kind       schema.GroupVersionKind
 	manager    *managedfields.FieldManager
 	interfaces admission.ObjectInterfaces
-	// deletes admits deletions, admit other writes with a check of managed fields.
+	// deletes is the admission of deletions, admit of other writes, with a check of managed fields.
 	deletes, admit admission.Interface
 	decoder        runtime.Decoder
 }
@@ -106,9 +106,9 @@ type Write struct {
 	// Request is the causing request, for audit events, or nil.
 	Request *http.Request
 
-	text   []byte
-	fault  error // of decoding text
-	strict []error
+	text   []byte  // nil if Object was set
+	fault  error   // of decoding text
+	strict []error // unknown or duplicate fields
 }
 
 // Decode sets the object of a create or apply; nil for invalid text, which Serve refuses.
@@ -150,7 +150,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 
 const slow = 500 * time.Millisecond
 
-// Serve makes the write for the user of ctx. It returns the response code, and the object or a Status.
+// Serve makes the write for ctx's user, and returns the code, and the object or a Status.
 func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
 	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister reads DNSClasses by name from etcd; default classes and HaveNameServers use a watch.
+// Lister reads named DNSClasses from etcd. Default classes and HaveNameServers come from a watch, and may lag.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string
@@ -53,8 +53,7 @@ func (l *Lister) Check() error {
 	return nil
 }
 
-// Admits reports whether a class may deliver zones of a namespace, and of a view. An absent class admits both, with a
-// Warning, as zones may precede classes.
+// Admits reports whether a class may deliver zones of a namespace and view. An absent class may, with a Warning.
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
@@ -76,8 +75,8 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// FirstClass returns the first class that the zone names, or without names the first default class by name; else nil.
-// The class must not be modified.
+// FirstClass returns the first class that the zone names, else the first default class by name, or nil. The class must
+// not be modified.
 func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -160,8 +159,8 @@ func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	})
 }
 
-// MayDeliver reports whether a default class delivers zones of a namespace and view. Until the classes are listed it
-// returns true: a late Ready is better than a wrong Ready (S6.13).
+// MayDeliver reports whether a default class delivers zones of a namespace and view; true until classes are listed: a
+// late Ready is better than a wrong Ready (S6.13).
 func (l *Lister) MayDeliver(namespace, view string) bool {
 	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
 }

@@ -22,8 +22,7 @@ import (
 )
 
 // NewKind returns the kind of DNSClasses, without category: tenants use `kubectl get kubizone`, but may not list
-// classes. withdrawn describes the zones that a change (or a deletion: after is nil) withdraws from servers; "" for
-// none.
+// classes. withdrawn describes the zones that a change withdraws from servers, or ""; after is nil for a deletion.
 func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass) string) *kind.Kind[*v1alpha1.DNSClass] {
 	return &kind.Kind[*v1alpha1.DNSClass]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "dnsclasses", Singular: "dnsclass", ShortNames: []string{"dc"},
@@ -75,6 +74,7 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 	}
 }
 
+// narrowed reports whether a change may deselect zones.
 func narrowed(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) && !class.IsDefault(after) || !equality.Semantic.DeepEqual(before.Spec.Views, after.Spec.Views) ||
 		!equality.Semantic.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces)

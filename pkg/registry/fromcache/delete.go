@@ -18,20 +18,21 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// errOutdated starts the deletion again; metrics count a conflict.
+// errOutdated starts Delete again; metrics count a conflict.
 var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object was changed while it was deleted; "+
 	"delete it again"))
 
 const attempts = 5
 
+// beginning is the read that begins a deletion.
 type beginning struct {
 	cached bool
-	read   metav1.Object // nil: not read
+	read   metav1.Object // nil before the read
 }
 
 type contextKey struct{}
 
-// Delete deletes an object from a store whose storage is wrapped by Storage.
+// Delete deletes from a store whose storage Storage wraps. validation may be nil.
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {
@@ -45,6 +46,7 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return out, immediately, err
 }
 
+// checkUnchanged returns errOutdated if finalizers, uid or deletionTimestamp have changed since the read.
 func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if was := b.read; was != nil {
@@ -64,8 +66,8 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 	}
 }
 
-// Storage wraps a storage with a watch cache, for stores passed to Delete. Its Delete refuses an object with finalizers
-// and no deletionTimestamp: the generic store tries this only if it read no finalizers.
+// Storage wraps a watch cache for stores passed to Delete; only deletions read the cache. Its Delete refuses an object
+// with finalizers and no deletionTimestamp: the generic store has read no finalizers.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {

@@ -8,7 +8,7 @@
 // (2) objects absent in the cache, and deletions with preconditions, start from etcd; (3) a deletion of the collection
 // is a conflict if an object meanwhile gets a first finalizer.
 //
-// Out of scope: the objects and other validation.
+// Out of scope: other validation.
 //
 // Read delete.go.
 package fromcache

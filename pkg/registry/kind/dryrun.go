@@ -10,7 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Decide decides as the commit does, without writing: it sets after's status, or returns the commit's error. before is
+// Decide decides a dry run like the ledger's write: it sets after's status, or returns the commit's error. before is
 // nil for a create, after for a removal.
 type Decide[T Object] func(ctx context.Context, before, after T) error
 
@@ -19,7 +19,7 @@ func (r *REST[T]) decideUpdate(ctx context.Context, existing, out runtime.Object
 	if !created {
 		before = existing.(T)
 	}
-	// Without finalizers an object being deleted is removed.
+	// The store removes an object being deleted once it has no finalizers.
 	if obj := out.(T); created || obj.GetDeletionTimestamp() == nil || len(obj.GetFinalizers()) > 0 {
 		after = obj
 	}

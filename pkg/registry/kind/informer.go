@@ -38,8 +38,8 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 	}, r.New(), 0, indexers)
 }
 
-// WatchAll watches the watch cache from the resourceVersion since; if "", the present objects come first, as Added,
-// then a bookmark with metav1.InitialEventsAnnotationKey. The events have copies.
+// WatchAll watches from the resourceVersion since; from "", the present objects come first, as Added, then a bookmark
+// with metav1.InitialEventsAnnotationKey. Events have copies.
 func (r *REST[T]) WatchAll(ctx context.Context, since string) (watch.Interface, error) {
 	options := &internalversion.ListOptions{ResourceVersion: since, AllowWatchBookmarks: true}
 	if since == "" {

@@ -35,9 +35,9 @@ type Object interface {
 	metav1.ObjectMetaAccessor
 }
 
-// Kind declares a kind. Fields not marked as required are optional.
+// Kind declares a kind. Required are GroupVersion, Resource, Singular, New, NewList, Validate, ValidateUpdate, Columns
+// and Row.
 type Kind[T Object] struct {
-	// Required: GroupVersion, Resource, Singular, New and NewList.
 	GroupVersion           schema.GroupVersion
 	Resource, Singular     string
 	ShortNames, Categories []string
@@ -45,36 +45,35 @@ type Kind[T Object] struct {
 	New                    func() T
 	NewList                func() runtime.Object
 
-	// KeepsParentLabel is true if the server owns the adopting zone's label (S6.12).
+	// KeepsParentLabel is true if only the server sets the adopting zone's label (S6.12).
 	KeepsParentLabel bool
-	// Keep adjusts server-set fields of after. before is empty for a new object.
+	// Keep restores further server-set fields of after. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
 	// RequiresVersion refuses a PUT without resourceVersion.
 	RequiresVersion bool
 	Validate        func(T) field.ErrorList
 	ValidateUpdate  func(after, before T) field.ErrorList
-	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces it for all updates.
+	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces Warn for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// IsProtected reports whether to refuse a deletion. It and CheckDeletion get the object that is deleted, not an
-	// earlier read.
+	// IsProtected and CheckDeletion refuse the deletion of the object as it is then.
 	IsProtected   func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
 
 	Fields  func(T) fields.Set
 	Indexes []Index[T]
-	// Columns and Row are the output of `kubectl get`. Required.
+	// Columns and Row are the output of `kubectl get`.
 	Columns []metav1.TableColumnDefinition
 	Row     func(T) []any
 }
 
-// Index keeps the objects with some values of a field: a list by such a value reads no others.
+// Index is an index of the watch cache: a list by one of Values reads no other objects.
 type Index[T Object] struct {
 	Field string
-	// Values are those that few objects have: each takes memory.
+	// Values should be of few objects, since each takes memory.
 	Values []string
 	Get    func(T) string
 }
@@ -83,7 +82,7 @@ type Index[T Object] struct {
 type REST[T Object] struct {
 	*genericregistry.Store
 	of     *Kind[T]
-	Decide Decide[T] // for dry runs
+	Decide Decide[T] // dry runs; nil only validates
 }
 
 var (
@@ -93,7 +92,7 @@ var (
 	_ rest.SingularNameProvider = (*REST[Object])(nil)
 )
 
-// AddStorage adds the storage of a kind and its subresources to paths. Without decide, dry runs only validate.
+// AddStorage adds a kind and its subresources to paths. Without decide, dry runs only validate.
 func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Scheme, options generic.RESTOptionsGetter,
 	decide Decide[T]) (*REST[T], error) {
 	strategy := Strategy[T]{scheme, names.SimpleNameGenerator, k}
@@ -218,7 +217,7 @@ func (r *REST[T]) Delete(ctx context.Context, name string, further rest.Validate
 		return nil, false, err
 	}
 	out, immediately, err := r.Store.Delete(ctx, name, further, options)
-	if err == nil && immediately {
+	if err == nil && immediately { // removed, not only marked
 		var none T
 		err = r.Decide(ctx, before.(T), none)
 	}
@@ -269,17 +268,17 @@ func checkUpdate[T Object](check func(ctx context.Context, after, before T) erro
 
 func (r *REST[T]) checkDeletion(further rest.ValidateObjectFunc, options *metav1.DeleteOptions) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
-		of := obj.(T)
-		if r.of.IsProtected != nil && r.of.IsProtected(of) {
-			where := of.GetName()
+		object := obj.(T)
+		if r.of.IsProtected != nil && r.of.IsProtected(object) {
+			where := object.GetName()
 			if !r.of.ClusterScoped {
-				where += " -n " + of.GetNamespace()
+				where += " -n " + object.GetNamespace()
 			}
-			return apierrors.NewForbidden(r.of.resource(), of.GetName(), fmt.Errorf("spec.deletionProtection is on; turn it off first: "+
-				"kubectl patch %s %s --type merge -p '{\"spec\":{\"deletionProtection\":false}}'", r.of.Singular, where))
+			return apierrors.NewForbidden(r.of.resource(), object.GetName(), fmt.Errorf("spec.deletionProtection is on; turn it off "+
+				"first: kubectl patch %s %s --type merge -p '{\"spec\":{\"deletionProtection\":false}}'", r.of.Singular, where))
 		}
 		if r.of.CheckDeletion != nil {
-			if err := r.of.CheckDeletion(ctx, of, options != nil && dryrun.IsDryRun(options.DryRun)); err != nil {
+			if err := r.of.CheckDeletion(ctx, object, options != nil && dryrun.IsDryRun(options.DryRun)); err != nil {
 				return err
 			}
 		}

@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions returns the written conditions, but before's for the types in server and, if stale, for Ready and Stalled.
+// Conditions returns before's conditions of the types in server, if stale also of Ready and Stalled, and else the
+// written.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -32,8 +33,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports whether a status was written for an older serial (S6.13). A status without serial is not stale. Serials
-// without order (RFC 1982 §3.2) are: a late True is better than a wrong True.
+// Stale reports whether the serial written is older than now (S6.13); 0 is not. Serials without order (RFC 1982 §3.2)
+// count as older: a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false
@@ -53,8 +54,8 @@ func setDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepDeliveryFinalizer returns the finalizers after a write: kubi.zone/delivery as in before, others as written. So
-// the right to write an object does not complete its deletion while a provider has its data (S8.3).
+// KeepDeliveryFinalizer returns the finalizers written, but kubi.zone/delivery as before: the right to write does not
+// complete a deletion (S8.3).
 func KeepDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }

@@ -30,7 +30,7 @@ import (
 
 type patch struct {
 	media  types.PatchType
-	strict bool
+	strict bool // unknown fields are faults
 	text   bytes.Buffer
 }
 
@@ -53,8 +53,8 @@ func WithApplied(ctx context.Context, text []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
 }
 
-// explained explains why an update does not decode (S5.13). The generic server answers some faults with 500, quotes the
-// whole object, or truncates large numbers.
+// explained explains why an update does not decode (S5.13). The generic server may answer 500, quote the object, or
+// truncate numbers.
 type explained struct{ rest.UpdatedObjectInfo }
 
 func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {

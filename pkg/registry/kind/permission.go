@@ -41,8 +41,7 @@ func (r Resource) NamespaceScoped() bool { return r.namespaced }
 
 func (r Resource) GetSingularName() string { return r.singular }
 
-// Permission is a subresource that exists only for the RBAC right to create it. Discovery lists it for kubectl;
-// requests get 405.
+// Permission is a subresource only for the RBAC right to create it, listed for kubectl; requests get 405.
 type Permission struct {
 	Endpoint
 	Resource schema.GroupResource

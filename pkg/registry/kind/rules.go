@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// validationErrors keeps errors, whose rules the generic store's answer lacks.
+// validationErrors keeps a request's errors, since the generic store's answer lacks the rules that they cite.
 type validationErrors struct{ list field.ErrorList }
 
 type errorsKey struct{}

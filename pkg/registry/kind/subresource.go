@@ -19,7 +19,7 @@ import (
 
 // Subresource is a separately written part of an object.
 type Subresource[T Object] struct {
-	// Copy copies the part from written to after, the stored object.
+	// Copy copies the part from written, the request's object, to after, the stored one.
 	Copy     func(after, written T)
 	Validate func(after, before T) field.ErrorList
 	// ResetFields lists fields that server-side apply cannot own here, besides spec and most metadata.
@@ -119,8 +119,8 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 
 func (*subresource[T]) Destroy() {}
 
-// Update writes the part. The uid of another object, such as a deleted predecessor, is a Conflict: a patch has no
-// preconditions, and validation would answer Invalid.
+// Update writes the part. The uid of another object is a Conflict: a patch has no preconditions, and validation would
+// answer Invalid.
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	var before T

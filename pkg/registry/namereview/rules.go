@@ -31,15 +31,16 @@ type ruleTable struct {
 	childZones map[types.NamespacedName]map[string]bool
 }
 
+// addRule adds a rule for namespaces, or without any for all: Elsewhere, if all its names are in child zones.
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
 	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
-	none := gives
-	none.Records, none.Zones, none.Elsewhere = nil, nil, true
+	elsewhere := gives
+	elsewhere.Records, elsewhere.Zones, elsewhere.Elsewhere = nil, nil, true
 	if below := t.childZones[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}]; below != nil {
 		zone, _ := name.Parse(z.Status.FQDN) // parsed before it was stored
 		own := len(namespaces) == 0 || slices.Contains(namespaces, z.Namespace)
 		isZone := func(n name.Name) bool { return below[n.String()] }
-		gives.Records, none.Records = split(records, func(r v1alpha1.RecordDelegation) bool {
+		gives.Records, elsewhere.Records = split(records, func(r v1alpha1.RecordDelegation) bool {
 			p, _ := pattern.Parse(r.Pattern)
 			rule := rules.RecordRule{Pattern: p}
 			for _, text := range r.Types {
@@ -48,14 +49,14 @@ func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegatio
 			}
 			return rule.IsElsewhere(zone, own, isZone)
 		})
-		gives.Zones, none.Zones = split(patterns, func(text string) bool {
+		gives.Zones, elsewhere.Zones = split(patterns, func(text string) bool {
 			p, _ := pattern.Parse(text)
 			return rules.IsElsewhere(p, zone, isZone)
 		})
 	}
 	slices.Sort(namespaces)
 	namespaces = slices.Compact(namespaces)
-	for _, rule := range []v1alpha1.NameReviewRule{gives, none} {
+	for _, rule := range []v1alpha1.NameReviewRule{gives, elsewhere} {
 		if len(rule.Records)+len(rule.Zones) == 0 {
 			continue
 		}
@@ -101,8 +102,8 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads all rules for all waiting reviews, then rests four times as long. A review waits for a reading that
-// begins later.
+// ruleReader reads all rules once for all waiting reviews, then rests four times as long. A review waits for a later
+// reading.
 type ruleReader struct {
 	zones, delegations rest.Lister
 
@@ -163,8 +164,7 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	zones, table := map[types.NamespacedName]*v1alpha1.Zone{}, &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{},
-		childZones: map[types.NamespacedName]map[string]bool{}}
+	table := &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{}, childZones: map[types.NamespacedName]map[string]bool{}}
 	all := list.(*v1alpha1.ZoneList).Items
 	for i := range all {
 		if above := all[i].Status.ParentRef; above != nil {
@@ -175,6 +175,7 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 			table.childZones[key][all[i].Status.FQDN] = true
 		}
 	}
+	zones := map[types.NamespacedName]*v1alpha1.Zone{}
 	for i := range all {
 		z := &all[i]
 		if z.Status.FQDN == "" {

@@ -87,7 +87,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return review, nil
 }
 
-// ListRules returns the rules in force for a namespace in all views; ok is false if incomplete (S14.3).
+// ListRules returns the rules in force for a namespace; ok is false if incomplete (S14.3).
 func (r *REST) ListRules(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool) {
 	table, err := r.rules.readRules(ctx)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updatekey is the REST storage of updatekeys.kubi.zone. It turns their RFC 2136 messages, received by package
-// primary, into change sets of Records.
+// Package updatekey is the REST storage of updatekeys.kubi.zone. It turns DNS UPDATE messages (RFC 2136), posted by
+// package controller/updatekey, into change sets (package registry/changeset), by package update.
 //
 // Guarantees: (1) the author of a spec needs the right to write and delete Records (S13.2); (2) a message changes only
 // names in spec.records that the zone's rules give the namespace (S13.1); (3) a message is a single change set: after a

@@ -33,7 +33,7 @@ import (
 // Group has the users of all UpdateKeys.
 const Group = "kubi.zone:updatekeys"
 
-// User returns the user of an UpdateKey. Only requests of this process have rights by this name (changeset.ActFor).
+// User returns the user of an UpdateKey, without rights for requests from outside (changeset.ActFor).
 func User(key *v1alpha1.UpdateKey, from string) user.Info {
 	return &user.DefaultInfo{Name: v1alpha1.UpdateKeyUserPrefix + key.Namespace + ":" + key.Name, Groups: []string{Group},
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
@@ -50,7 +50,7 @@ type Zones interface {
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
 	// MayMake reports, without a read, whether a zone's spec may make RRsets at the names.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
-	// Judge checks prerequisites like a change set. The error has the cause ZoneNotFound if the zone has no rule for
+	// Judge checks prerequisites like a change set. The error has the cause ZoneNotFound for a zone without rule for
 	// the namespace.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
@@ -134,7 +134,7 @@ func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 const maxTries = 10
 
 // Apply makes the changes of a message for a key's namespace, as the user, and annotates the Records with the key. The
-// status has the RCODE. An error means an unknown outcome, or a request to retry.
+// status has the RCODE. After an error the outcome is unknown, or to retry.
 func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	p := &plan{w: w, key: key, message: m, requester: as}
@@ -162,18 +162,19 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is the work on a message: in the zone "in", whose object is "at".
+// plan is the work on a message.
 type plan struct {
 	w         *Writer
 	key       *v1alpha1.UpdateKey
 	message   *update.Message
 	requester user.Info
 	scope     update.Scope
-	in        zone
+	in        zone // the updated zone
 	at        v1alpha1.AdoptingZone
 	status    v1alpha1.UpdateRequestStatus
-	// retriedUnmet is true once an unmet prerequisite has led to a second read.
-	retriedUnmet  bool
+	// retriedUnmet is true after a second read for an unmet prerequisite.
+	retriedUnmet bool
+	// nameConflicts counts attempts that found another Record of a new one's name.
 	nameConflicts int
 }
 
@@ -208,7 +209,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		}
 		return false, p.answerError(ctx, err)
 	}
-	// Write the changes as a change set.
+
 	writes := make([]rrsets.Change, len(changes))
 	for i, c := range changes {
 		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
@@ -225,7 +226,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	if isUnmet(err) && p.message.ID != "" && !p.retriedUnmet {
-		// An attempt of unknown outcome may have completed since.
+		// Perhaps an earlier copy was written since: findWritten will see it.
 		p.retriedUnmet = true
 		return true, nil
 	}
@@ -237,6 +238,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
+// checkMessage sets scope and zone, or returns a refusal.
 func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	m := p.message
 	if p.key.Spec.Suspended {
@@ -298,8 +300,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier attempt wrote, or nil. A single Record proves the attempt, even if the
-// prerequisites no longer hold.
+// findWritten returns a Record that an earlier copy of the message wrote, or nil. It proves that all were written, even
+// if prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -336,8 +338,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds the RRsets of the spec of the namespace's own zone. If the message updates NS at the apex, it sets
-// ForeignNS if the apex has NS values besides those in present.
+// addApex adds RRsets of the Zone's spec to present, in the namespace's own zone. If the message updates NS at the
+// apex, ForeignNS is set for further NS values there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
@@ -383,14 +385,14 @@ func isUnmet(err error) bool {
 
 // answerError sets status for a refusal, and returns other errors.
 func (p *plan) answerError(ctx context.Context, err error) error {
-	var of apierrors.APIStatus
+	var answered apierrors.APIStatus
 	if err == nil {
 		return nil
 	}
-	if !errors.As(err, &of) {
+	if !errors.As(err, &answered) {
 		return err
 	}
-	status, refusals := of.Status(), refusal.Of(err)
+	status, refusals := answered.Status(), refusal.Of(err)
 	switch {
 	case isUnmet(err):
 		i, all := refusals[0].Prerequisite, p.message.ListPrerequisites()

@@ -63,7 +63,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if query.Watch {
 		return s.prepareWatch(ctx, zone, query, since, definition)
 	}
-	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil {
+	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil { // an ended zone
 		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
 			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s has ended, and its steps are no longer kept: ask for its last "+
 				"entries in JSON, with since and without until, in the form entries", zone.Name))
@@ -73,6 +73,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if err := refusePending(zone); err != nil {
 		return nil, err
 	}
+
 	snapshot, err := s.waitForSnapshot(ctx, zone)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}
 	notHeld := expiredError(zone, since, restart)
 	if query.Until != 0 {
-		// ErrNotHeld: a serial is missing, or since is after until.
+		// A serial may be missing, or since after until.
 		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not "+
 			"kept here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}

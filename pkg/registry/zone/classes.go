@@ -47,7 +47,7 @@ func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	return slices.Compact(names)
 }
 
-// An update checks only added classes: a former class must not block other changes.
+// checkClasses checks only added classes: a former class must not block other changes.
 func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
 		return err
@@ -56,7 +56,7 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 }
 
 // checkRetain refuses the deletionPolicy Retain if a class forbids it: retained data would mix with the name's next
-// zone (S8.4). If a class forbids it later, updates get a Warning.
+// zone (S8.4). Later, updates get a Warning.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
@@ -97,7 +97,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 			continue
 		}
 		if ref.Kind == v1alpha1.KindBind9Cluster {
-			continue // its zone's namespace, all views (S11.30)
+			continue // delivers all views of its namespace (S11.30)
 		}
 		ofNamespace, ofView, err := r.config.Admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {
@@ -121,8 +121,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets the ttl (S6.5) and, in a new Zone (made) without the list, the name servers (S6.2) from the
-// first class.
+// setClassDefaults sets a missing ttl (S6.5), and in a new Zone (made) nil name servers (S6.2), from the first class.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {

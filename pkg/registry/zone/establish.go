@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is a subresource whose create is the permission for a standalone zone (S3.3). Every Role with
-// all verbs on zones would grant a custom verb.
+// subresourceEstablish is a subresource whose create is the permission for a standalone zone (S3.3): a custom verb
+// would be in every Role with all verbs.
 const subresourceEstablish = "establish"
 
 const maxReviews = 3
@@ -79,11 +79,12 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.REST.Create(ctx, obj, validation, options)
 }
 
-// Update checks the permission, then starts again: patch and admission determine the zone's name, perhaps under a lock,
-// where no check may run.
+// Update may create, by server-side apply. Patch and admission determine the zone's name, perhaps under a lock, where
+// no check may run. So an unchecked name ends the attempt, and Update starts again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	attempt, asked, needs := ctx, "", ""
+	attempt := ctx
+	asked, needs := "", "" // the checked name; the last attempt's
 	info = &rebased{UpdatedObjectInfo: info, read: func(ctx context.Context, version string) *v1alpha1.Zone {
 		return r.readAt(ctx, name, version)
 	}}
@@ -102,7 +103,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 		errors.New("its domainName keeps changing; please read it and try again"))
 }
 
-// nameAuthorization refuses a name that is not authorized, and sets *wantedName.
+// nameAuthorization refuses a name that is not authorized, and sets wantedName to it.
 type nameAuthorization struct {
 	rest.UpdatedObjectInfo
 	authorizedName string

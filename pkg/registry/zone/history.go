@@ -28,8 +28,7 @@ import (
 type History interface {
 	// ReadZone returns the steps of a zone, newest first.
 	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)
-	// ReadRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view in zone; or
-	// ErrNotHeld.
+	// ReadRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view; or ErrNotHeld.
 	ReadRemoved(ctx context.Context, namespace, name string, ask HistoryQuery) (answer *HistoryPage, zone *v1alpha1.Zone, err error)
 	// ReadRemovedFQDN is ReadRemoved for a DNS name in a namespace, or in all for "".
 	ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryQuery) (*HistoryPage, *v1alpha1.Zone, error)
@@ -66,7 +65,7 @@ type HistoryPage struct {
 type HistoryItem struct {
 	FQDN, View, Namespace, Name string
 	Step                        content.Step
-	// By uid: JSON of v1alpha1.HistoryState.
+	// StatesBefore has JSON of v1alpha1.HistoryState by a Record's UID.
 	StatesBefore map[string]json.RawMessage
 	// Condensed is true for a step without values and states.
 	Condensed bool
@@ -162,7 +161,8 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
-// findHistory returns the history of the Zone of a name, or of the last removed Zone of the name or of a DNS name.
+// findHistory returns the history of the Zone named id, else of the last removed Zone named id, or for id "-" of
+// query.FQDN.
 func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryQuery) (answer *HistoryPage,
 	zone *v1alpha1.Zone, err error) {
 	namespace := genericapirequest.NamespaceValue(ctx)
@@ -218,21 +218,21 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 		return nil, err
 	}
 	namespace := genericapirequest.NamespaceValue(ctx)
-	of := RecordFilter{Namespace: namespace, Record: id}
+	filter := RecordFilter{Namespace: namespace, Record: id}
 	if id == v1alpha1.AllRecords {
-		of.Record = ""
+		filter.Record = ""
 	}
-	for _, x := range []struct {
+	for _, field := range []struct {
 		parameter, text string
 		into            *name.Name
-	}{{"fqdn", query.FQDN, &of.FQDN}, {"enclosing", query.Enclosing, &of.Enclosing}} {
-		if *x.into, err = parseFQDN(x.parameter, x.text); err != nil {
+	}{{"fqdn", query.FQDN, &filter.FQDN}, {"enclosing", query.Enclosing, &filter.Enclosing}} {
+		if *field.into, err = parseFQDN(field.parameter, field.text); err != nil {
 			return nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	answer, err := s.History.ReadRecords(ctx, of, ask)
+	answer, err := s.History.ReadRecords(ctx, filter, ask)
 	if err != nil {
 		return nil, historyError(err)
 	}
@@ -263,7 +263,7 @@ func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta,
 	return list.finishList(meta)
 }
 
-// viewer is the namespace, or all, whose users and Records an answer may show (S1.8).
+// viewer is the reader of a history, by namespace: it sees only the namespace's users and Records, or all (S1.8).
 type viewer struct {
 	namespace string
 	all       bool

@@ -57,7 +57,7 @@ const (
 type search struct {
 	part   string // lower case; "" for every entry
 	rrtype rdata.Type
-	prefix netip.Prefix
+	prefix netip.Prefix // if valid, alone decides
 }
 
 func parseSearch(text string) (*search, error) {
@@ -88,10 +88,11 @@ func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	return err == nil && s.prefix.Contains(address)
 }
 
+// page is the part of a zone that a request selects. Zero fields do not limit.
 type page struct {
 	snapshot Snapshot
 	uid      string
-	limit    int64
+	limit    int64 // entries
 	resumeAt continuation
 	owner    name.Name
 	rrtype   rdata.Type
@@ -136,8 +137,8 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 		}
 		given, examined := int64(0), 0
 		var at name.Name
-		ofOwner := false
-		index := 0 // within its owner
+		ofOwner := false // the search matches the owner
+		index := 0       // of the entry within its owner
 		for entry := range p.snapshot.EntriesFrom(start) {
 			if entry.Name != at {
 				at, index = entry.Name, -1
@@ -150,6 +151,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if at == p.resumeAt.Name && index < p.resumeAt.Skip {
 				continue
 			}
+			// A search ends at maxExamined entries, even without a match there.
 			examined++
 			ends := p.search != nil && examined > maxExamined
 			if !ends && (p.rrtype != 0 && entry.Type != p.rrtype || p.search != nil && !p.search.matches(entry, ofOwner)) {

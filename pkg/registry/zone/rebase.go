@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// rebased applies the update of an older version of a Zone to the current version if only computed status has changed
-// since (S7.10): Records of a busy zone make many versions a second.
+// rebased applies the update of an older version of a Zone to the current one if only computed status has changed
+// (S7.10): busy zones have many versions a second.
 type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
-	version string // of older
-	older   *v1alpha1.Zone
+	version string
+	older   *v1alpha1.Zone // nil if unreadable
 }
 
 func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {

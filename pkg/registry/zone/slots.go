@@ -13,11 +13,11 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots bounds concurrent reads. A user gets no more slots than are free, since a slow reader keeps a slot
-// indefinitely. A quarter is for users who may read all zones, such as primary and controller.
+// slots bounds concurrent reads. A user gets another slot only while more are free than the user has: a slow reader
+// keeps a slot. A quarter is for users who may read all zones.
 type slots struct {
 	total   int
-	perUser int // of a user
+	perUser int
 
 	mutex    sync.Mutex
 	acquired int
@@ -28,7 +28,7 @@ func newSlots(total, each int) *slots {
 	return &slots{total: total, perUser: each, byUser: make(map[string]int)}
 }
 
-// readsAll is true for a user who may read all zones.
+// acquire returns 429 without a free slot. readsAll is for a user who may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -57,7 +57,7 @@ func (s *slots) release(user string) {
 	}
 }
 
-// A namespace's service accounts are one user, as the owner can create any number.
+// readerOf returns the user for slots: a namespace's service accounts are one, as their number is free.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -40,12 +40,12 @@ type deadlineWriter struct {
 }
 
 func (i *deadlineWriter) Write(piece []byte) (int, error) {
-	// Tests' recorders have no deadlines.
 	_ = i.control.SetWriteDeadline(time.Now().Add(i.stall))
 	return i.w.Write(piece)
 }
 
-// list writes object, items, then metadata, whose continue is known last; after an error nothing.
+// list writes a JSON object with a list in the field key, then metadata, whose continue is known last; after an error
+// nothing.
 type list struct {
 	*stream
 	separator string

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// A user has at most half.
+	// maxStreams and maxWatches bound reads of memory, half of them for a user.
 	maxStreams = 32
 	maxWatches = 64
-	// Read from etcd, unlike entries.
+	// maxHistories bounds reads of etcd; maxHistoriesEach a user's.
 	maxHistories, maxHistoriesEach = 8, 2
 	viewTimeout                    = 5 * time.Second
 	retrySoon                      = 1
@@ -42,11 +42,12 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 		watchSlots: newSlots(maxWatches, maxWatches), historySlots: newSlots(maxHistories, maxHistoriesEach), stall: stall}
 }
 
+// view is a subresource that is read as a stream, with query parameters O.
 type view[O runtime.Object] struct {
 	*streams
-	answer, options runtime.Object // empty
+	answer, options runtime.Object
 	slotsOf         func(query O) *slots
-	// prepare returns a refusal, or a function that writes the whole answer. It sends nothing.
+	// prepare sends nothing. It returns the writer of the whole answer, or a refusal.
 	prepare func(ctx context.Context, id string, query O, accept string) (write func(w http.ResponseWriter) error, err error)
 }
 
@@ -146,7 +147,7 @@ func (s *streams) mayReadAll(ctx context.Context) bool {
 	return allowed && err == nil
 }
 
-// Sources name Records of all namespaces (S1.8).
+// mayReadSources refuses users who may not list all Records, since sources name all namespaces' (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	allowed, err := isAllowed(ctx, s.Authorizer, "list", "records", "", "", "")
 	if err != nil {

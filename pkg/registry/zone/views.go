@@ -40,8 +40,8 @@ type Views interface {
 	SnapshotAt(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
 	// Oldest returns the oldest serial since which all changes are held, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
-	// Steps returns the changes of the definition from serial since to until, oldest first, or ErrNotHeld. With
-	// entries, each change also has removed and added entries, SOA included.
+	// Steps returns the changes from since to until, oldest first, or ErrNotHeld. With entries, each also has removed
+	// and added entries, SOA included.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
 	// EndedZone returns the last fqdn of an ended zone (S3.7), and a change that removes all RRsets that a provider may
 	// have since a serial, without TTL and data; or ErrNotHeld.

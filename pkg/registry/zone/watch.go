@@ -54,7 +54,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher reads the next changes when all up to lastSent are sent, so a slow client takes no memory besides the views.
+// watcher sends a watch's changes, the next when all up to lastSent are sent, so a slow client takes no memory.
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone
@@ -64,7 +64,7 @@ type watcher struct {
 	stream *stream
 }
 
-// sendUntilEnd ends with ctx, a client too far behind, or the zone's deletion. It returns a write error.
+// sendUntilEnd ends with ctx, a client too far behind, or the zone's deletion. Its error is of the write.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	next := w.zone.DeepCopy()
 	for {
@@ -86,7 +86,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	}
 }
 
-// flush also removes the deadline, which would cut an idle HTTP/2 stream.
+// flush also removes the write deadline, which would end an idle HTTP/2 stream.
 func (w *watcher) flush() error {
 	if err := w.stream.Flush(); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	return nil
 }
 
-// The status line is sent: the reason goes into the stream.
+// writeEnd writes the reason into the stream, since the status line is sent.
 func (w *watcher) writeEnd(err error) error {
 	if cut := (writeFailed{}); errors.As(err, &cut) {
 		return err

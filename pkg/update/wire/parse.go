@@ -55,12 +55,12 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader trusts no count or length. A compressed record of 16 octets may have two names of 255, so names and values are
-// cached.
+// reader reads a message without trust. Names and values are cached: a record of 16 octets may have two compressed
+// names of 255.
 type reader struct {
 	msg []byte
 	off int
-	// The keys of names are texts, of values octets as sent: equal octets are equal data, even compressed.
+	// names are by text, values by octets as sent
 	names  map[string]name.Name
 	values map[sentData]string
 	space  []byte
@@ -130,7 +130,7 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 	return rr, failure
 }
 
-// expansion bounds the growth of data by decompression: types of Records have at most two names.
+// expansion bounds decompression: types of Records have at most two names.
 const expansion = 2 * 255
 
 func (r *reader) readData(rr *update.RR, length int) *update.Failure {
@@ -145,7 +145,7 @@ func (r *reader) readData(rr *update.RR, length int) *update.Failure {
 	if err != nil {
 		return rr.Fail(update.FormErr, "its data cannot be read: %v", err)
 	}
-	const head = 1 + 10 // root, type, class, TTL and length
+	const head = 1 + 10
 	if room := head + length + expansion; len(r.space) < room {
 		r.space = make([]byte, room)
 	}

@@ -29,7 +29,7 @@ func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits reports whether the class may deliver zones of a namespace with the labels "of". Without spec.namespaces, a
+// Admits reports whether the class may deliver zones of a namespace with the labels of. Without spec.namespaces, a
 // default class delivers every namespace's zones, another class none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces
@@ -58,7 +58,7 @@ func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	return slices.Contains(views, view) || slices.Contains(views, EveryView)
 }
 
-// HasNameServers reports whether the provider sets zones' name servers itself: NS at the apex are not delivered
+// HasNameServers reports whether the provider has its own name servers, so that NS at the apex are not delivered
 // (S6.15).
 func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
 	return spec.RFC2136 != nil || spec.Webhook != nil && spec.Webhook.ApexNS == v1alpha1.ApexNSSkip ||
@@ -148,8 +148,8 @@ func SplitCluster(name string) (namespace, cluster string, ok bool) {
 // catalogSuffix is outside the public DNS (RFC 6761). A cluster's catalog is transferred only by key.
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
-// OfCluster returns the class of a Bind9Cluster (S11.30), with the cluster's metadata and no defaults for Zones. The
-// generation is always 1, so that another number of servers does not recreate the provider.
+// OfCluster returns the class of a Bind9Cluster (S11.30), with its metadata and no defaults for Zones. The generation
+// is always 1, so that another number of servers keeps the provider.
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{

@@ -22,8 +22,8 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary names BIND's primaries list with the hidden primary's addresses, in the configuration of a signer (a
-// secondary that signs). Zones follow changes of the list.
+// HiddenPrimary names BIND's primaries list with the hidden primary's addresses, in the configuration of a signer.
+// Zones follow changes of the list.
 const HiddenPrimary = "kubizone"
 
 // Server is a BIND server of a class.
@@ -45,8 +45,8 @@ type Agent struct {
 	URL       string
 	PlainHTTP bool
 	Token     v1alpha1.SecretKeyReference
-	// Authorities are PEM certificates that verify the agent. With AuthoritiesKey they are in the Secret of Token; by
-	// default the system's are used.
+	// Authorities are PEM certificates that verify the agent. With AuthoritiesKey they are in the Secret of Token; the
+	// default is the system's.
 	Authorities    []byte
 	AuthoritiesKey string
 }
@@ -140,7 +140,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// The fleet's agents have token and authority in one Secret.
+// agentOf returns an instance's agent. The fleet's agents have token and authority in one Secret.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {
@@ -157,8 +157,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to every namespace of the class, as a server gets all zones of the
-// class's catalog.
+// takesZones reports whether an instance consents to every namespace of the class: a server gets all zones of its
+// catalog.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

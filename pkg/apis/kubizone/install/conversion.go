@@ -51,8 +51,8 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 
 var yesOrNo = []string{string(metav1.ConditionTrue), string(metav1.ConditionFalse)}
 
-// valuesOf has the values of field selectors with few, those of conditions, compared without regard to case for older
-// clients: another value selects nothing.
+// valuesOf has the values of field selectors about conditions: another value would select nothing. For older clients
+// case does not count.
 var valuesOf = map[string][]string{
 	v1alpha1.FieldRecordAdopted:   yesOrNo,
 	v1alpha1.FieldRecordReady:     append(yesOrNo, string(metav1.ConditionUnknown)),

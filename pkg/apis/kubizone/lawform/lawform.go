@@ -156,7 +156,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	return s, nil
 }
 
-// DS of a former name are ignored (S12.2).
+// readSigners returns status.dnssec.ds, unless of a former name (S12.2).
 func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	dnssec := o.Status.DNSSEC
 	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
@@ -241,7 +241,7 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Served reports whether a zone is delegated and servable, and without Delivery's finalizer, so in no class (S8.3).
+// Served reports whether a zone is delegated and servable, but in no class, since it lacks Delivery's finalizer (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&

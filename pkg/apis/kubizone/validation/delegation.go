@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// A write of a Delegation also writes each namespace's rules (S4.3).
 const (
+	// MaxDelegationNamespaces is low: a write of a Delegation also writes each namespace's rules (S4.3).
 	MaxDelegationNamespaces = 16
 	// MaxDelegationOctets bounds the stored size; half bounds the spec.
 	MaxDelegationOctets = 64 << 10

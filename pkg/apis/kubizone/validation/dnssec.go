@@ -17,10 +17,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxDS bounds status.dnssec.ds (S12.3), like law.MaxDS.
+// MaxDS bounds status.dnssec.ds (S12.3).
 const MaxDS = 16
 
-// digestOctets has the lengths by digest type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
+// Lengths by digest type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
 var digestOctets = map[int32]int{1: 20, 2: 32, 4: 48}
 
 var zoneSigning = []int32{3, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16, 17, 23, 253, 254}

@@ -36,7 +36,7 @@ const (
 	maxRotation     = 365 * 24 * time.Hour
 	maxRepository   = 255
 	splitFleet      = "name fewer addresses, or write prefixes"
-	longestSuffix   = "-secondary-99" // of an instance
+	longestSuffix   = "-secondary-99"
 )
 
 var BINDVersions = []string{"9.18", "9.20"}
@@ -56,8 +56,7 @@ func (r *FleetRules) allowsRepository(repository string) bool {
 }
 
 var (
-	// imageRepository matches a repository of OCI's distribution specification with a registry, which the node's
-	// configuration would choose otherwise.
+	// imageRepository matches a repository of OCI's distribution specification with a registry.
 	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -124,8 +123,8 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// validateNewFleetObject validates a new object. It bounds the name: instances have the cluster's name with up to
-// longest further characters, and their Services too, as RFC 1035 labels.
+// validateNewFleetObject validates a new object. longest is how many characters the names of its instances and
+// Services, RFC 1035 labels, add.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)

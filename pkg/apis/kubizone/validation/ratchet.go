@@ -12,8 +12,8 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// onlyNewErrors returns the errors in now that before() does not return. An error moved within its list is not new, and
-// a list that is too long may shrink. before is only called after errors.
+// onlyNewErrors returns the errors now of an update which the stored object lacks. before is called only if there are
+// errors. An error at another index of its list is not new.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil

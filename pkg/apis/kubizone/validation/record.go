@@ -72,7 +72,7 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	}
 
 	rrtype, wrong := validateType(spec.Type)
-	if len(wrong) > 0 { // no data without a type
+	if len(wrong) > 0 {
 		return append(errs, wrong...)
 	}
 	errs = append(errs, validateTypeAtName(spec, rrtype, specPath.Child("domainName"))...)
@@ -254,7 +254,7 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 	return len(wire), nil
 }
 
-// rejectAddress refuses an address in place of a host: it would be published as a name (S5.1).
+// An address instead of a host would be published as a name (S5.1).
 func rejectAddress(value rdata.Value) error {
 	address, err := netip.ParseAddr(strings.TrimSuffix(value.Host(), "."))
 	if err != nil {

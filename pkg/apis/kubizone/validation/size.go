@@ -15,12 +15,12 @@ import (
 )
 
 // Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes its
-// Zone, into etcd's log and every server: a small write must not cost all tenants much.
+// Zone, into etcd's log and every server.
 const (
 	MaxRecordOctets   = 96 << 10
 	MaxZoneOctets     = 96 << 10
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is reserved for the status and its writers' managedFields, beside a full spec.
+	// maxStatusOctets is reserved for the status and its managedFields.
 	maxStatusOctets = 16 << 10
 )
 
@@ -94,7 +94,7 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 	return append(errs, validateStatusSize(after, before)...)
 }
 
-// ZoneSize refuses a Zone beyond the limits, except one that keeps its size or shrinks. before is nil for a new Zone.
+// ZoneSize refuses a Zone beyond the limits, unless it keeps its size or shrinks. before is nil for a new Zone.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
 }

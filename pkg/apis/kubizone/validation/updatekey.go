@@ -96,7 +96,7 @@ func validateUpdateKeyRecords(records v1alpha1.UpdateKeyRecords, path *field.Pat
 	})...)
 }
 
-// UpdateKeyWarnings warns of each pattern of the key without a matching rule for its namespace (S13.1).
+// UpdateKeyWarnings warns of each pattern without a matching rule for the namespace (S13.1).
 func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule) (warnings []string) {
 	for i, r := range key.Spec.Records {
 		if !slices.ContainsFunc(rules, func(rule v1alpha1.NameReviewRule) bool {
@@ -110,10 +110,10 @@ func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule)
 	return warnings
 }
 
-// mayMeet reports whether a rule may allow a name that an absolute pattern matches, by the labels after the last "*" of
-// both.
+// mayMeet reports whether a rule may allow a name that text, an absolute pattern, matches: it compares the labels after
+// the last "*".
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
-	zone, _ := name.Parse(rule.Zone) // parsed before it was stored
+	zone, _ := name.Parse(rule.Zone)
 	wanted, err := pattern.Parse(text)
 	if err != nil || !wanted.CanMatch(zone) {
 		return false
@@ -121,7 +121,7 @@ func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	only, literal := wanted.LiteralName(zone)
 	tail := name.Apex
 	if at, err := name.Parse(behindStar(text)); err == nil {
-		if below, ok := at.Rel(zone); ok { // else above the zone
+		if below, ok := at.Rel(zone); ok {
 			tail = below
 		}
 	}

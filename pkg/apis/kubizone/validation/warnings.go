@@ -62,7 +62,7 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 
 const maxNegative = 86400
 
-// Lower SOA timers give a warning (seconds).
+// SOA timers below these give a warning, in seconds.
 const (
 	minRefresh = 300
 	minRetry   = 60
@@ -123,8 +123,7 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules that give a tenant underscore labels
-// at others' names.
+// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules that give tenants underscore labels.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
@@ -144,8 +143,8 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
-// tenantWarnings warns of patterns in a rule for tenants: "@" gives nothing, and an underscore label gives names of
-// others: with _acme-challenge.* a namespace can get certificates for each name of the zone.
+// tenantWarnings warns of patterns in a rule for tenants: "@" gives nothing, and with _acme-challenge.* a namespace can
+// get certificates for each name of the zone.
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
@@ -218,7 +217,7 @@ func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(append(warnings, OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
 }
 
-// BareZoneWarnings returns warnings, by reason, about absent fields of a new Zone that other objects may supply.
+// BareZoneWarnings returns warnings, by reason, about fields that a new Zone lacks.
 func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	warnings := map[string]string{}
 	if len(zone.Spec.Delegations) == 0 {
@@ -283,7 +282,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// TTLs outside the bounds give a warning (seconds).
+// TTLs outside these bounds give a warning, in seconds.
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400

@@ -22,12 +22,12 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Every decision in a zone reads the rules.
+// Limits of a Zone: every decision reads all rules.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses bounds the addresses of all name servers: a single transaction changes them.
+	// MaxAddresses bounds the addresses of all name servers, changed in a transaction.
 	MaxAddresses             = 48
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
 	MaxHistoryRetention      = 90 * 24 * time.Hour
@@ -251,7 +251,7 @@ func validateMailboxName(text string) error {
 	if err == nil {
 		return nil
 	}
-	// The error is an owner name's, the likelier intention.
+	// An owner name is the likelier intention.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil
