@@ -116,28 +116,6 @@ func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	}
 }
 
-// A late read of a name neither drops a new name nor restores a removed one.
-func TestFacts_ofALateReadOfANameThatCameOrWent(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	key := law.HoldingKey("", name.MustParse("example.org."))
-	for range 2 {
-		must.Succeed(t, s.Ledger.TakeLate(t.Context(), key, func() {
-			store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-		}))
-		if !s.Ledger.Knows("", "example.org.") {
-			t.Error("a late read has dropped the new name")
-		}
-		must.Succeed(t, s.Ledger.TakeLate(t.Context(), key, func() {
-			must.Succeed(t, s.DeleteZone("infra", "example"))
-		}))
-		if s.Ledger.Knows("", "example.org.") {
-			t.Error("a late read has brought the name back")
-		}
-	}
-}
-
 // A late read of a zone neither restores a deleted zone nor drops a new one (ledger A18).
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()

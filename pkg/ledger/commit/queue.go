@@ -8,18 +8,19 @@ import (
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/traces"
 )
 
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
+	com.mem.Mu.Lock()
+	h := com.queueAt(zone)
+	com.mem.Mu.Unlock()
 	for _, g := range groups {
 		g.beginWait(ctx)
 	}
-	h, first := com.joinQueue(zone, groups)
-	if first {
-		com.commitOwn(ctx, h, groups)
-	}
+	com.enqueueGroups(ctx, h, groups)
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
 		answers[i] = com.awaitAnswer(ctx, h, g)
@@ -39,36 +40,34 @@ func (s *spans) endWait() {
 	}
 }
 
-// joinQueue reports whether the queue was idle: then the caller commits.
-func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first bool) {
+// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
+// for later writes.
+func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
 	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
-	h = com.queueAt(zone)
 	h.waiting = append(h.waiting, groups...)
-	first, h.committing = !h.committing, true
+	first := !h.committing
+	h.committing = true
 	if h.sizeReached != nil && len(h.waiting) >= h.targetSize {
 		close(h.sizeReached)
 		h.sizeReached = nil
 	}
-	return h, first
-}
-
-// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
-// for later writes.
-func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) {
+	com.mem.Mu.Unlock()
+	if !first {
+		return
+	}
 	select {
 	case h.sem <- struct{}{}:
 	case <-ctx.Done():
-		com.resignQueue(h)
+		com.resignQueue(ctx, h)
 		return
 	}
 	batch := com.takeBatch(h)
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
-		defer com.resignQueue(h)
+		defer com.resignQueue(ctx, h)
 		com.commitLocked(ctx, h, batch)
 		return
 	}
-	com.mem.Spawn(func() { com.commitQueue(h, batch) })
+	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
 func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answer {
@@ -84,17 +83,16 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 	return a
 }
 
-func (com *Committer) resignQueue(h *queue) {
+func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	if h.committing = len(h.waiting) > 0; h.committing {
-		com.mem.Spawn(func() { com.commitQueue(h, nil) })
+		com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, nil) })
 	}
 }
 
-// commitQueue commits batches until no group waits. If batch is not empty, the caller holds the lock. The context of a
-// batch is no caller's, as those of other callers would be logged and charged as the first one's.
-func (com *Committer) commitQueue(h *queue, batch []*group) {
+// commitQueue commits batches until no group waits. If batch is not empty, the caller holds the lock.
+func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
 			h.sem <- struct{}{}
@@ -111,7 +109,7 @@ func (com *Committer) commitQueue(h *queue, batch []*group) {
 			}
 		}
 		started := time.Now()
-		within, cancel := context.WithTimeout(withCause(context.Background(), batch), batchTimeout)
+		within, cancel := context.WithTimeout(causeOf(ctx, batch), batchTimeout)
 		com.commitLocked(within, h, batch)
 		cancel()
 		com.waitForBatch(h, len(batch), started)
@@ -124,8 +122,8 @@ func (com *Committer) commitLocked(ctx context.Context, h *queue, batch []*group
 	com.commitAll(ctx, []*queue{h}, batch)
 }
 
-// withCause returns ctx with the first recorded group's span.
-func withCause(ctx context.Context, groups []*group) context.Context {
+// causeOf returns ctx with the first recorded group's span, as ctx may be an earlier caller's.
+func causeOf(ctx context.Context, groups []*group) context.Context {
 	cause := traces.None
 	for _, g := range groups {
 		if g.isRecorded() && !cause.IsRecording() {
@@ -167,9 +165,6 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	case <-timer.C:
 	case <-enough:
 	}
-	com.mem.Mu.Lock()
-	h.sizeReached = nil
-	com.mem.Mu.Unlock()
 }
 
 const (

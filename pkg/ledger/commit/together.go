@@ -38,7 +38,6 @@ func (b *batch) mayShare() bool {
 
 func (p *parked) findForeignKeys() {
 	b, w := p.b, p.b.groups[0].firstWrite()
-	p.examined = true
 	scope, records := "/"+b.Zone.UID+"/", strings.TrimSuffix(w.Key, w.Namespace+"/"+w.Name)
 	isOwn := func(key string) bool { return strings.HasPrefix(key, records) || strings.Contains(key, scope) }
 	for _, c := range b.cmps {
@@ -171,7 +170,7 @@ func (g *gate) joinParked(first *parked) []*parked {
 	if lone {
 		return all
 	}
-	if !first.examined {
+	if first.payer == "" {
 		first.findForeignKeys()
 	}
 	g.mu.Lock()
@@ -180,11 +179,9 @@ func (g *gate) joinParked(first *parked) []*parked {
 	compares, puts, octets, objects := len(b.cmps), len(b.then), b.size, b.writes
 	full := false
 	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {
-		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.dependsOn(x) || x.dependsOn(p) }) {
-			return false
-		}
 		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.b.then), octets+p.b.size, objects+p.b.writes
-		if full = max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects; full { // the next sender's
+		full = full || max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects
+		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.dependsOn(x) || x.dependsOn(p) }) {
 			return false
 		}
 		p.sentAlong = true

@@ -102,11 +102,10 @@ type Memory struct {
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
-	// removedAt is the last revision at which a name was removed from the index.
-	removedAt      int64
-	heads          map[string]*Head // by key of the Zone
+	heads map[string]*Head // by key of the Zone
+	// heldZones are held by a mass deletion (S7.5).
 	cascadingZones map[law.Key]*law.Holding
-	heldZones      map[law.Key]bool // by a mass deletion (S7.5)
+	heldZones      map[law.Key]bool
 	byUID          map[string]*Head
 	zonesByTarget  map[law.Ref]map[law.Key]bool
 	// staleNames may be wrong in the index: decisions read etcd.
@@ -222,10 +221,11 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 					continue
 				}
 				k := law.HoldingKey(view, fqdn)
-				if e.Type == clientv3.EventTypeDelete {
-					mem.UpdateName(k, nil, e.Kv.ModRevision)
-				} else if have := mem.index[k]; have != nil && have.mod > e.Kv.ModRevision {
+				if have := mem.index[k]; have != nil && have.mod > e.Kv.ModRevision {
 					continue
+				}
+				if e.Type == clientv3.EventTypeDelete {
+					mem.dropName(k)
 				} else if _, h, err := mem.Layout.DecodeName(string(e.Kv.Key), e.Kv.Value); err == nil {
 					mem.indexName(k, h, e.Kv.ModRevision)
 				}
@@ -243,16 +243,14 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// UpdateName indexes the holding (state of the zone) of a name, since revision mod, or removes the name if the holding
-// is nil at mod. A newer state stays. The caller holds Mu.
+// UpdateName indexes the holding (state of the zone) of a name, unless the index has a later revision. nil removes the
+// name. The caller holds Mu.
 func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
-	have := mem.index[k]
-	switch {
-	case have != nil && have.mod > mod:
-	case h == nil:
+	if h == nil {
 		mem.dropName(k)
-		mem.removedAt = max(mem.removedAt, mod)
-	case have != nil || mod > mem.removedAt: // an older state may be of a removed name; FollowNames indexes any other
+		return
+	}
+	if have := mem.index[k]; have == nil || have.mod <= mod {
 		mem.indexName(k, h, mod)
 	}
 }

@@ -620,11 +620,7 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 		h, _ := v.(*law.Holding)
 		s.Seen.Put(k, h)
 		delete(mem.staleNames, k)
-		if h == nil {
-			mem.UpdateName(k, nil, rev)
-		} else {
-			mem.UpdateName(k, h, kv.ModRevision)
-		}
+		mem.UpdateName(k, h, kv.GetModRevision())
 	}
 	if covered != 0 {
 		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered {
