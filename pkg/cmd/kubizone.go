@@ -62,7 +62,6 @@ kubizone asks, plans, imports and verifies.`,
 var clientWords = []string{"apply", "blame", "console", "diff", "doctor", "explain", "export", "import", "lint", "log", "may", "names",
 	"plan", "revert", "review", "show", "status", "tree", "updatekey", "verify", "who", "why"}
 
-// redirectWord returns a hidden command whose error has the client's command line.
 func redirectWord(word string) *cobra.Command {
 	return &cobra.Command{
 		Use:    word + " ...",

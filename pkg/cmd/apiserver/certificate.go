@@ -21,7 +21,6 @@ import (
 
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
-// findCertificate sets the serving certificate: of files, of a Secret, or self-signed.
 func (o *Options) findCertificate(ctx context.Context) error {
 	server := &o.SecureServing.ServerCert
 	switch {

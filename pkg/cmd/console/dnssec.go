@@ -63,7 +63,6 @@ func readDNSSEC(ctx context.Context, r *reading, zone *v1alpha1.Zone) *dnssecPar
 	return part
 }
 
-// parentLink compares the parent's DS records with the zone's.
 func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests []string) link {
 	at := link{"Parent", "", state{"off", "not here"}, nil}
 	above := zone.Status.ParentRef

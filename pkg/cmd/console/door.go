@@ -52,7 +52,6 @@ func newDoor(host, file string, report func(format string, args ...any)) *door {
 		sessions: map[[sha256.Size]byte]string{}}
 }
 
-// renew replaces token and file, and returns the address.
 func (d *door) renew() (address string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -185,7 +184,6 @@ func (d *door) isOpening(r *http.Request) bool {
 		navigates("Sec-Fetch-Dest", "document") && navigates("Sec-Fetch-Mode", "navigate") && r.Header.Get("Sec-Purpose") == ""
 }
 
-// guardPages serves next to admitted browsers.
 func (d *door) guardPages(next func(w http.ResponseWriter, r *http.Request, form string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())

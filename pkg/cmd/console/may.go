@@ -28,7 +28,6 @@ type mayPage struct {
 	Commands []string
 }
 
-// loadMay answers the form by a NameReview, and if data are given by a dry run of the Record.
 func loadMay(r *reading, request *http.Request) (any, error) {
 	of := func(field string) string { return strings.TrimSpace(request.PostForm.Get(field)) }
 	page := &mayPage{Namespace: of("namespace"), Name: of("name"), Type: of("type"), Data: of("data"), View: of("view"),
@@ -62,7 +61,6 @@ func loadMay(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// dryRun has the server decide about the creation of the Record, and keeps its warnings.
 func (r *reading) dryRun(ctx context.Context, page *mayPage) error {
 	config := rest.CopyConfig(r.config)
 	config.WarningHandlerWithContext = &warned{page}

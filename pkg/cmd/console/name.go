@@ -40,7 +40,6 @@ type namePath struct {
 	Lack *lack
 }
 
-// loadName draws the chain of a name, an address or an object.
 func loadName(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &namePage{Text: strings.TrimSpace(asked.Get("text")), Type: strings.TrimSpace(asked.Get("type")),
@@ -79,7 +78,7 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// readLast reads the newest change. The user of another namespace's is not told (S7.14).
+// The user of another namespace's change is not told (S7.14).
 func (p *namePath) readLast(ctx context.Context, r *reading) {
 	past, of := &history.Reader{Client: r.api}, &p.Subject
 	var step *v1alpha1.HistoryStep
@@ -98,7 +97,6 @@ func (p *namePath) readLast(ctx context.Context, r *reading) {
 	}
 }
 
-// stateOfLink is the state of a link of a chain, or of the whole.
 func stateOfLink(of why.State) state {
 	return map[why.State]state{why.OK: {"ok", "ok"}, why.Fails: {"fails", "fails"}, why.Waits: {"waits", "waits"},
 		why.NotAsked: {"off", "not asked"}, why.Unknown: {"off", "not known"}}[of]

@@ -31,7 +31,6 @@ type planSection struct {
 	Rows []diffLine
 }
 
-// loadPlan answers the form by the plan of a pull request.
 func loadPlan(r *reading, request *http.Request) (any, error) {
 	text := strings.ReplaceAll(request.PostForm.Get("text"), "\r\n", "\n") // browsers send CRLF
 	page := &planPage{Text: text, Zone: strings.TrimSpace(request.PostForm.Get("zone")), Asked: request.Method == http.MethodPost}

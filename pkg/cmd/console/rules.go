@@ -22,7 +22,6 @@ const (
 	maxClaims  = 50
 )
 
-// rulesPart is the rules of a zone, and the names of tenants by them.
 type rulesPart struct {
 	Grants []grant
 	Claims []claims

@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/find"
 )
 
-// searchPage has the entries of all zones that a search finds, in the order of zones.
 type searchPage struct {
 	Search string
 	Found  []foundEntry

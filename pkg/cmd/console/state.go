@@ -52,7 +52,6 @@ func zoneRowOf(zone *v1alpha1.Zone) *zoneRow {
 	return row
 }
 
-// stateOf returns the state of a Zone or Record by Ready.
 func stateOf(of metav1.Object, conditions []metav1.Condition) (is state, reason, message string, since *metav1.Time) {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	created := of.GetCreationTimestamp()

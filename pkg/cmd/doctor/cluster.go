@@ -118,8 +118,6 @@ const formatCheck = "format"
 
 func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || check == formatCheck }
 
-// listFailing returns the servers' failed checks, of etcd or the others, as texts and as names, and the number of
-// servers without any.
 func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	for _, a := range f.answers {
 		failed := slices.DeleteFunc(slices.Clone(a.failedChecks), func(name string) bool { return isOfEtcd(name) != ofEtcd })
@@ -236,7 +234,7 @@ func (f *facts) countReady() (ready, all int) {
 	return ready, all
 }
 
-// judgeAvailability judges whether kube-apiserver reaches the servers. If not nil, earlier is the cause.
+// If not nil, earlier is the cause.
 func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	const check = "apiservices"
 	var away []string

@@ -75,7 +75,6 @@ func (f *facts) startProcess(process string) (fault, next string) {
 }
 
 const (
-	// ourManager is the API server's field manager for certificates.
 	ourManager = "kubizone-serving"
 	injector   = "cainjector"
 )

@@ -285,7 +285,7 @@ type change struct {
 	remove         []*v1alpha1.Record
 }
 
-// failure is a failed write. After a failed deletion, candidate is made from the Record.
+// After a failed deletion, candidate is made from the Record.
 type failure struct {
 	candidate *externaldns.Candidate
 	err       error

@@ -46,7 +46,6 @@ func NewMetrics(registry metrics.KubeRegistry, servers listers.Bind9InstanceList
 	}, serversByState, unready)
 }
 
-// readyOf returns the condition Ready and its time, or Unknown since the creation.
 func readyOf(server *bind9.Bind9Instance) (status metav1.ConditionStatus, since time.Time) {
 	if ready := meta.FindStatusCondition(server.Status.Conditions, bind9.ConditionReady); ready != nil {
 		return ready.Status, ready.LastTransitionTime.Time

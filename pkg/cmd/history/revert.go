@@ -162,7 +162,6 @@ func nounOf(plan *history.Plan) string {
 	return "Record"
 }
 
-// repeatRevert returns the command line of a revert.
 func (o *revertOptions) repeatRevert(zone string) string {
 	next := "kubectl kubizone revert " + zone
 	if ns := o.client.Namespace(); ns != "" {

@@ -38,7 +38,6 @@ func newRoom(command *cobra.Command, forms ...string) *room {
 	return r
 }
 
-// connect returns the user's namespace.
 func (r *room) connect() (namespace string, err error) {
 	if r.api, namespace, err = r.client.Reader(); err != nil {
 		return "", err
@@ -186,7 +185,6 @@ func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 	return nil
 }
 
-// needZone is for commands that read the zone's content.
 func needZone(s *history.Subject) error {
 	if s.Zone != nil && s.Zone.Status.FQDN == "" {
 		at := s.Zone.Namespace + "/" + s.Zone.Name

@@ -71,7 +71,7 @@ func describeSOAChange(before, after *v1alpha1.Record) string {
 	return after.Status.FQDN + " SOA: " + strings.Join(changes, ", ")
 }
 
-// addEntries adds the changes of a Zone's own entries. The parent zone shows NS and glue too (S6.1 to S6.5).
+// The parent zone shows NS and glue too (S6.1 to S6.5).
 func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
 	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {

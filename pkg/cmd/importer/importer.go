@@ -220,7 +220,7 @@ func (c *config) showProgress(stderr io.Writer) (end func()) {
 	return bar.End
 }
 
-// importAll imports the sources in turn. After a failed source, no Record counts as missing.
+// After a failed source, no Record counts as missing.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {

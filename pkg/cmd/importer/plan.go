@@ -221,7 +221,6 @@ func buildKustomization(ctx context.Context, directory string, reader *load.Conf
 	return text, unread
 }
 
-// pickObjects returns the objects of plannedKinds, and counts the others.
 func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objects []*unstructured.Unstructured) {
 	found, refused := loader.ReadObjects(path, text)
 	r.unread += refused

@@ -234,7 +234,7 @@ func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	}
 }
 
-// addWarning adds a warning once. S4.13 warns of others' values, which the files show.
+// S4.13 warns of others' values, which the files show.
 func (s *set) addWarning(one *judged, w law.Warning) {
 	if w.Rule == "S4.13" {
 		return

@@ -258,7 +258,6 @@ func (s *store) countNSHosts(made *law.Plan, r *law.Record, n int) {
 	}
 }
 
-// removeRecord reverts makeRecord.
 func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	delete(s.records[made.Record.Zone.UID][s.ownerOf(made)], key{r.Namespace, r.Name})
 	s.countNSHosts(made, r, -1)

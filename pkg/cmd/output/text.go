@@ -211,7 +211,6 @@ func (t *Text) addRow(row []string, widths []int) {
 // leastColumn is the width below which no column is wrapped.
 const leastColumn = 8
 
-// fitColumns shrinks the widest columns until a row fits.
 func fitColumns(rows [][]string, width int) (widths []int) {
 	for _, row := range rows {
 		for i, cell := range row {

@@ -253,7 +253,7 @@ func addUsage(text *output.Text, command *cobra.Command) {
 	}
 }
 
-// addFlags adds the flags of a command, shared flags only if all is true.
+// Shared flags are added only if all is true.
 func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	var rows [][]string
 	flags.VisitAll(func(flag *pflag.Flag) {

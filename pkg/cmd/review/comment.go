@@ -17,14 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// review is the result of a run. plan is nil without a server, and incomplete with planErr.
+// plan is nil without a server, and incomplete with planErr.
 type review struct {
 	lint    *lint.Report
 	plan    *importer.Plan
 	planErr error
 	reasons []string
-	// prunes is true if the plan includes removals.
-	prunes bool
+	prunes  bool
 }
 
 func (r *review) isRefused() bool {
@@ -98,7 +97,6 @@ func cutBody(body string, most int) string {
 	return b.String() + note
 }
 
-// writeComment does nothing if the job has no pull request.
 func (o *options) writeComment(ctx context.Context, r *review, progress io.Writer) error {
 	at, err := findPullRequest(o.getenv)
 	if at == nil || err != nil {

@@ -42,7 +42,7 @@ type pullRequest struct {
 	maxComment int
 }
 
-// forge has the differences between forges. Paths begin at the API's address.
+// Paths begin at the API's address.
 type forge struct {
 	maxComment               int
 	tokenHeader, tokenPrefix string

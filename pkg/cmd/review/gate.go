@@ -13,13 +13,11 @@ import (
 // minRRsets is the size from which a zone has a limit by share, as in S7.5.
 const minRRsets = 10
 
-// gate bounds the removals of a branch.
 type gate struct {
 	maxRemoved                int
 	allowReleases, allowZones bool
 }
 
-// judgePlan returns the reasons against a plan, each a sentence.
 func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 	releases := 0
 	for _, note := range plan.Notes {

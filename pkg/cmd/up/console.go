@@ -37,7 +37,7 @@ func clientProgram() string {
 	return client
 }
 
-// startConsole runs the client's console until this process ends. A failure ends no other part.
+// A failure of the console ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return

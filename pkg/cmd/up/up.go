@@ -96,7 +96,6 @@ func (c *Config) Run(ctx context.Context) error {
 	return err
 }
 
-// serveAll starts the parts, prints "ready", and returns when ctx ends or a part fails.
 func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
 	updates *updatekey.Poster, credentials *pki.Bundle, kubeconfig string, spans basetracing.TracerProvider) error {
 	member, err := c.startEtcd(ctx, all, dir)
@@ -176,7 +175,6 @@ func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*em
 	return member, nil
 }
 
-// makeCredentials opens or creates the certificates, and writes the kubeconfig.
 func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle, string, error) {
 	bundle, err := pki.Open(filepath.Join(dir.Path(), "pki"), pki.Hosts(at.Addr().String()), time.Now())
 	if err != nil {
