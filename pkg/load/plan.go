@@ -270,7 +270,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// zoneSpec converts an SOA. It reports and replaces values that the API would refuse.
+// zoneSpec reports and replaces values that the API would refuse.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {

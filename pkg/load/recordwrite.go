@@ -48,7 +48,7 @@ type place struct {
 
 func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
 
-// writeRecords writes Records phase by phase, or asks the server in a dry run. refused has the order of phases.
+// refused has the order of phases.
 func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite) (result Result, refused []*recordWrite,
 	err error) {
 	type key struct {
@@ -164,7 +164,6 @@ func (l *Loader) refuseWrite(w *recordWrite) Result {
 	return Result{Written: 1}
 }
 
-// A nil Record does not exist.
 func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
 	changes := ChangesOfRecord(before, after, zone)
 	for _, c := range changes {

@@ -37,7 +37,6 @@ func (j *judgement) judgeServers() {
 	}
 }
 
-// neededSerial returns the serial that a server needs.
 func (j *judgement) neededSerial() int64 {
 	switch {
 	case j.Record != nil:

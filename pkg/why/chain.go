@@ -97,9 +97,8 @@ type Link struct {
 
 const (
 	// In runes.
-	maxText = 400
-	maxData = 120
-	// maxPaths and maxLinks bound a chain.
+	maxText  = 400
+	maxData  = 120
 	maxPaths = 20
 	maxLinks = 100
 	// maxWriters bounds the namespaces of a link.

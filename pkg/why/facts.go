@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// judgement builds the links of a path.
 type judgement struct {
 	*Facts
 	links []Link

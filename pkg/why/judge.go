@@ -48,8 +48,7 @@ func (j *judgement) addLack(kind Kind, of, right string) {
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
-// judgeAbsent adds the rule for a name, and the objects that answer. A missing rule for the user's namespace is no
-// fault: other namespaces may write the name.
+// A missing rule for the user's namespace is no fault: other namespaces may write the name.
 func (j *judgement) judgeAbsent() {
 	a := j.Absent
 	role, step := reasons.You, "create a Record in namespace "+a.Namespace
@@ -94,7 +93,7 @@ func contactOf(review *v1alpha1.NameReviewStatus) string {
 	return " (contact: " + review.Contact + ")"
 }
 
-// judgeRule adds the rule and the Record. It returns false if no zone has the Record.
+// It returns false if no zone has the Record.
 func (j *judgement) judgeRule() bool {
 	r := j.Record
 	adopted := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)
@@ -141,7 +140,6 @@ func (j *judgement) conditionsOf() []metav1.Condition {
 	return nil
 }
 
-// isDelivered reports whether every class has confirmed the Record, or the zone.
 func (j *judgement) isDelivered() bool {
 	return meta.IsStatusConditionTrue(j.conditionsOf(), v1alpha1.ConditionReady)
 }

@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	serverTime = 2 * time.Second // of a question
-	// maxQuestions bounds a chain.
+	serverTime    = 2 * time.Second // of a question
 	maxQuestions  = 256
 	maxConcurrent = 32
 	// maxHosts bounds the name servers found by the resolver.
@@ -198,8 +197,7 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	}
 }
 
-// findServers adds a zone's NS names, if no class shows its servers, with a resolver only: tenants choose their
-// addresses.
+// findServers adds a zone's NS names with a resolver only, if no class shows its servers.
 func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	if len(z.Servers) > 0 || z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return

@@ -49,7 +49,6 @@ func (i *inquiry) findSubjects(ctx context.Context) error {
 	return i.findName(ctx)
 }
 
-// Without a reading the object is a Record or else a Zone.
 func (i *inquiry) findObject(ctx context.Context, namespace, object string, reading Reading) error {
 	if i.Type != "" {
 		return fmt.Errorf("%s is an object, of which a TYPE says no more: leave %s out", i.Text, i.Type)
@@ -110,7 +109,6 @@ func (i *inquiry) findAddress(ctx context.Context, address netip.Addr) error {
 	return nil
 }
 
-// findName follows the Records at a DNS name, else the zone, else the object, else the free name.
 func (i *inquiry) findName(ctx context.Context) error {
 	fqdn, parsing := find.ParseName(i.Text)
 	var object *v1alpha1.Record
@@ -168,7 +166,6 @@ func answersType(r *v1alpha1.Record, rrtype string) bool {
 	return rrtype == "" || strings.EqualFold(r.Spec.Type, rrtype) || strings.EqualFold(r.Spec.Type, "CNAME")
 }
 
-// surroundings are the objects above a name.
 type surroundings struct {
 	// zone is the nearest of a view at or above the name. Nil if none, or without the right to list zones.
 	zone      *v1alpha1.Zone
@@ -225,7 +222,6 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	return above, nil
 }
 
-// addAbsent adds data without a Record, the Records of an answering wildcard, or else a path for a free name.
 func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.Record, above surroundings) error {
 	if done, err := i.addDerived(ctx, fqdn, above.zone); done || err != nil {
 		return err

@@ -113,7 +113,6 @@ func (c *Cluster) tls() transport.TLSInfo {
 	}
 }
 
-// joinCluster completes etcd's configuration for a member of a cluster.
 func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err

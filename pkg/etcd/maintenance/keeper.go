@@ -180,7 +180,7 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// isBelowQuota reports whether a twentieth of the quota is free: the alarm must not flap.
+// The alarm must not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
 // checkMembers updates metrics and health. If etcd is full, it frees space; otherwise it may compact history, and
@@ -468,7 +468,6 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
-// nextMember returns the member whose turn it is by the clock.
 func (k *Keeper) nextMember(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {
