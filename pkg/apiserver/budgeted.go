@@ -176,7 +176,6 @@ func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record)
 	return j.allowWrite(ctx, budgetedWrite{resource: v1alpha1.Resource("records"), after: record})
 }
 
-// judgePreview adds the budget to a dry run's decision.
 func judgePreview[T interface {
 	comparable
 	sized

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
-// actingAuthorizer authorizes change set items. A DNS update's items (changeset.ActFor) may write Records of the
-// UpdateKey's namespace only (S13.1); others have their user's rights.
+// A DNS update's items (changeset.ActFor) may write Records of the UpdateKey's namespace only (S13.1); other items have
+// their user's rights.
 type actingAuthorizer struct{ authorizer.Authorizer }
 
 var actingVerbs = []string{"get", "create", "patch", "delete"}

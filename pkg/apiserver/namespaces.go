@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// namespaces finds Namespaces. Standalone all fields are nil, and every namespace exists.
+// Standalone all fields are nil, and every namespace exists.
 type namespaces struct {
 	lister   listers.NamespaceLister
 	synced   cache.InformerSynced

@@ -25,8 +25,7 @@ type tally struct {
 	withdrawn            int
 }
 
-// waiting has the reasons of a Record's conditions Ready and Adopted. readyReason is "" if confirmed or in no zone;
-// adoptedReason is "" in a zone.
+// readyReason is "" if confirmed or in no zone; adoptedReason is "" in a zone.
 type waiting struct {
 	readyReason, adoptedReason string
 	withdrawn                  bool

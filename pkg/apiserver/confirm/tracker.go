@@ -55,7 +55,6 @@ func zoneUID(record *v1alpha1.Record) string {
 	return ""
 }
 
-// isOpen reports whether a Record is in no zone, or not Ready in its present generation.
 func isOpen(record *v1alpha1.Record) bool {
 	if record.Status.ZoneRef == nil {
 		return true
@@ -79,7 +78,7 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// change is an event of the watch of Records. reset means that all Records follow.
+// reset means that all Records follow.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool
@@ -217,7 +216,7 @@ type verdict struct {
 	inZone    bool // otherwise ready and lastError are not written
 }
 
-// judgeRecord returns a Record's verdict, and whether the stored status differs. The caller holds mu.
+// The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {

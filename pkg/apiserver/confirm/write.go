@@ -51,14 +51,12 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	l.mu.Unlock()
 
 	left := false // the rate allowed no more Records
-	// Ready Records, if Ready may be wrong now.
 	if scans {
 		var err error
 		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
 			return err
 		}
 	}
-	// A turn of due Records.
 	l.mu.Lock()
 	chosen := z.choosePages(&z.due, turnRecords)
 	l.mu.Unlock()
@@ -70,7 +68,6 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 			return err
 		}
 	}
-	// A page of Records that lack the cause of Pending.
 	wait, err := l.writeCauses(ctx, uid, z)
 	if err != nil {
 		return err
@@ -93,7 +90,6 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	return nil
 }
 
-// writeCauses writes a page of noCause, and returns the time until the next page.
 func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
 	page, wait := l.chooseNoCause(z)
 	if page == nil {
@@ -139,7 +135,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// dropZone forgets a deleted or ended zone. Its released Records are tracked again, in no zone.
+// The zone's released Records are tracked again, in no zone.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +151,7 @@ func (l *leader) dropZone(uid string) {
 	}
 }
 
-// setProgress replaces the zone's Progress, and marks Records as due if their status changes. The caller holds mu.
+// The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	if z.progress = now; now != nil {
@@ -237,8 +233,7 @@ func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
 	}
 }
 
-// writePage writes the page's Records whose status differs. If the rate allows only some, left is true and the others
-// are put back.
+// If the rate allows only some, left is true and the others are put back.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {

@@ -121,7 +121,7 @@ type Checker struct {
 	Needs []Need
 
 	mutex sync.Mutex
-	// notReady is why the server is not ready. Once nil it stays nil.
+	// Once nil it stays nil.
 	notReady error
 	asked    bool
 	missing  []string // at the last answer

@@ -138,7 +138,6 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	return &next, why, nil
 }
 
-// isDue is true after two thirds of a certificate's life, or before its beginning.
 func isDue(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))

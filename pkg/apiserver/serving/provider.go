@@ -85,7 +85,7 @@ type Provider struct {
 	pass sync.Mutex
 	// trustedSince is since when this process has seen an authority in caBundle. Guarded by pass.
 	trustedSince map[identity]time.Time
-	// lastRead is the Secret's last content. Guarded by pass.
+	// Guarded by pass.
 	lastRead *material
 
 	mu        sync.RWMutex

@@ -90,7 +90,6 @@ func (f *facts) isRotating() bool {
 	return f.server.Transfer.SecondKey() != nil || f.server.Peers != nil && f.server.Peers.SecondKey() != nil
 }
 
-// takeOverError returns the error of a waiting take-over, or nil.
 func (f *facts) takeOverError() *takingOver {
 	var waits *takingOver
 	errors.As(f.err, &waits)

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// site has the signer and the other servers of a zone.
 type site struct {
 	class     *v1alpha1.DNSClass
 	signer    apiclass.Server
@@ -31,7 +30,7 @@ type site struct {
 	agent     *client.Client // nil if nothing signs the zone
 }
 
-// candidates is the input of chooseSite. After a field without a unique value, all further fields are zero.
+// After a field without a unique value, all further fields are zero.
 type candidates struct {
 	classes []string
 	class   *v1alpha1.DNSClass
@@ -156,8 +155,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
-// splitServers sets the signer and the other servers. stranger names a server of another cluster, which has no key to
-// transfer from the signer.
+// stranger names a server of another cluster, which has no key to transfer from the signer.
 func (at *site) splitServers(selected transferclass.Selected) (stranger string) {
 	ref := at.class.Spec.Bind9.ClusterRef
 	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}
