@@ -93,7 +93,7 @@ func contactOf(review *v1alpha1.NameReviewStatus) string {
 	return " (contact: " + review.Contact + ")"
 }
 
-// It returns false if no zone has the Record.
+// judgeRule returns false if no zone has the Record.
 func (j *judgement) judgeRule() bool {
 	r := j.Record
 	adopted := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)

@@ -78,7 +78,7 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// reset means that all Records follow.
+// change is an event of the watch; reset means that all Records follow.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool

@@ -234,7 +234,7 @@ func (f *facts) countReady() (ready, all int) {
 	return ready, all
 }
 
-// If not nil, earlier is the cause.
+// judgeAvailability names earlier, if not nil, as the cause.
 func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	const check = "apiservices"
 	var away []string

@@ -42,7 +42,7 @@ type pullRequest struct {
 	maxComment int
 }
 
-// Paths begin at the API's address.
+// forge has the differences between forges; its paths begin at the API's address.
 type forge struct {
 	maxComment               int
 	tokenHeader, tokenPrefix string

@@ -180,7 +180,7 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// The alarm must not flap.
+// isBelowQuota wants a twentieth of the quota free: the alarm must not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
 // checkMembers updates metrics and health. If etcd is full, it frees space; otherwise it may compact history, and
