@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/history"
@@ -310,12 +311,25 @@ func (t *archiveFailure) Commit() (*clientv3.TxnResponse, error) {
 	return t.Txn.Commit()
 }
 
-// While etcd fails, steps stay in the journal, and the history has no gap afterwards.
+// While etcd fails, steps stay in the journal, and the history has no gap afterwards. The API server explains etcd's
+// errors.
 func TestHistory_afterAFailureOfEtcd(t *testing.T) {
 	t.Parallel()
+	for what, explain := range map[string]func(clientv3.KV) clientv3.KV{
+		"etcd's error": func(kv clientv3.KV) clientv3.KV { return kv }, "an API error": maintenance.Explain,
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			expectNoGap(t, explain)
+		})
+	}
+}
+
+func expectNoGap(t *testing.T, explain func(clientv3.KV) clientv3.KV) {
+	t.Helper()
 	st := store.New(t)
 	failures := &archiveFailures{archived: layout.Keys{Prefix: st.Prefix}.Room("archived")}
-	s := st.Server(archiveAfter(5), func(c *ledger.Config) { failures.KV, c.Client.KV = c.Client.KV, failures })
+	s := st.Server(archiveAfter(5), func(c *ledger.Config) { failures.KV, c.Client.KV = c.Client.KV, explain(failures) })
 	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
 	write := func(from, to int) {
 		for i := from; i < to; i++ {
@@ -336,6 +350,35 @@ func TestHistory_afterAFailureOfEtcd(t *testing.T) {
 	}
 	if countKeys(t, st, "history") == 0 {
 		t.Error("nothing is archived")
+	}
+}
+
+// A damaged archive does not fill etcd: steps leave the journal, and the history has a gap.
+func TestHistory_afterDamageOfTheArchive(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server(archiveAfter(5))
+	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	write := func(from, to int) {
+		for i := from; i < to; i++ {
+			store.Must(s.CreateRecord(t.Context(), recordAt("team", fmt.Sprint("r", i))))
+		}
+	}
+	write(0, 20)
+	st.Settle()
+	key := layout.Keys{Prefix: st.Prefix}.Archived(string(z.UID))
+	before := store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value
+	store.Must(st.Client.Client.Put(t.Context(), key, "x"))
+	b := st.Server(archiveAfter(5)) // which has not read the archive
+	for i := range 30 {
+		store.Must(b.CreateRecord(t.Context(), recordAt("team", fmt.Sprint("s", i))))
+	}
+	store.Eventually(t, "the journal is trimmed", func() bool { return countKeys(t, st, "journal") < 20 })
+	store.Must(st.Client.Client.Put(t.Context(), key, string(before)))
+	write(20, 40)
+	st.Settle()
+	if _, whole := readHistory(t, s, s.Zone("infra", "top"), 1000); whole == 0 {
+		t.Error("the history has no gap")
 	}
 }
 

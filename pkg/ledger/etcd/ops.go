@@ -101,12 +101,6 @@ func IsRefused(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || TooLarge(err)
 }
 
-// IsUnavailable reports whether etcd or the connection failed, so that a later attempt may succeed.
-func IsUnavailable(err error) bool {
-	_, isStatus := grpcstatus.FromError(err)
-	return err != nil && (isStatus || errors.As(err, new(rpctypes.EtcdError))) && !IsRefused(err)
-}
-
 // TooLarge reports whether etcd or its connection refused a request for its size: nothing was written.
 func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted &&

@@ -382,7 +382,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		}
 		value, whole, err := encodeSegment(&p.hdr, lines)
 		if err != nil {
-			return false, err
+			return false, layout.Unreadable("a step in "+a.Layout.Journal(p.hdr.Zone), err)
 		}
 
 		last := &lines[len(lines)-1]

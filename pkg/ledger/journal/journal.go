@@ -276,7 +276,7 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 // errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps returns ctx's or etcd's error, or errArchived, if the steps must stay. After damage they go: a damaged
+// archiveSteps returns an error, which may be errArchived, if the steps must stay. After damage they go: a damaged
 // archive must not fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
@@ -284,12 +284,10 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 	}
 	kept, err := jr.Archive.ArchiveSteps(ctx, jr.Archive.HeaderOf(z), upTo, named)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case etcd.IsUnavailable(err):
-		return err
-	case err != nil:
+	case errors.Is(err, layout.ErrUnreadable), etcd.IsRefused(err):
 		klog.FromContext(ctx).Error(err, "Steps of a zone are not archived, and its history has a gap", "zone", klog.KObj(z))
+	case err != nil:
+		return err
 	case !kept:
 		return errArchived
 	}

@@ -6,6 +6,7 @@ package layout
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"kubi.zone/kubizone/pkg/law"
@@ -84,7 +85,10 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 	return fact, v.(*law.Holding), nil
 }
 
+// ErrUnreadable is in the chain of Unreadable's errors.
+var ErrUnreadable = errors.New("does not parse")
+
 // Unreadable is the error of an internal key or value that does not parse.
 func Unreadable(key string, err error) error {
-	return fmt.Errorf("%s does not parse (%w): run kubizone fsck, which names the damage", key, err)
+	return fmt.Errorf("%s %w (%w): run kubizone fsck, which names the damage", key, ErrUnreadable, err)
 }
