@@ -148,8 +148,12 @@ func (r *room) findPast(ctx context.Context, s *history.Subject, kind string, at
 	return true, r.setRecord(ctx, s, at.Namespace, fqdn, step.View)
 }
 
-// findDeleted returns the deleted zone of the longest name at or above a name and below its present zone, nil for none.
+// findDeleted returns the deleted zone of the longest name at or above a name and below its present zone, nil for none,
+// and for a name in a deleted zone.
 func (r *room) findDeleted(ctx context.Context, s history.Subject) (*history.Subject, error) {
+	if s.Zone != nil && s.Zone.Status.FQDN == "" {
+		return nil, nil
+	}
 	for up, ok := s.Name, true; ok && (s.Zone == nil || up.String() != s.Zone.Status.FQDN); up, ok = up.Parent() {
 		zone, err := r.reader.FindDeleted(ctx, s.Namespace, up)
 		if err != nil {

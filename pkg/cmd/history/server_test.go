@@ -216,6 +216,9 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	if out, code := w.runLine("dave", "log never.example.org"); code != 0 || !strings.Contains(out, "no change in the history") {
+		t.Errorf("log of a name that a deleted Zone never had: code %d\n%s", code, out)
+	}
 	if out, code := w.runLine("dave", "revert platform/example-org --to 1"); code != 2 || !strings.Contains(out,
 		"revert platform/example-org --deleted takes it back") {
 		t.Errorf("revert of a deleted Zone: code %d\n%s", code, out)
