@@ -40,8 +40,8 @@ import (
 
 const shownZones = 12
 
-// Run serves until ctx ends or a part fails, then stops the parts, the last started first (U4). The result is nil after
-// the end of ctx, even if a part then failed.
+// Run serves until ctx ends or a part fails, then stops the parts, the last started first (U4). After the end of
+// ctx the result has the errors of the stop alone.
 func (c *Config) Run(ctx context.Context) error {
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
@@ -87,13 +87,10 @@ func (c *Config) Run(ctx context.Context) error {
 		// Print before other output hides the error.
 		c.printf("stopping: %v", err)
 	}
-	if stopping := running.stop(); stopping != nil {
-		err = errors.Join(err, stopping)
-	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		return nil // stopped on request; drops the errors of stop
+		err = nil // stopped on request
 	}
-	return err
+	return errors.Join(err, running.stop())
 }
 
 func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
