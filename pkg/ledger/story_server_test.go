@@ -166,9 +166,7 @@ func (t lineTxn) Commit() (*clientv3.TxnResponse, error) {
 	state, _ := t.l.state.Load().(string)
 	if t.writes {
 		switch state {
-		case "full":
-			return nil, rpctypes.ErrNoSpace
-		case "refuses":
+		case "full": // as maintenance.Explain says it
 			return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "nothing was written"}}
 		case "mute for ever":
 			return nil, rpctypes.ErrTimeout

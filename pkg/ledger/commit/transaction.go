@@ -176,7 +176,7 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
 	o := outcome{r: r, err: err, trip: time.Since(started), refused: etcd.IsRefused(err)}
 	o.endTransaction(span, len(cmps), len(then))
-	if o.refused || errors.Is(err, rpctypes.ErrNoSpace) || err == nil && !r.Succeeded {
+	if o.refused || err == nil && !r.Succeeded {
 		b.sent = false
 	}
 	if err == nil {
