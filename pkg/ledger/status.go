@@ -97,7 +97,7 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 }
 
 // ChangeRecords calls change, which sets conditions, for a namespace's Records, and writes those for which change
-// returns true. It charges the namespace, and omits Records that are absent, unreadable or changed meanwhile. changed
+// returns true. The namespace pays. Records that are absent, unreadable or changed meanwhile are left out. changed
 // counts written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {

@@ -212,7 +212,7 @@ var table = []row{
 	{
 		pkg: "pkg/secrets", may: []string{"api/kubizone/...", "pkg/delivery", "pkg/primary/tsig"},
 		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg, "k8s.io/client-go/kubernetes"},
-		why: "a Secret is read in one way, whoever needs the value: controllers, primaries and commands",
+		why: "controllers, primaries and commands read Secrets through one package",
 	},
 	{
 		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "api/bind9/...", "pkg/apis/...",

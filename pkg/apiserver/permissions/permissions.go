@@ -120,9 +120,8 @@ var admissionRules = map[string][]Rule{
 type Checker struct {
 	Needs []Need
 
-	mutex sync.Mutex
-	// Once nil it stays nil.
-	notReady error
+	mutex    sync.Mutex
+	notReady error // nil for good once a check has passed
 	asked    bool
 	missing  []string // at the last answer
 }

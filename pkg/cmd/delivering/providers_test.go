@@ -28,7 +28,8 @@ import (
 func TestProviders_areComplete(t *testing.T) {
 	blocks, rows := slices.Sorted(slices.Values(class.Providers())), slices.Sorted(maps.Keys(Sources{}.Constructors()))
 	if !slices.Equal(blocks, rows) {
-		t.Errorf("the provider blocks of DNSClassSpec are %v, there are constructors for %v: add a row to provider.Providers, or to Constructors", blocks, rows)
+		t.Errorf("the provider blocks of DNSClassSpec are %v, there are constructors for %v: add a row to provider.Providers, or to Constructors",
+			blocks, rows)
 	}
 	const root = "../../.."
 	for _, kind := range blocks {

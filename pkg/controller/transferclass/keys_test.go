@@ -123,9 +123,11 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 			if at > 3 {
 				stored["team/a-mallory"] = beside([]string{"next-", "former-"}[at-4], name)
 			}
-			general, err := secrets.ReadTSIGKey(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, secretAlways("general.bind9.team", "A"))
+			general, err := secrets.ReadTSIGKey(v1alpha1.SecretReference{Namespace: "platform", Name: "general"},
+				secretAlways("general.bind9.team", "A"))
 			mustSucceed(t, err)
-			c := newController(t, stored, []tsig.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
+			c := newController(t, stored, []tsig.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"),
+				serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
 			for range 2 { // a repetition changes nothing
 				for _, class := range order {
 					if err := c.syncPeers(t.Context(), class); err != nil {

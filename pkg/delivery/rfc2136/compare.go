@@ -181,7 +181,7 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 }
 
 // failKnownConflicts drops changes still in conflict with the foreign data found last. An update of prerequisites alone
-// shows whether the server still has it.
+// asks whether the server still has the foreign data.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change

@@ -5,8 +5,8 @@
 //
 // Guarantees:
 //
-//	E1. A single process opens a directory. A second process gets an error with the directory and the first process's
-//	    ID, before it reads or writes.
+//	E1. A single process opens a directory. A second process reads and writes nothing: its error has the directory
+//	    and the first process's ID.
 //	E2. A directory in a newer format is rejected unchanged.
 //	E3. Only the directory's owner has access. Clients connect to a unix socket in a directory of mode 0700, never to
 //	    a port. A sole member has no peer listener; a cluster's member has a TLS listener, for peers of their own CA.

@@ -109,7 +109,8 @@ func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
 			t.Errorf("%s: %+v", what, a)
 		}
 		if !groups[0].callerGone || !groups[1].followsFailure() || !slices.Equal(h.waiting, groups[1:]) {
-			t.Errorf("%s: gone %t, the next may be committed %t, %d wait", what, groups[0].callerGone, !groups[1].followsFailure(), len(h.waiting))
+			t.Errorf("%s: gone %t, the next may be committed %t, %d wait", what, groups[0].callerGone, !groups[1].followsFailure(),
+				len(h.waiting))
 		}
 	}
 }
