@@ -18,10 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Sizes receives sequential calls from FollowSizes: BeginCount, Add for each object, EndCount, Add for each change.
+// Sizes sums up the stored octets of each namespace, for its budget. FollowSizes calls it sequentially: BeginCount, Add
+// for each stored object, EndCount, then Add for each change. After a failure all is counted again from BeginCount.
 type Sizes interface {
 	BeginCount()
-	// Add adds octets, maybe negative, to a namespace's size.
+	// Add adds octets to a namespace's sum. They are negative if an object was deleted or became smaller.
 	Add(namespace string, octets int64)
 	EndCount()
 }

@@ -30,10 +30,13 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-// storeWrite is a write of a decorated storage (write.go), passed through Kubernetes' storage in the context.
+// storeWrite commits a write by the ledger, in place of a plain put by Kubernetes' storage. A decorated storage
+// (write.go) puts the storeWrite into the context of its call, and the storage's etcd client (hook) takes it from
+// there.
 type storeWrite interface {
-	// commitWrite writes put, the store's encoding, at the expected revision of key, 0 if absent, or deletes key if put
-	// is nil.
+	// commitWrite writes put, the object as the storage has encoded it, under key. If put is nil, it deletes key.
+	// expected is the revision of key at the storage's read, 0 for an absent key. If key has another revision now,
+	// Outcome.OK is false.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 

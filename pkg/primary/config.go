@@ -23,18 +23,25 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Zones provides the zones to serve, as immutable, settled snapshots (S7.2).
+// Zones provides the content of zones that the primary may serve. Snapshots are immutable and settled: complete, and
+// released to name servers (S7.2).
 type Zones interface {
-	// Find and Settled return false for none.
+	// Find returns the zone with a name in a view, or false.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
+	// Settled returns the zone with a UID, or false.
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference and Changes fail if the steps are gone.
+
+	// Difference returns the net change from the serial since to a snapshot, for an incremental transfer. It fails if
+	// steps (changes of serial) between the two are no longer kept.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
+	// Changes returns the steps after since, up to until, oldest first. It fails if some are no longer kept.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
+	// All iterates over the zones in no order.
 	All() iter.Seq[*zoneview.Snapshot]
-	// Traces returns the traceparents of sampled writes between serials.
+	// Traces returns the W3C traceparents of the sampled writes after since, up to until.
 	Traces(uid string, since, until serial.Serial) []string
-	// Subscribe returns coalesced events, and a function to end them.
+	// Subscribe returns a channel of changes, and a function that closes it. Events of a zone that wait are merged, so
+	// a slow receiver delays nobody.
 	Subscribe() (<-chan zoneview.Event, func())
 }
 

@@ -20,10 +20,14 @@ const PluginName = "KubizoneDelegation"
 // AnnotationRule has the rule, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
-// Decider decides a write before it begins.
+// Decider predicts the ledger's decision about a write of a Record. With this, admission refuses a forbidden write
+// early, and names the allowing rule in the audit log. The ledger decides again at the commit.
 type Decider interface {
-	// EarlyRecord returns the allowing rule, or the API error that the write would get, neither if it doubts the cache.
-	// before is nil for a create.
+	// EarlyRecord decides the change of a Record from before to after. For a creation, before is nil.
+	//
+	//   - If a rule of the zone allows the write, rule names it, for example `zone example.org., pattern "*.dev"`.
+	//   - If the rules forbid the write, err is the 403 error that the write would get.
+	//   - Otherwise both are empty, for example if the cache may be out of date: the ledger alone decides.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 

@@ -38,14 +38,23 @@ func newCauseLimit() *rate.Limiter {
 	return rate.NewLimiter(rate.Every(causeInterval/pageRecords), causeRecords)
 }
 
-// Ledger reads and writes stored Records. zone is a UID.
+// Ledger reads and writes the stored Zones and Records for a Confirmer, which sets their conditions. zone is the UID of
+// a Zone.
 type Ledger interface {
+	// RunElected waits until this server is elected, calls run, and returns when run returns. If the server loses the
+	// election, the context of run ends.
 	RunElected(ctx context.Context, run func(ctx context.Context)) error
-	// Members returns a page of a zone's Records, and the next cursor, "" for none.
+	// Members lists the Records in a zone, about most of them, from the cursor "from". The first page has the cursor
+	// "". After the last page, next is "".
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
+	// MembersAt lists the Records in a zone at an owner name, such as www.
 	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
-	// ChangeRecords writes the Records for which change returns true.
+
+	// ChangeRecords calls change for the named Records of a namespace, and stores each Record for which change returns
+	// true. It skips Records that are absent, unreadable or changed by another writer meanwhile. changed counts the
+	// stored Records.
 	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
+	// ChangeZone is ChangeRecords for a single Zone.
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 }
 

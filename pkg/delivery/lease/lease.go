@@ -20,15 +20,18 @@ const stallTimeout = 5 * time.Minute
 // ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
-// Store holds the states. It is safe for concurrent use with different Keys.
+// Store keeps the state of each delivery (a zone at a class of name servers) for the next worker. Calls for different
+// Keys may be concurrent.
 type Store interface {
-	// Load must not read from a cache, because the fence depends on it. A missing delivery is the zero State.
+	// Load reads a state. It must not use a cache: by this read, the fence detects another worker before a write to
+	// name servers. A missing delivery has the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
-	// Save writes a state and returns the new version; an empty Version creates the delivery. ErrConflict means that
-	// the stored version is not state.Version. A delivery with data at the provider keeps the Zone from deletion
-	// (S8.4).
+	// Save writes a state and returns the new version. If state.Version is "", Save creates the delivery. If the stored
+	// version is not state.Version, Save writes nothing and returns ErrConflict. A Zone with data at the provider must
+	// not be deleted (S8.4).
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
-	// Delete follows the removal or retention of the data (S8.4). A missing state is no error.
+	// Delete removes a state once the provider has removed the data, or keeps the data for good (S8.4). A missing state
+	// is no error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 

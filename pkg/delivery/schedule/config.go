@@ -56,13 +56,18 @@ type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics must be safe for concurrent use.
+// Metrics counts the work of a Loop by class, for a monitoring system. Methods may be called concurrently.
 type Metrics interface {
+	// CountCall counts a call to a provider.
 	CountCall(call Call)
-	// CountDelivery counts a confirmed serial. lag is the time since the Loop saw the oldest change.
+	// CountDelivery counts a serial that the class has confirmed. lag is the time since the Loop saw the oldest change
+	// in it, 0 if unknown.
 	CountDelivery(class string, lag time.Duration)
-	// CountDrift counts each missing and differing RRset once until the repair, and new foreign RRsets.
+	// CountDrift counts RRsets in which a provider differs from the delivered content. A missing or differing RRset
+	// counts once until its repair. Foreign RRsets, not written by Kubizone, count when a comparison finds more of them
+	// than the last comparison.
 	CountDrift(class string, missing, differing, foreign int)
+	// CountFenced counts an attempt that stopped because another worker has taken the delivery over.
 	CountFenced(class string)
 }
 

@@ -21,12 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members are the stored zones that every primary serves to a class. A zone is a member from its first stored intent
-// until its Delivery is deleted: a worker that has lost its lease can neither add nor remove zones.
+// Members are the zones of a class that the primary servers offer to secondaries. A zone is a member from the first
+// stored intent, a worker's announcement of a write, until its Delivery is deleted. Since only stored Deliveries count,
+// a worker that has lost its lease can neither add nor remove zones.
 type Members interface {
-	// Name returns the member's zone name; zero if the UID is no member's.
+	// Name returns the zone name, such as example.org., of the member with a UID. It is zero if there is none.
 	Name(uid string) name.Name
-	// Holder returns the UID of the member with the name; "" means none.
+	// Holder returns the UID of the member with a zone name, or "".
 	Holder(zone name.Name) (uid string)
 }
 

@@ -13,12 +13,14 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler (controller/updatekey.Poster) must be safe for concurrent use.
+// Handler carries out DNS UPDATE messages (RFC 2136); controller/updatekey.Poster posts them to the API server. Methods
+// may be called concurrently.
 type Handler interface {
-	// Update returns a message's RCODE; 0 means that all changes are stored. A message without updates probes the key's
-	// rights: REFUSED or NOTAUTH unless the zone has rules for the key's tenant, and for a prerequisite's name.
+	// Update stores the changes of a message that key has signed, and returns the RCODE for the answer. 0 means that
+	// all changes are stored. A message without updates tests rights. The answer is then NOTAUTH if the zone has no
+	// rules for the key's tenant, and REFUSED if the key covers no name of a prerequisite.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
-	// Share returns the RRsets that updates made for the key's tenant, at names covered by the key.
+	// Share returns the RRsets in a zone that updates made for the key's tenant, at names covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
 }
 

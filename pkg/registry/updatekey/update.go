@@ -39,19 +39,24 @@ func User(key *v1alpha1.UpdateKey, from string) user.Info {
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
 }
 
-// Zones reads zones and Records. Reads count in the namespace's budget.
+// Zones finds the zone of a DNS UPDATE message, and reads the Records there. Reads of etcd are charged to the namespace
+// of the UpdateKey.
 type Zones interface {
+	// FindZone returns the Zone with the name apex in a view. ok is false if none exists.
 	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
+	// FindEnclosing returns the closest zone at or above a name, such as example.org. for www.example.org., from
+	// memory.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
-	// RecordsOf returns a namespace's stored Records at names of a zone, or ErrTooManyRecords.
+	// RecordsOf returns the stored Records of a namespace at names of the zone apex, or ErrTooManyRecords.
 	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 		map[name.Name][]*v1alpha1.Record, error)
-	// ApexOf returns the RRsets of the zone's spec, and all namespaces' NS values at the apex, as written.
+	// ApexOf returns the RRsets of the Zone's spec.nameServers as made, and as ns the values of all namespaces' NS
+	// Records at the apex, as written.
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
-	// MayMake reports, without a read, whether a zone's spec may make RRsets at the names.
+	// MayMake reports, from memory, whether spec.nameServers may make RRsets at the names. It saves calls of ApexOf.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
-	// Judge checks prerequisites like a change set. The error has the cause ZoneNotFound for a zone without rule for
-	// the namespace.
+	// Judge checks prerequisites like a ChangeSet. If the zone has no rule for the namespace, the error has the cause
+	// ZoneNotFound, as for an absent zone.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 

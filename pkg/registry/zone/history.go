@@ -24,15 +24,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// History reads the steps of zones (changes of serial), also older than Views has.
+// History reads past changes of zones, for zones/changes with form=history. Unlike Views, it also has changes that are
+// only in the archive. A step is a change of a zone's serial; the newest step comes first.
 type History interface {
-	// ReadZone returns the steps of a zone, newest first.
+	// ReadZone returns the steps of an existing zone.
 	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)
-	// ReadRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view; or ErrNotHeld.
+	// ReadRemoved returns the steps of a deleted Zone by the name of the object. Of several such Zones, it takes the
+	// last deleted. The returned zone has only the names, UID, FQDN, view and serial. Without such a Zone the error is
+	// ErrNotHeld.
 	ReadRemoved(ctx context.Context, namespace, name string, ask HistoryQuery) (answer *HistoryPage, zone *v1alpha1.Zone, err error)
-	// ReadRemovedFQDN is ReadRemoved for a DNS name in a namespace, or in all for "".
+	// ReadRemovedFQDN is ReadRemoved by DNS name, such as example.org., in a namespace; "" means all namespaces.
 	ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryQuery) (*HistoryPage, *v1alpha1.Zone, error)
-	// ReadRecords returns the steps made by Records, newest first.
+	// ReadRecords returns the steps made by a namespace's Records, in all zones.
 	ReadRecords(ctx context.Context, of RecordFilter, ask HistoryQuery) (*HistoryPage, error)
 }
 

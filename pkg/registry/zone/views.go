@@ -19,37 +19,46 @@ import (
 // ErrNotHeld is for an unknown or too old serial. The client gets 410 and starts over.
 var ErrNotHeld = errors.New("this serial is not held here")
 
-// Snapshot is the immutable content of a zone at a serial.
+// Snapshot is the content of a zone at a serial, for the subresources zones/entries and zones/changes. It never
+// changes.
 type Snapshot interface {
+	// Header has the zone's name, SOA parameters and name servers.
 	Header() content.Header
 	Serial() serial.Serial
-	// N is status.contentGeneration.
+	// N counts the changes of content, like status.contentGeneration.
 	N() uint64
+	// State is the multiset hash of the RRsets. Hash is status.hash, over State and the Header.
 	State() sethash.State
 	Hash() string
-	// EntriesFrom starts at the first owner at or after the name in canonical order; for the zero name with the SOA.
+
+	// EntriesFrom iterates over resource records in canonical order, from the given name on, to continue a listing.
+	// With the zero name it begins with the SOA.
 	EntriesFrom(name.Name) iter.Seq[dns.Entry]
+	// RRsets has neither the SOA nor the RRsets made by the Zone's spec.nameServers.
 	RRsets() iter.Seq[content.RRset]
 }
 
-// Views reads zones from memory, older serials from the journal in etcd.
+// Views reads the content of zones: the newest from memory, earlier serials also from etcd's journal of changes.
+// zone.UID identifies the zone. ErrNotHeld means a serial that is unknown or too old: the reader starts over.
 type Views interface {
-	// Snapshot returns the zone at status.serial or later, or the error of ctx.
+	// Snapshot waits until memory has the zone at zone.Status.Serial or later, or until ctx ends.
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
-	// SnapshotAt returns the zone (by uid) at exactly that serial, or ErrNotHeld.
+	// SnapshotAt returns the zone at exactly this serial, or ErrNotHeld.
 	SnapshotAt(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
-	// Oldest returns the oldest serial since which all changes are held, or ErrNotHeld.
+	// Oldest returns the earliest serial from which Steps can start, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
-	// Steps returns the changes from since to until, oldest first, or ErrNotHeld. With entries, each also has removed
-	// and added entries, SOA included.
+	// Steps returns the changes of serial after since, up to until, oldest first, or ErrNotHeld. If entries is true,
+	// the second result has for each step the removed and added resource records, with the SOA; otherwise it is nil.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
-	// EndedZone returns the last fqdn of an ended zone (S3.7), and a change that removes all RRsets that a provider may
-	// have since a serial, without TTL and data; or ErrNotHeld.
+
+	// EndedZone is for providers that still have the data of an ended zone: no rule delegated the zone any more, so it
+	// lost its name (S3.7). It returns that name, and a change that removes each RRset that a provider may have since a
+	// serial. The removed entries have neither TTL nor data. The error may be ErrNotHeld.
 	EndedZone(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 
-// Sources finds the Records that define the entries at a name.
+// Sources finds the Records behind the entries of a zone, for readers who ask who made an entry.
 type Sources interface {
-	// RecordsAt returns the Records of the zone (by uid) at a name. They must not be modified.
+	// RecordsAt returns the Records at an owner name of the zone with zone.UID. The caller must not modify them.
 	RecordsAt(ctx context.Context, zone *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error)
 }
