@@ -19,17 +19,21 @@ type Outcome struct {
 	Need    []Key
 }
 
-// Plan has the writes of a decision. A nil field writes nothing, but deletes the decided Record or Delegation.
+// Plan lists the writes by which an accepted request is stored, all in one transaction. A nil field writes nothing,
+// except that a nil Record or Delegation deletes the object of the request.
 type Plan struct {
-	Record      *Placement
-	Zone        *ZoneChange
-	Writes      []Write
-	Work        *Work
+	Record *Placement
+	Zone   *ZoneChange
+	// Writes are internal keys.
+	Writes []Write
+	// Work is a cascade: later steps for other records and zones.
+	Work *Work
+	// PendingCuts are changed child zones, with NS, glue and DS for the parent to list.
 	PendingCuts []PendingCut
-	// Waiting has a waiting record's or pending zone's index keys, WaitingBefore the former.
+	// Waiting has the index keys to add for an object in no zone, WaitingBefore the keys to delete.
 	Waiting, WaitingBefore *Waiting
 	Delegation             *DelegationPlacement
-	// Rule is the pattern that allowed the record, for the audit log.
+	// Rule is the pattern that allowed the record, such as "*.dev", for the audit log.
 	Rule     string
 	Warnings []Warning
 }
@@ -58,40 +62,49 @@ type Write struct {
 	Value any
 }
 
-// Placement is a record's place after a decision.
+// Placement is the new status of a decided Record: the zone that contains it, or the reason why none does.
 type Placement struct {
 	FQDN      name.Name // zero if unknown
 	View      string
-	Zone      *Ref // nil: not adopted
-	Admission rules.Admission
-	Serial    serial.Serial
-	Reason    string
-	Message   string
-	// HasClass is the Zone's. Served too, but false until the content with the record is settled.
+	Zone      *Ref            // nil: no zone contains the record
+	Admission rules.Admission // kind of the allowing rule
+	Serial    serial.Serial   // the zone's first serial with the record
+	// Reason and Message are for the condition Adopted.
+	Reason  string
+	Message string
+	// HasClass and Served are the fields of the Zone. Served is also false while name servers do not yet get the
+	// record.
 	HasClass, Served bool
-	// Stays is true if the zone's content does not change.
+	// Stays is true if the zone's content stays the same, as after a change of labels: Ready is kept.
 	Stays bool
-	// EndsAt estimates the end of the record's period, unix seconds; 0 for none (S2.12).
+	// EndsAt estimates when the record leaves the zone because no rule allows it any more, in Unix seconds; 0 for
+	// never.
 	EndsAt int64
 }
 
-// ZoneChange is the new state of a zone. A nil Step leaves its content and serial.
+// ZoneChange is the new state of a zone by a decision about the zone, its records or its rules. A nil Step leaves the
+// content and serial.
 type ZoneChange struct {
-	Zone    *Zone
+	Zone *Zone
+	// Holding is the state under the zone's name that other zones read.
 	Holding *Holding
 	// Delegated and Servable are new conditions; nil leaves them.
 	Delegated, Servable *Condition
 	Step                *content.Step
-	Removed             bool
+	// Removed is true if the Zone is deleted.
+	Removed bool
 	// TakesOver is true if a new zone takes names or zones from the zone above.
 	TakesOver bool
-	// EndedZone is the former state, if the zone ends (S3.5).
-	EndedZone  *Zone
+	// EndedZone is the former state of a zone that loses its name, as no rule delegates it any more.
+	EndedZone *Zone
+
+	// BeginsHold is true if the step is a mass deletion, so name servers keep the former content (S7.5).
 	BeginsHold bool
-	// YoungExcess has removals that would begin a hold with older RRsets (S7.5).
+	// YoungExcess, for a warning, counts removals that only escape a hold as the RRsets were young.
 	YoungExcess *Excess
-	Notices     []Notice
-	// EndsAt estimates the zone's end, unix seconds; 0 leaves the former.
+	// Notices are for namespaces whose names are affected.
+	Notices []Notice
+	// EndsAt estimates when the zone ends, in Unix seconds; 0 leaves the former estimate.
 	EndsAt int64
 }
 

@@ -29,13 +29,15 @@ type Record struct {
 // Absolute reports whether DomainName is absolute (S1.1).
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
-// Adoption is a record's contribution to its zone.
+// Adoption is the part of a zone's content that a Record in the zone makes. It is read from the Record's status and
+// spec.
 type Adoption struct {
 	Zone Ref
-	// FQDN is set if Owner is zero: the owner of an absolute name follows from the zone.
-	FQDN   name.Name
+	// FQDN is set, and Owner zero, if the Record has an absolute name such as "www.example.org.".
+	FQDN name.Name
+	// EndsAt is status.endsAt in Unix seconds, or 0.
 	EndsAt int64
-	// Admission is the kind counted in the claim (S4.7).
+	// Admission is the kind of rule under which the namespace's claim to the name counts the record.
 	Admission rules.Admission
 	Contribution
 }

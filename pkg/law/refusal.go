@@ -26,18 +26,18 @@ const (
 	Unmet
 )
 
-// Refusal names the broken rule and the remedy.
+// Refusal is the reason why a request is refused, with the broken rule and a remedy.
 type Refusal struct {
 	Kind RefusalKind
-	// Field is the path in the object, for Invalid, Duplicate and Unmet.
+	// Field is the path in the object, such as "spec.domainName", for Invalid, Duplicate and Unmet. Value is there.
 	Field string
 	Value any
-	// Reason is for the object's condition, if a cascade refuses.
+	// Reason is for the condition of the stored object, if a cascade decides instead of a client.
 	Reason  string
 	Message string
-	// Rule is the number that Message cites, or "".
+	// Rule is the rule cited in Message, such as "S4.8", or "".
 	Rule string
-	// Contact is of a zone whose owner can lift the refusal, or "".
+	// Contact is spec.contact of the zone whose owner can allow the request, or "".
 	Contact string
 }
 

@@ -7,9 +7,10 @@ import (
 	"iter"
 )
 
-// Facts has the values read for a decision, by key; nil if the store has no value.
+// Facts has the stored values that a decision may read, by key. The value nil means that the store has none. A decision
+// that reads a missing key stops, and is repeated once the key is in Facts.
 type Facts struct {
-	// LoadCached puts a fact that needs no read of the store into Facts, or returns false. It may be nil.
+	// LoadCached puts the value of a key into Facts if memory has it, else returns false. A nil LoadCached loads none.
 	LoadCached func(Key) bool
 
 	facts []fact

@@ -35,14 +35,16 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 	return next, false
 }
 
-// LastSerial is the last serial of a name, kept for expire seconds, 60 days at most (S6.10).
+// LastSerial is the last serial of a removed zone. A new zone of the name continues from it, since secondaries would
+// ignore a lower serial. It is kept for the SOA expire, at most 60 days (S6.10).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is the rest of this time, seconds.
+	// Left is the rest of this time in seconds, counted while a server runs.
 	Left int64 `json:"left,omitempty"`
-	// Jump, in FloorKey alone, is the least increase of serials by restores.
+	// Jump, only in FloorKey (the least serial after a restore), is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`
-	By   string `json:"by,omitempty"`
-	// From has the removed or ended zones whose records move to a new zone of the name (S2.10).
+	// By is the namespace of the removed zone.
+	By string `json:"by,omitempty"`
+	// From has the removed or ended zones whose records move to a new zone of the name.
 	From []Origin `json:"from,omitempty"`
 }

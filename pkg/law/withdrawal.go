@@ -3,20 +3,21 @@
 
 package law
 
-// Withdrawal is the grace period of a namespace whose data a zone's rules no longer allow, since the last withdrawing
-// write.
+// Withdrawal is the grace period in which a namespace keeps its records and child zones after the rules of a zone
+// stopped allowing them.
 type Withdrawal struct {
-	// Since is that write's time, unix seconds, for EndsAt alone.
+	// Since is the time of the last change that withdrew rules, in Unix seconds. It only serves EndsAt.
 	Since int64 `json:"since"`
-	// Grace is the period in seconds, Passed the part in which servers ran: a clock that jumps ends nothing (S3.6).
+	// Grace is the length in seconds. Passed is the time in seconds that servers ran since: a clock that jumps ends no
+	// period (S3.6).
 	Grace  int64 `json:"grace,omitempty"`
 	Passed int64 `json:"passed,omitempty"`
 	// Cause is the Work.Cause of the cascade that began the period.
 	Cause string `json:"cause,omitempty"`
-	// Now is true if the zone's own namespace ends the period at once.
+	// Now is true if the zone's own namespace has ended the period by annotation.
 	Now bool `json:"now,omitempty"`
-	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. With
-	// another digest nothing is withdrawn: all the namespace's data is decided again.
+	// Records and Zones are digests of the namespace's rules at the last withdrawn record or child zone that a cascade
+	// found. Once the rules have other digests, nothing counts as withdrawn until a cascade has checked all data again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }

@@ -11,13 +11,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut names a child zone whose NS, glue and DS the parent has yet to count, by its name at the change.
+// PendingCut is a child zone whose name servers, glue or DS changed, so its parent has to list them. The child's
+// transaction stores it, and a transaction of the parent deletes it.
 type PendingCut struct {
-	Parent Ref       `json:"parent"`
-	Child  Ref       `json:"child"`
-	View   string    `json:"view,omitempty"`
-	FQDN   name.Name `json:"fqdn"`
-	// Own marks an act of the parent's own namespace (S7.7).
+	Parent Ref    `json:"parent"`
+	Child  Ref    `json:"child"`
+	View   string `json:"view,omitempty"`
+	// FQDN is the child's name at the change.
+	FQDN name.Name `json:"fqdn"`
+	// Own is true for an act of the parent's own namespace, which may count as a mass deletion (S7.7).
 	Own bool `json:"own,omitempty"`
 }
 
@@ -25,15 +27,16 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting has the name, the zone of zoneRef, or both, for which an object waits.
+// Waiting has the index keys of a Record or Zone that is in no zone yet. A new zone finds waiting objects by the name,
+// by the Zone in spec.zoneRef, or both.
 type Waiting struct {
 	View string
-	FQDN name.Name // zero: only Zone
-	Zone *Ref      // nil: only FQDN
-	// Moves is true while the object is on the way to another zone (S2.9).
+	FQDN name.Name // zero: only by Zone
+	Zone *Ref      // nil: only by FQDN
+	// Moves is true while a cascade moves the object from one zone to another.
 	Moves bool
-	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client may
-	// read it (S1.8).
+	// KeptOut is the namespace whose data kept the record out, if it waits by the annotation kubi.zone/on-conflict
+	// (S2.15). No client may read it.
 	KeptOut string
 }
 

@@ -21,21 +21,23 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings are copied from the Zone object unchanged.
+// ZoneSettings are the part of a Zone's spec and annotations that decisions only read.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
-	Terminating   bool
-	// Grace is the withdrawalGracePeriod in seconds (S3.6).
-	Grace    int64
+	// Terminating is true while the Zone is being deleted.
+	Terminating bool
+	// Grace is spec.withdrawalGracePeriod in seconds: how long data stays that rules no longer allow.
+	Grace int64
+	// HasClass is true if the Zone names a DNSClass.
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once, Publish the annotation
-	// kubi.zone/publish-deletions (S7.5).
+	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the
+	// annotation kubi.zone/publish-deletions, by which the namespace confirms more; nil for none (S7.9).
 	MaxDeletePercent int64
 	Publish          *uint32
-	// ReleaseNow is the annotation kubi.zone/release-now (S3.6).
+	// ReleaseNow has the namespaces in the annotation kubi.zone/release-now, for which Grace ends at once.
 	ReleaseNow []string
-	// DS are the DS data for the parent, sorted (S6.16).
+	// DS has the zone's DS data for the parent zone, sorted.
 	DS []string
 }
 
@@ -212,16 +214,19 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions has the numbers behind a hold (S7.5). They change with the Zone object alone.
+// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, at which deliveries stop
+// (S7.5). Only writes of the Zone object change it. Periods last ten minutes.
 type Deletions struct {
-	// Own counts the own namespace's added RRsets less the removed. Only differences matter.
+	// Own is the number of RRsets added by the own namespace, less the removed. It may be negative: only differences
+	// matter.
 	Own int
-	// PeriodStart is in unix seconds.
+	// PeriodStart is the start of the present period in Unix seconds.
 	PeriodStart int64
-	// LeastStocks has the least stock of the present period and of the two before. The stock since the last write
-	// counts at the next.
+	// LeastStocks has the least stock in the present period and in the two before. The stock after the last write is
+	// not included until the next write.
 	LeastStocks [3]Stock
-	// PeakStock is the stock at the period's greatest Own; nil if removals were let through beforehand (S7.9).
+	// PeakStock is the stock at the greatest Own of the present period. It is nil if the owner has let the removals of
+	// the period through (S7.9).
 	PeakStock *Stock
 }
 

@@ -13,20 +13,21 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutInput is the input of DecideCut. Own marks an act of the parent's own namespace.
+// CutInput is the input of DecideCut, by which a parent zone lists changed name servers, glue and DS of a child zone.
 type CutInput struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
-	// Holding, Cut and DS are the child's; nil if not delegated.
+	// Holding, Cut and DS are the child's present state; nil if the parent lists no such child any more.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
-	By      string
-	// MarkID is the cascade, caused by namespace CausedBy, moving records to the child and so unsettling the parent
-	// (S7.2).
+	By      string // user
+	// MarkID is the ID of a cascade that moves records from the parent to the child, "" for none. Until it ends, name
+	// servers do not get the parent's new content. CausedBy is the namespace that caused the cascade.
 	MarkID, CausedBy string
-	Own              bool
+	// Own is true for an act of the parent's own namespace, which counts as a deletion (S7.7).
+	Own bool
 }
 
 // DecideCut plans the parent's step for the cut. Plan.Zone is nil if nothing changes.

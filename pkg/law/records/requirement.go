@@ -14,12 +14,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Requirement is a prerequisite of a change set (S10.5): an RRset's state before the set.
+// Requirement is a condition for committing a change set: the state of an RRset before the set, as in RFC 2136 §2.4.
 type Requirement struct {
-	Name   name.Name
-	Type   rdata.Type
+	Name name.Name
+	Type rdata.Type
+	// Exists is false if the RRset must be absent.
 	Exists bool
-	// Values are all values of the RRset, in any spelling of names; nil for any.
+	// Values are all values that an existing RRset must have, with names spelled in any way; nil allows any.
 	Values []rdata.Value
 }
 

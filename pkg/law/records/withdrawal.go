@@ -16,15 +16,18 @@ import (
 // DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawn is a record or child zone that the rules no longer allow Namespace.
+// Withdrawn describes a record or child zone, found by a cascade, that a zone's rules no longer allow its namespace.
 type Withdrawn struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child means a zone, Begins allowed until now, ByOwner written by the zone's own namespace. Grace is in seconds.
+	// Child is true for a child zone, false for a record. Begins is true if the rules allowed it until now. ByOwner is
+	// true if the zone's own namespace changed the rules.
 	Child, Begins, ByOwner bool
-	Grace                  int64
-	Cause                  string
-	Now                    time.Time
+	// Grace is how long the data stays, in seconds.
+	Grace int64
+	// Cause is the Work.Cause of the cascade.
+	Cause string
+	Now   time.Time
 }
 
 // UpdateWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is

@@ -23,13 +23,15 @@ const (
 	AdmittedPlain Admission = "Plain"
 )
 
-// Set has the rules of a zone for a namespace.
+// Set has the rules of a zone that decide about the data of a namespace.
 type Set struct {
-	Zone         name.Name
+	Zone name.Name
+	// OwnNamespace is the namespace of the Zone.
 	OwnNamespace string
-	// Lists are the rules of the Zone, and of the namespace's Delegations.
-	Lists   [2][]Rule
-	minTail int // of tenants' patterns with "*", in labels; 0 for any
+	// Lists are the rules of the Zone object, and of Delegations for the namespace.
+	Lists [2][]Rule
+	// minTail is the least number of fixed labels after the "*" in a tenant's pattern, 0 for any: "*.pay" has one.
+	minTail int
 }
 
 // Grant is a pattern, as Text, that allows a record.

@@ -29,24 +29,26 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 	return w
 }
 
-// ZoneInput is the input of DecideZone. By is the user.
+// ZoneInput is the input of DecideZone, the decision about a write of a Zone object.
 type ZoneInput struct {
-	// Before is nil for a creation.
+	// Before is the stored zone; nil for a creation. WaitingBefore has its index keys if it is pending.
 	Before        *law.Zone
 	WaitingBefore *law.Waiting
-	After         *ZoneSpec
-	// Renames is the path of a changed field with the name, as "spec.domainName".
+	// After is nil for a deletion.
+	After *ZoneSpec
+	// Renames is the path of a changed field that would rename the zone, such as "spec.domainName", or "".
 	Renames string
-	// MayEstablish is the result of the review for zones/establish (S3.3).
+	// MayEstablish is true if the user may create zones/establish: zones that no zone encloses.
 	MayEstablish bool
-	// Annotated is true if kubi.zone/delete has the zone's uid (S8.1).
+	// Annotated is true if kubi.zone/delete has the zone's UID, which confirms the deletion (S8.1).
 	Annotated bool
-	Ahead     *Ahead
-	// Cascade is true without a client (RecordInput.Cascade).
+	// Ahead reports a secondary with a later serial; nil for none.
+	Ahead *Ahead
+	// Cascade is true for a step of a cascade, false for a client's write.
 	Cascade bool
 	Now     time.Time
-	By      string
-	WorkID  string
+	By      string // user
+	WorkID  string // ID for a new cascade
 }
 
 type zoneDecision struct {

@@ -16,13 +16,13 @@ import (
 // serials.
 const repairInterval = 24 * time.Hour
 
-// Ahead is a listed secondary that, by two signed answers, is ahead of a zone or has other data at the zone's serial
-// (S6.11).
+// Ahead is a secondary that is ahead of a zone, or has other data at the zone's serial, so that it would not transfer
+// the zone. Two signed answers have shown this. Repair then raises the zone's serial (S6.11).
 type Ahead struct {
-	// Serial is the secondary's; if Differs, the zone's next.
+	// Serial is the secondary's or, if the data differs, the zone's next.
 	Serial  serial.Serial
 	Differs bool
-	// AcceptedSerial is accepted by annotation at any distance; 0: none.
+	// AcceptedSerial is from the annotation kubi.zone/accept-serial. It allows that serial at any distance; 0 for none.
 	AcceptedSerial serial.Serial
 }
 
