@@ -25,17 +25,20 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Base is a zone's content at the revision where a view of the zone starts.
+// Base is the content of a zone at a revision. A copy of the zone in memory begins with it, and goes on by journal
+// steps.
 type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
-	Settled  bool
-	// UndeliveredSteps lead from the delivered content to RRsets. They are nil if name servers may get RRsets, or the
-	// journal lacks a step (S7.2, S7.5).
+	// Settled is true if name servers may get RRsets. Otherwise they keep earlier content, as after a mass deletion.
+	Settled bool
+	// UndeliveredSteps lead from the delivered content to RRsets. They are nil if Settled is true, nothing was
+	// delivered yet, or the journal lacks a step.
 	UndeliveredSteps []content.Step
-	// Hash is status.hash, which reveals a damaged header (S6.7).
+	// Hash is status.hash. With another hash of the content, the stored data is damaged.
 	Hash string
-	// RRsets are in canonical order, with the NS, glue and DS of child zones, not merged across Records.
+	// RRsets are in canonical order, with NS, glue and DS of child zones. An RRset of several Records has an element
+	// for each.
 	RRsets []content.RRset
 }
 

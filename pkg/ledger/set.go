@@ -24,23 +24,24 @@ import (
 // Each write of a change set (S10.1) passes through Kubernetes' storage, and waits without a lock until all have
 // arrived. Then each is decided on the result of the earlier writes. The end of any write's context ends the set.
 
-// Set is a change set: writes of a zone's Records, committed as a whole or not at all. Methods except Require may be
-// called concurrently.
+// Set is a change set: writes of several Records of a zone, committed in a transaction or not at all. Requests of the
+// items wait here until all have arrived. Methods except Require may be called concurrently.
 type Set struct {
 	l        *Ledger
 	requires []records.Requirement
 
 	mu    sync.Mutex
 	items []setItem
-	// refused means that a write was refused before the decision: nothing is committed.
+	// refused is true if an item was refused before the decision: nothing is committed.
 	refused bool
 	failure error
-	// closedErr is the error of later writes, nil while the set is open.
+	// closedErr is the error for later items, nil while the set is open.
 	closedErr error
-	// sent means that the writes may be committed, even after an error.
+	// deciding is true during the commit. sent is true if the items may be committed, even after an error.
 	deciding, sent bool
-	zone           *v1alpha1.AdoptingZone
-	serial         int64
+	// zone and serial are the result.
+	zone   *v1alpha1.AdoptingZone
+	serial int64
 }
 
 // setItem is the state of a write. arrived is true after the first arrival at the commit, ended after the request's

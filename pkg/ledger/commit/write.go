@@ -76,26 +76,27 @@ type Outcome struct {
 	KV  *mvccpb.KeyValue
 }
 
-// Set is a change set, with a single step and serial. After a refusal, or if Commits is false, nothing is put and
-// refusals are proved (I5).
+// Set is a change set: writes of Records in a zone that commit together, with one new serial, or not at all. After a
+// refusal, a transaction without puts still proves that the refusal rests on current data.
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
-	// Commits is false after a refusal before Run: the others are decided only for their refusals.
+	// Commits is false if a write was refused before Run. Run then decides the other writes only to report all
+	// refusals.
 	Commits      bool
 	Requirements []records.Requirement
 
-	// Run sets the rest. RequirementErr is the refusal of a requirement.
+	// Run sets the rest. RequirementErr is the refusal for an unmet requirement.
 	RequirementErr error
-	// PendingCuts are counted without the set's locks: counting waits for the parent's lock, whose holder may wait for
-	// the child's.
+	// PendingCuts are child zones with new name servers for the parent to list. Count them without the set's locks:
+	// counting waits for the parent's lock, whose holder may wait for the child's.
 	PendingCuts []law.PendingCut
-	// Sent means that the set may be written.
+	// Sent is true if the set may be committed, even after an error.
 	Sent bool
 
 	// anchor is the write whose zone becomes the set's.
 	anchor *SetWrite
-	// Each decision resets the rest. zoneBefore is the zone before the set, change the set's change of it; both may be
+	// Each decision resets the rest. zoneBefore is the zone before the set, change the change by the set; both may be
 	// nil.
 	zoneBefore *law.Zone
 	change     *law.ZoneChange
@@ -181,16 +182,18 @@ func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 type order struct{ broken atomic.Bool }
 
-// Answer is a group's result, or its need for another try: locks, or time (Later). sent means that the group may be
-// committed despite Err.
+// Answer is the result of a group (a single write or a change set), or the reason to try the group again.
 type Answer struct {
-	Out  Outcome // of a single write
-	Err  error
+	Out Outcome // of a single write
+	Err error
+	// sent is true if the transaction was sent, so that the group may be committed despite Err.
 	sent bool
-	// overtaken means that other writes have failed a try.
+	// overtaken is true if writes of others have made an earlier try fail.
 	overtaken bool
-	Locks     []string
-	Later     *law.Refusal
+	// Locks are keys of zones to lock for the next try; nil for none.
+	Locks []string
+	// Later is a refusal that a later try may avoid, for example while names move to another zone; nil for none.
+	Later *law.Refusal
 }
 
 func newGroup(w *Write) *group {

@@ -74,22 +74,26 @@ func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	}
 }
 
-// Stats has counters.
+// Stats counts events since the start of the process, for metrics.
 type Stats struct {
-	// Transactions counts the sent transactions, Conflicts those with a failed compare.
+	// Transactions counts the sent transactions, Conflicts those in which another write came first.
 	Transactions, Conflicts atomic.Int64
-	// Batches are transactions with several writes.
+	// Batches counts transactions with several writes.
 	Batches atomic.Int64
-	Reads   atomic.Int64
-	// CascadeSteps are objects decided again by cascades.
+	// Reads counts reads of etcd for decisions.
+	Reads atomic.Int64
+	// CascadeSteps counts objects that cascades decided again.
 	CascadeSteps atomic.Int64
-	// Trials are previews of waiting records and zones.
-	Trials         atomic.Int64
-	Panics         atomic.Int64
+	// Trials counts tries to adopt waiting records and zones.
+	Trials atomic.Int64
+	Panics atomic.Int64
+	// UncoveredFacts counts faults of this program: cached values that changed without their Zone.
 	UncoveredFacts atomic.Int64
 }
 
-// Memory caches the names of all zones (the index), and recent zones with their facts.
+// Memory caches zones for the decisions about writes, to save reads of etcd: the names of all zones (the index), and
+// recently used Zones with their facts. Transactions compare revisions, so a stale cache costs a retry and no wrong
+// decision.
 type Memory struct {
 	Config
 	ID      string
@@ -103,25 +107,29 @@ type Memory struct {
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*Head // by key of the Zone
-	// heldZones are held by a mass deletion (S7.5).
+	// cascadingZones are in a cascade, heldZones held back after a mass deletion (S7.5).
 	cascadingZones map[law.Key]*law.Holding
 	heldZones      map[law.Key]bool
 	byUID          map[string]*Head
-	zonesByTarget  map[law.Ref]map[law.Key]bool
-	// staleNames may be wrong in the index: decisions read etcd.
+	// zonesByTarget has the names of zones by the Zone object to which they refer.
+	zonesByTarget map[law.Ref]map[law.Key]bool
+	// staleNames may be wrong in the index: the next decision reads etcd.
 	staleNames map[law.Key]bool
 }
 
-// Config configures a Memory. OnFault is called at named points of a write, and DropGuards omits a kind of compares,
-// both for tests. CheckEvery is CheckCovered's period in decisions, 0 for none, or a hundred at -v=5.
+// Config configures a Memory.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
 	Zones, Records, Delegations objects.ObjectCodec
 	Now                         func() time.Time
-	OnFault                     func(point string)
-	DropGuards                  string
-	CheckEvery                  int64
+	// OnFault, for tests, is called at named points of a write.
+	OnFault func(point string)
+	// DropGuards, for tests, omits a kind of compares from transactions.
+	DropGuards string
+	// CheckEvery is the number of decisions between two checks of the cache against etcd (CheckCovered). 0 means none,
+	// or a hundred at -v=5.
+	CheckEvery int64
 }
 
 // New returns an empty Memory. Call LoadNames next.
@@ -142,20 +150,22 @@ type indexed struct {
 	mod     int64
 }
 
-// Head caches a zone: its object at a revision, and the facts (values that the law reads) valid only there (I5).
+// Head caches a Zone object at a revision, with stored values (facts) that decisions about its Records have read. Each
+// write of such a value also writes the Zone, so the facts are valid as long as the Zone has this revision.
 type Head struct {
 	Key string
-	// A zone's queue pins its head against eviction.
+	// Pinned is true while the queue of the zone's writes needs the Head: it is not evicted.
 	Pinned bool
 
-	// Memory.Mu guards the rest. Unless Loaded, the zone is read before its next use.
+	// Memory.Mu guards the rest. If Loaded is false, the zone is read before its next use.
 	Loaded      bool
-	Mod         int64 // 0 if absent
+	Mod         int64 // revision, 0 if absent
 	Object      *v1alpha1.Zone
 	Zone        *law.Zone
 	Facts       map[law.Key]any
 	factAddedAt time.Time
-	absentRev   int64
+	// absentRev is the last revision at which the zone was absent: older reads are ignored.
+	absentRev int64
 }
 
 // maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Remembers is the life of facts after the last

@@ -33,26 +33,29 @@ func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects a decision's facts with the revisions that prove them.
+// Session collects the stored values (facts) that a decision reads, and the revisions of their keys. The write's
+// transaction compares these revisions, so it fails if any fact has changed since.
 type Session struct {
 	mem  *Memory
 	Seen *law.Facts
-	// Proofs has the revisions of keys that no zone's revision proves.
+	// Proofs has the revisions of keys outside any zone. Other facts are compared by the revision of their Zone.
 	Proofs     []proof
 	proofByKey map[law.Key]int
-	// A later write in a range fails the compare.
+	// rangeProofs and deepProofs are ranges of keys, in which any later write fails the transaction. deepProofs replace
+	// single keys of long names.
 	rangeProofs []proof
 	deepProofs  []proof
 	Zones       []ZoneSeen
-	// Guess assumes unknown keys absent, and compares them, to save reads of keys that are probably new.
+	// Guess assumes without a read that unknown keys are absent. It saves time for new names, as the transaction
+	// compares the guess.
 	Guess bool
 	// FirstTry permits guessesAbsent until a guess fails.
 	FirstTry bool
-	// Depth limits the labels of names compared singly; longer names are compared as a range.
+	// Depth is the number of labels up to which names have a compare each; longer names are compared as a range.
 	Depth int
 	// Overlay has the changes of earlier decisions in the transaction. It may be nil.
 	Overlay *Overlay
-	// EmptyRanges, unless nil, gets the emptiness of ranges from ReadFacts, instead of their facts.
+	// EmptyRanges, if not nil, makes ReadFacts only note whether ranges are empty.
 	EmptyRanges map[law.Key]Emptiness
 }
 
@@ -62,17 +65,19 @@ type Emptiness struct {
 	mod   int64
 }
 
-// Overlay is a zone with its facts after earlier writes of a transaction.
+// Overlay is a zone after the earlier writes of a batch. A batch commits in a single transaction, so its later
+// decisions must see changes that etcd does not have yet.
 type Overlay struct {
-	Key   string         // of the zone, or "" for no zone
-	Base  *v1alpha1.Zone // stored, at Mod
+	Key   string         // of the Zone; "" for no zone
+	Base  *v1alpha1.Zone // stored, at revision Mod
 	Mod   int64
 	Zone  *law.Zone
-	Facts map[law.Key]any
-	Puts  etcd.Puts // outside the zone's keys
-	// CachedFacts are facts under keys of no zone. They may be stale: each write compares the facts in use.
+	Facts map[law.Key]any // changed values of the zone
+	Puts  etcd.Puts       // other changed keys
+	// CachedFacts are values outside any zone, from earlier batches. They may be stale, so each write that uses such a
+	// value compares its revision.
 	CachedFacts map[law.Key]ProvenFact
-	// EmptyRanges has the ranges read for all groups.
+	// EmptyRanges has the ranges that were read at once for all groups of the batch.
 	EmptyRanges map[law.Key]Emptiness
 }
 

@@ -24,15 +24,15 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// Config configures a check. Fields up to Delegations are as in ledger.Config.
+// Config configures a check of the store. The fields up to Delegations are as in ledger.Config.
 type Config struct {
 	Client         *clientv3.Client
 	Prefix         string
 	Zones, Records objects.ObjectCodec
 	Delegations    objects.ObjectCodec
-	// Further returns the codec of a resource of layout.FleetResources. If nil, they are not read.
+	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. Nil skips these.
 	Further func(resource string) objects.ObjectCodec
-	// Revision to check, 0 for the present.
+	// Revision is the etcd revision to check, 0 for the present.
 	Revision int64
 }
 
@@ -56,16 +56,16 @@ type Findings struct {
 	Total int
 }
 
-// Report is the result of a check.
+// Report is the result of a check of the store: the number of checked keys by kind, and the findings.
 type Report struct {
 	Revision                    int64
 	Zones, Records, Keys, Steps int
-	// Damage is not explained by pending work.
+	// Damage has differences that no pending work explains. An operator must repair them.
 	Damage Findings
-	// Pending is left for a running server: outbox items, pending cuts, and objects waiting for them.
+	// Pending has work that a running server will finish: outbox items, pending cuts, and objects waiting for them.
 	Pending Findings
-	// Notes are names claimed by two tenants against the present rules (S4.8). Former rules or records may have allowed
-	// them: no repair.
+	// Notes has names claimed by two tenants, which the present rules would refuse. Former rules or records may have
+	// allowed both, so it is no damage.
 	Notes Findings
 }
 

@@ -22,18 +22,19 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Archive moves steps from the journal into segments. Each transaction compares the zone's Archived and the namespaces'
-// shares: the second of two servers fails and retries.
+// Archive moves steps (changes of a zone's serial) from the journal into segments, the compressed history. Two servers
+// may archive a zone at once: each transaction compares how far the zone is archived, so the second fails and retries.
 type Archive struct {
 	Client *clientv3.Client
 	Layout layout.Keys
-	Read   func(key string, value []byte) (*content.Transaction, error)
-	// Retention is the default historyRetention.
+	// Read decodes a journal value.
+	Read func(key string, value []byte) (*content.Transaction, error)
+	// Retention is how long steps are kept, for Zones without spec.historyRetention.
 	Retention time.Duration
-	// Quota returns etcd's size limit, 0 if unknown; nil means 0.
+	// Quota returns etcd's size limit in octets, 0 if unknown. Nil means unknown.
 	Quota func() int64
 	Now   func() time.Time
-	Fault func(point string)
+	Fault func(point string) // for tests
 
 	level   atomic.Int64 // octets; share.go
 	charges atomic.Pointer[map[string]charge]
@@ -58,18 +59,19 @@ const (
 // DefaultRetention of steps.
 const DefaultRetention = 168 * time.Hour
 
-// Archived, under archived/<uid>/, is the end of the zone's archive.
+// Archived records how far the steps of a zone are archived. Its key is archived/<uid>/.
 type Archived struct {
-	// Last is the number of the last archived step: Offset plus N. A recreated zone counts N from 1 again (S3.7);
-	// Offset is the last number before.
+	// Last numbers the last archived step: Offset plus the step's N. A zone that ended and was recreated counts N from
+	// 1 again, and Offset is its last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
-	// Whole: since this Unix time, no step of the zone is missing.
+	// Whole is the Unix time since which no step is missing.
 	Whole int64 `json:"t"`
-	// Retention is the last archived step's, in seconds. Gone is the Unix time of the removal, 0 for a present zone.
+	// Retention is how long the last archived step is kept, in seconds. Gone is the Unix time of the zone's removal, 0
+	// if the zone exists.
 	Retention int64 `json:"k"`
 	Gone      int64 `json:"g,omitempty"`
-	// Serial is a removed zone's last.
+	// Serial is the last serial of a removed zone.
 	Serial serial.Serial `json:"s,omitzero"`
 }
 

@@ -19,15 +19,17 @@ import (
 // maxStates bounds the values of before/ read for a namespace.
 const maxStates = 2000
 
-// StepSelector selects steps for a namespace.
+// StepSelector selects steps made by a namespace's Records, in any zone.
 type StepSelector struct {
 	Namespace string
-	// Zones are uids of zones with such steps in their journals, besides zones with states in before/.
+	// Zones are the UIDs of zones whose journals may have such steps. Zones with former Records under before/ need not
+	// be listed.
 	Zones []string
-	// SelectsZone selects zones, and Selects their steps.
+	// SelectsZone selects zones, Selects their steps.
 	SelectsZone func(*Header) bool
 	Selects     func(*Item) bool
-	HeaderOf    func(uid string) (Header, bool)
+	// HeaderOf returns the header of a present zone, false if none.
+	HeaderOf func(uid string) (Header, bool)
 }
 
 type namespaceAnswer struct {

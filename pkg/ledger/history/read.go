@@ -28,24 +28,24 @@ type Item struct {
 	Number uint64
 }
 
-// Answer has the newest items first.
+// Answer is a page of the history, newest step first.
 type Answer struct {
 	Items []Item
-	// Whole: since this Unix time, no step is missing or condensed.
+	// Whole is the Unix time since which no step is missing or condensed (stored without values).
 	Whole int64
-	// Next is the place of the next page, "" at the end.
+	// Next is Ask.From for the next page, "" at the end.
 	Next string
 }
 
-// Ask bounds an answer.
+// Ask selects a page of the history.
 type Ask struct {
-	// From is Next of an earlier answer, "" for the newest step.
+	// From is Next of the page before, "" for the first page.
 	From string
-	// Limit is the number of items. A namespace's answer continues to a segment's end.
+	// Limit is the number of items. Pages of a namespace may be longer, since they end with a whole segment.
 	Limit int
-	// Since returns false for an item that is too old, and ends the answer.
+	// Since returns false for an item that is too old: the answer ends there.
 	Since func(*Item) bool
-	// NotBefore is the least Unix time of an item, and of Whole.
+	// NotBefore is the Unix time of the oldest item to return, and the least Answer.Whole.
 	NotBefore int64
 }
 

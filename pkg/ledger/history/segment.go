@@ -24,18 +24,18 @@ const (
 	fullSegment = 512 << 10
 )
 
-// Header names the zone of a segment.
+// Header names the zone of a segment, as of the segment's steps.
 type Header struct {
-	Zone      string `json:"z"`
+	Zone      string `json:"z"` // UID
 	View      string `json:"v,omitempty"`
 	FQDN      string `json:"f"`
-	Namespace string `json:"ns"` // of the Zone
-	Name      string `json:"n"`
-	// Retention in seconds, for a removed zone's segments.
+	Namespace string `json:"ns"` // of the Zone object
+	Name      string `json:"n"`  // of the Zone object
+	// Retention is how long a removed zone's segments are kept, in seconds.
 	Retention int64 `json:"k"`
-	// Offset is the number in the archive less the step's N.
+	// Offset is added to a step's N for the number in the archive: a recreated zone counts N from 1 again.
 	Offset uint64 `json:"o,omitempty"`
-	// Bare means condensed: steps without rows and states.
+	// Bare is true for a condensed segment: steps without values and former Records.
 	Bare bool `json:"c,omitempty"`
 }
 

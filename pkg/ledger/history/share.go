@@ -34,12 +34,14 @@ const (
 	condensedAtOnce = 8
 )
 
-// Share is an account's part of the history, in shares/.
+// Share is the part of the history that an account uses. An account is a namespace, or "NAMESPACE@PAYER" for steps that
+// another namespace has caused.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole: since this Unix time, no step of the account is condensed.
+	// Whole is the Unix time since which no step of the account is condensed.
 	Whole int64 `json:"t,omitempty"`
-	// Bare is the key up to which segments are condensed: without rows and states. BareOctets counts all of them.
+	// Bare is the key up to which segments are condensed, to make room: without values and former Records. BareOctets
+	// is the size of all condensed segments.
 	Bare       string `json:"b,omitempty"`
 	BareOctets int64  `json:"bo,omitempty"`
 }

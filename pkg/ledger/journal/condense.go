@@ -27,15 +27,16 @@ import (
 
 const condensedPart = 256 << 10 // octets, estimated
 
-// Condensed is the header of a zone's condensed step, of all steps since the delivered serial.
+// Condensed is the header of a zone's condensed step, which replaces all steps since the serial that name servers have.
+// A server undoes it to serve that serial.
 type Condensed struct {
-	// From is the delivered serial, State its content state.
+	// From is the delivered serial, State the multiset hash of its content.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step lacks rows and TTLs, stored in the parts.
+	// Step has no values and TTLs. They are stored in Parts further keys, of Octets in sum.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
-	Octets int          `json:"o"` // of all parts
+	Octets int          `json:"o"`
 }
 
 // readCondensed returns a zone's header at revision *rev, or nil, and the revision of its key. *rev 0 is set to the

@@ -26,12 +26,13 @@ import (
 // ErrAwaitsDelivery means that a purge waits for Delivery to withdraw the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
-// EndedContent has the RRsets that a provider may have of an ended zone.
+// EndedContent has the RRsets that a provider may still have of an ended zone, a zone that lost its name. A provider
+// that cannot list its RRsets removes these.
 type EndedContent struct {
 	Header content.Header
-	Serial serial.Serial
-	// Rows has owners and types of the zone's last RRsets and of RRsets changed by steps, without those made by the
-	// header.
+	Serial serial.Serial // the zone's last
+	// Rows has owner and type of the last RRsets, and of RRsets that steps changed since the provider's serial. RRsets
+	// made by Header are not included.
 	Rows []content.Row
 }
 

@@ -62,35 +62,36 @@ func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// Journal reads and trims the journals of zones.
+// Journal reads the journals of zones, in which each transaction puts its changes, and deletes old steps (trims).
 type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
 	// KeptSteps is JournalSteps, Octets JournalOctets, except in tests.
 	KeptSteps, Octets int
-	Spawn             func(func())
-	Fault             func(point string)
-	SentValues        valueCache
+	// Spawn runs a function in the background.
+	Spawn      func(func())
+	Fault      func(point string) // for tests
+	SentValues valueCache
 	// Archive gets the steps before a trim deletes them. Nil means no history.
 	Archive *history.Archive
-	// States estimates the octets of before/: by the last sweep, and this process's writes since.
+	// States estimates the octets of the former Records under before/.
 	States atomic.Int64
 }
 
-// Trimming is the state of a zone's trims in this process.
+// Trimming is the state of a zone's trims, the deletions of old journal steps, in this process.
 type Trimming struct {
 	mu sync.Mutex
 	// zone is the last written Zone, at revision rev, during a trim, else nil.
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps, and stateOctets of before/, count since the last trim. octets, and long for long steps only, count
-	// since the last weighSteps.
+	// writtenSteps counts steps since the last trim, stateOctets the octets of former Records (before/). octets counts
+	// all steps, long only long steps, in octets since a trim last measured the journal.
 	writtenSteps, octets, long int
 	stateOctets                int
-	// done is set by the first trim. The journal keys before deletedBefore are deleted, as long as the zone's name has
-	// the create revision nameRev: a zone recreated after its end (S3.7) has the same uid, but counts steps from 1.
+	// done is true after the first trim. The journal keys before deletedBefore are deleted. This holds only while the
+	// zone's name has the create revision nameRev: a recreated zone has the same UID, but counts steps from 1.
 	done          bool
 	deletedBefore string
 	nameRev       int64
