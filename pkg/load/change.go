@@ -20,23 +20,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Change is a planned write, as shown to the user.
+// Change is a planned write, as shown to the user, such as "+ www.example.org. A 192.0.2.1".
 type Change struct {
-	// Op is + for an addition, ~ for a change, - for a removal.
+	// Op is "+" for an addition, "~" for a change, "-" for a removal.
 	Op string `json:"op"`
-	// Zone is NAMESPACE/NAME of the written Zone, of a Record's zone, or of the zone with the rule, or "".
+	// Zone is NAMESPACE/NAME of the written Zone, of a Record's zone, or of the zone with the rule; "" if unknown.
 	Zone string `json:"zone,omitempty"`
-	// Object names the Record of a manifest, or the Zone that derives an entry. Text describes the change.
-	Object    string `json:"object,omitempty"`
+	// Object names the Record of a manifest, or the Zone that derives an entry.
+	Object string `json:"object,omitempty"`
+	// Text describes the change.
 	Text      string `json:"text"`
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
-	// After names an object of the plan on which this change depends (L8).
+	// After names an object of the same plan that must be written first, or "".
 	After string `json:"after,omitempty"`
 	// Values is the number of added values of a Record, less the removed.
 	Values int `json:"-"`
-	// ZoneBefore and ZoneAfter are a written Zone, or nil.
+	// ZoneBefore and ZoneAfter are the states of a written Zone, or nil.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 

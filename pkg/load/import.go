@@ -25,16 +25,18 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// Target is the Zone for an imported zone file.
+// Target is the Zone into which a zone file is imported.
 type Target struct {
 	Zone types.NamespacedName
-	// Namespace of the Records.
+	// Namespace is for the Records.
 	Namespace string
-	// View of a new Zone. Unless "", an existing Zone must be in this view.
+	// View is for a new Zone. An existing Zone must be in this view, unless View is "".
 	View string
-	// Origin completes relative names before the first $ORIGIN. Zero means the Zone's name, or else the file's.
+	// Origin completes relative names before the file's first $ORIGIN. Zero means the name of the Zone or, for a new
+	// Zone, the name in the file.
 	Origin name.Name
-	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become Records.
+	// CreateZone creates a missing Zone from the SOA. The file then defines the whole zone, so its NS at the apex
+	// become Records.
 	CreateZone bool
 }
 

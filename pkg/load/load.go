@@ -78,22 +78,23 @@ type Config struct {
 	Report func(line string)
 }
 
-// Result counts objects.
+// Result counts the objects of a load by their outcome.
 type Result struct {
 	Written int `json:"written"`
 	Present int `json:"present"`
 	Removed int `json:"removed"`
-	// Left counts objects changed by other managers (L4).
+	// Left counts objects not written, since other managers have changed them.
 	Left int `json:"left"`
-	// NotTaken counts SOA and NS lines that differ from the Zone, and omitted parts of custom resources.
+	// NotTaken counts SOA and NS lines that differ from an existing Zone, and parts of custom resources without a
+	// counterpart.
 	NotTaken int `json:"notTaken"`
-	// Refused counts lines of zone files and objects of manifests.
+	// Refused counts lines of zone files and objects of manifests that were not loaded.
 	Refused     int `json:"refused"`
 	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`
-	// Changed counts entries of a zone's custom resource now missing or with another TTL.
+	// Changed counts entries that a zone's former custom resource served, and that now are missing or have another TTL.
 	Changed int `json:"changed"`
-	// Held counts zones not delivered after a mass deletion (S7.5).
+	// Held counts zones that name servers do not get, after a mass deletion.
 	Held int `json:"held"`
 }
 

@@ -43,13 +43,14 @@ type set struct {
 	lines []int
 }
 
-// Refusal is a line or object that was not loaded, with the next step (L2).
+// Refusal is a line of a zone file, or an object, that was not loaded. It tells the user the reason and the next step.
 type Refusal struct {
-	// Path is the file, Lines its line numbers, if the format has any.
+	// Path is the file. Lines are line numbers from 1, nil if the format has none.
 	Path  string
 	Lines []int
-	Text  string
-	// Fix is the next step, unless Reason has it.
+	// Text is the line or the name of the object.
+	Text string
+	// Fix is the next step, "" if Reason has it.
 	Reason, Fix string
 	// final is true if no rule or other object would help.
 	final bool

@@ -17,13 +17,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Source is a file, or a directory with everything below it.
+// Source is a file to load, or a directory with all files below. ParseSource reads it from an argument, such as
+// "internal=example.org=zones/example.org.zone" with view, zone and path.
 type Source struct {
 	Path string
-	// View of zones from zone files.
+	// View is for zones from zone files; viewGiven is true even for the view "" of "=PATH".
 	View      string
 	viewGiven bool
-	// Origin is the name of a zone file's zone; zero if the file or its name has it.
+	// Origin is the zone's name in a zone file. Zero means that the file, or the file's name, has it.
 	Origin name.Name
 }
 

@@ -20,12 +20,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Finding is a custom resource, or a part, not converted.
+// Finding reports a custom resource that was not converted, or not as a whole.
 type Finding struct {
 	Of *unstructured.Unstructured
-	// Refused is true if the object, or the list item in Reason, is not converted; otherwise the rest is.
+	// Refused is true if nothing was converted of the object, or of the list item named in Reason. Otherwise only the
+	// part in Reason is left out.
 	Refused bool
-	// Fix is the next step, unless Reason has it.
+	// Fix is the next step for the user, "" if Reason has it.
 	Reason, Fix string
 }
 

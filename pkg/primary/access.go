@@ -12,12 +12,16 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits requests from Prefixes (any source if empty) that Key signed; if Key is "", unsigned requests, too. A
-// Rule without both is an error.
+// Rule admits peers to queries and transfers by source address, by TSIG key, or by both. A Rule without both is an
+// error.
 type Rule struct {
+	// Prefixes are the admitted sources; empty admits any.
 	Prefixes []netip.Prefix
-	Key      string // with or without trailing dot, any case
-	// Signs is true for a peer that signs zones (DNSSEC). Only such peers see Membership.Signed.
+	// Key is the name of the key that must sign, with or without trailing dot, in any case. "" also admits unsigned
+	// requests.
+	Key string
+	// Signs is true for a secondary that signs zones (DNSSEC). Only such peers get the unsigned zones in
+	// Membership.Signed.
 	Signs bool
 }
 

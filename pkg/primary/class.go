@@ -20,17 +20,19 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures a Class. Config itself has a class without name and catalog.
+// ClassConfig configures a Class: secondaries that transfer the same zones. Config itself has a class without name and
+// catalog.
 type ClassConfig struct {
 	Name string
 	// Tenant is the namespace that owns the class and can read its keys; "" means the platform. Update ignores it.
 	Tenant string
-	// Catalog names the catalog zone (RFC 9432); zero means none.
+	// Catalog names the catalog zone (RFC 9432), by which secondaries find their zones; zero means none.
 	Catalog name.Name
-	// Keys of the same name must be equal in all classes.
+	// Keys of the same name must be equal in all classes, because a request names only the key.
 	Keys []tsig.Key
 	// Allow admits no peer if empty.
-	Allow  []Rule
+	Allow []Rule
+	// Notify has the servers that get NOTIFYs.
 	Notify []Target
 }
 

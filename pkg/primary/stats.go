@@ -27,12 +27,13 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-// Stats has counters since startup; only Zones is current.
+// Stats counts the work of a Server since startup, for metrics. Only Zones is the current number.
 type Stats struct {
-	// Questions counts answers by the mnemonic of the rcode, or "dropped".
+	// Questions counts answers by RCODE, such as "NOERROR". Unanswered questions count as "dropped".
 	Questions map[string]int64
-	Updates   map[string]int64
-	// TransferOctets includes differences over UDP.
+	// Updates counts DNS UPDATE messages by RCODE.
+	Updates map[string]int64
+	// Transfers counts by kind and result, TransferOctets sums octets by kind, differences over UDP included.
 	Transfers      map[TransferKind]int64
 	TransferOctets map[string]int64
 	// NotifiesSent includes retries.

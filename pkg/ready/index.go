@@ -64,10 +64,11 @@ func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
 }
 
-// Index returns cached objects: do not modify them.
+// Index finds the Deliveries and classes of a zone in informers' caches, to judge the condition Ready. Do not modify
+// the returned objects.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Processes may be nil.
+	// Processes returns whether controller and primary are alive; it may be nil.
 	Processes func() Processes
 	// Namespaces is nil without a cluster: a namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer

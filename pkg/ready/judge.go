@@ -19,18 +19,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Facts decide Ready of a Zone (JudgeZone) and of Records (ProgressOf).
+// Facts is the input for the condition Ready of a Zone (JudgeZone) and of its Records (ProgressOf).
 type Facts struct {
-	Zone    *v1alpha1.Zone
+	Zone *v1alpha1.Zone
+	// InForce has the classes that deliver the zone.
 	InForce InForce
-	// Frozen is true if content and hash differ.
+	// Frozen is true if the stored content does not match status.hash.
 	Frozen bool
-	// Classes are parallel to InForce.Classes.
+	// Classes has an element for each of InForce.Classes, in that order.
 	Classes []ClassFacts
-	// BegunDeliveries have begun to write, in classes in force or not.
+	// BegunDeliveries have begun to write, also for classes that no longer deliver the zone.
 	BegunDeliveries []ClassFacts
 	Processes       Processes
-	// LastChange is when a class last changed anything of the zone; zero if unknown.
+	// LastChange is when a class last changed its state of the zone; zero if unknown.
 	LastChange time.Time
 }
 

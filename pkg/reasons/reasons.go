@@ -27,15 +27,17 @@ const (
 
 var roles = map[string]Role{"–": None, "you": You, "owner": ZoneOwner, "platform": Platform}
 
-// Explanation is a row of docs/reasons.md, as plain text.
+// Explanation is a row of docs/reasons.md, as plain text: the meaning of a condition's reason, and the next step.
 type Explanation struct {
 	Reason string `json:"reason"`
-	// Of is a heading of the page: the conditions and kinds with the reason.
-	Of      string   `json:"of"`
-	Meaning string   `json:"meaning"`
-	Mends   Role     `json:"mends,omitempty"`
-	Step    string   `json:"step"`
-	Rules   []string `json:"rules,omitempty"`
+	// Of is the heading of the row, with conditions and kinds, such as "Adopted, of a Record".
+	Of      string `json:"of"`
+	Meaning string `json:"meaning"`
+	// Mends is the role of the user who can take Step.
+	Mends Role   `json:"mends,omitempty"`
+	Step  string `json:"step"`
+	// Rules are numbers in docs/semantics.md, such as "S4.8".
+	Rules []string `json:"rules,omitempty"`
 }
 
 // Headings of docs/reasons.md.

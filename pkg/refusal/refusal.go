@@ -16,13 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Refusal is a reason why a request is refused.
+// Refusal is a reason why the API refused a request, read from the causes of an API error.
 type Refusal struct {
 	// Item and Prerequisite are indexes in a ChangeSet; -1 for none.
 	Item, Prerequisite int
-	// Field is the path in the request's object, or in an item's Record; "" for the whole.
+	// Field is the path in the request's object, or in the Record of an Item, such as "spec.ttl". "" means the whole.
 	Field string
-	// Rule is a number, as S4.8, or "".
+	// Rule is a number in docs/semantics.md, such as "S4.8", or "".
 	Rule    string
 	Reason  metav1.CauseType
 	Message string

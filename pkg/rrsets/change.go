@@ -11,15 +11,15 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Change is a write of a Record.
+// Change is a write of a Record by a client: a create, an update, an apply or a delete.
 type Change struct {
-	// Before is the Record as read, nil for a creation; After is the wanted Record, nil for a deletion.
+	// Before is the Record as read, nil for a creation. After is the wanted Record, nil for a deletion.
 	Before, After *v1alpha1.Record
-	// AppliedJSON is After as its author wrote it, to apply; nil to encode After.
+	// AppliedJSON is After as its author wrote it, sent by apply. Nil encodes After.
 	AppliedJSON []byte
-	// OtherManagers of Before's spec.
+	// OtherManagers are other field managers that have set fields of Before's spec.
 	OtherManagers []string
-	// Separate requires its own request, as for a Record without zone.
+	// Separate is true if the change must not go into a change set, as for a Record without zone.
 	Separate bool
 }
 

@@ -70,18 +70,18 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	return pages
 }
 
-// Writer writes changes in a namespace.
+// Writer sends changes of a namespace's Records to the API, as change sets where possible.
 type Writer struct {
 	Client    typed.KubizoneV1alpha1Interface
 	Namespace string
-	// Force takes over other managers' fields in applied changes.
+	// Manager is the field manager. If Force is true, applied changes take over the fields of other managers.
 	Manager string
 	Force   bool
-	DryRun  []string
-	// Context returns a request's context for the changes at indices. Optional.
+	DryRun  []string // {"All"}, or nil to write
+	// Context returns the context for a request with the changes at indices. Nil changes no context.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Replan returns a new change if a Record, now, differs from Before, or nil if nothing is to do. now is nil if the
-	// Record is gone. Optional.
+	// Replan returns a new change if the Record is not Before any more but now, nil if gone. If no change is needed, it
+	// returns nil. Without Replan such a change fails.
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 

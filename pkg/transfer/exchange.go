@@ -16,9 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Refusal is a server's error answer, or an answer that the key does not verify.
+// Refusal is an error answer of a server, or any answer that the TSIG key does not verify.
 type Refusal struct {
-	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error in its signature (RFC 8945 §3), or 0.
+	// Rcode is the RCODE of the answer, for example 5 for REFUSED. TSIG is the error in its signature (RFC 8945 §3),
+	// for example 17 for BADKEY; 0 for none.
 	Rcode, TSIG int
 	// Signed is true if the key verifies the answer. Any host on the path may forge an unsigned answer.
 	Signed    bool

@@ -26,15 +26,16 @@ const (
 	maxOctets   = 1 << 30
 )
 
-// Source is a server and the zone to transfer.
+// Source is a server and a zone to transfer from it (AXFR).
 type Source struct {
+	// Server is HOST:PORT.
 	Server string
 	Zone   name.Name
-	// Key signs the request and the answer; nil for unsigned.
+	// Key is the TSIG key that signs request and answer; nil for none.
 	Key *Key
-	// Dial connects; if nil, to any address of Server.
+	// Dial connects to Server; nil connects to any of its addresses.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Wait bounds the connection, and each message; 0 means 30 s.
+	// Wait bounds the time to connect, and the time for each message; 0 means 30 s.
 	Wait time.Duration
 	// Limit bounds the transfer, in octets on the wire; 0 means 1 GiB.
 	Limit int

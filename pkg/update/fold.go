@@ -10,9 +10,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Present has a namespace's RRsets at a name: Share those of updates, Records the others.
+// Present has the RRsets of a namespace at a name before a DNS UPDATE message.
 type Present struct {
-	Share   []RRset
+	// Share has the RRsets that earlier updates made.
+	Share []RRset
+	// Records has the RRsets of other Records, which updates may not change.
 	Records []RRset
 	// Derived has the RRsets of spec.nameServers, if the namespace owns the zone.
 	Derived []RRset

@@ -10,13 +10,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Prerequisite is a requirement on a name or RRset (RFC 2136 §2.4).
+// Prerequisite is a condition of a DNS UPDATE message: an RRset or a name must exist, or must not (RFC 2136 §2.4). If
+// one is not met, the message changes nothing.
 type Prerequisite struct {
 	Name name.Name
-	// Type ANY means the name itself: some RRset there, or none.
+	// Type ANY means any RRset at the name.
 	Type rdata.Type
-	// Exists requires the RRset, false its absence. Values are all that it must have, nil for any.
+	// Exists is false if the RRset must be absent.
 	Exists bool
+	// Values are all values that the RRset must have, such as "192.0.2.1"; nil allows any.
 	Values []string
 }
 

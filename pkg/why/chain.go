@@ -48,16 +48,17 @@ const (
 	ReadingZone    Reading = "Zone"
 )
 
-// Chain is the answer to a question.
+// Chain is the answer to a question why a name does not resolve: for each subject a path from the rule, over Record and
+// zone, to the name servers.
 type Chain struct {
 	Question string  `json:"question"`
 	Type     string  `json:"type,omitempty"`
 	Reading  Reading `json:"reading"`
-	// Notes describe other readings, the scope of a search, and omitted subjects.
+	// Notes name other readings of the question, the scope of a search, and omitted subjects.
 	Notes []string `json:"notes,omitempty"`
-	// State is the worst of the paths.
+	// State is the worst state of a path.
 	State State `json:"state"`
-	// First is the first link that fails, or else waits, in the first such path. Nil if none.
+	// First is the link to look at: the first that fails or, if none fails, waits. Nil if none does.
 	First *Link  `json:"first,omitempty"`
 	Paths []Path `json:"paths"`
 }
@@ -81,16 +82,16 @@ type Subject struct {
 	Type      string `json:"type,omitempty"`
 }
 
-// Link is a step of a path.
+// Link is a step of a path from a rule to a name server, and says whether it works.
 type Link struct {
 	Kind Kind `json:"kind"`
-	// Of is the zone, class or server of the link.
+	// Of names the zone, class or server.
 	Of    string `json:"of,omitempty"`
 	State State  `json:"state"`
-	// Reason of a condition, explained in docs/reasons.md, or "".
+	// Reason is of a condition (docs/reasons.md), or "".
 	Reason string `json:"reason,omitempty"`
 	Text   string `json:"text"`
-	// Mends is the role for the next Step. Both are "" without a fault.
+	// Mends is the role of the user who can take Step, the repair. Both are "" without a fault.
 	Mends reasons.Role `json:"mends,omitempty"`
 	Step  string       `json:"step,omitempty"`
 }

@@ -37,42 +37,45 @@ func (l *Link) setStep(role reasons.Role, format string, args ...any) {
 	l.Mends, l.Step = role, fmt.Sprintf(format, args...)
 }
 
-// Facts are the input of Judge for a path.
+// Facts is all that Judge must know to explain a Record, a zone or a name.
 type Facts struct {
 	// Record is nil for a zone or for a name without a Record.
 	Record *v1alpha1.Record
-	// AskedName is in questions to servers, with Type.
+	// AskedName and Type are asked at the name servers.
 	AskedName name.Name
 	Type      rdata.Type
-	// ExpectedData has canonical values of the RRset, all of them if Exact.
+	// ExpectedData has values that servers must answer, in canonical form. If Exact is true, they must answer no
+	// others.
 	ExpectedData []string
 	Exact        bool
 	// Zone is nil without an enclosing zone, or without the right to list zones.
 	Zone *ZoneFacts
 	// Absent is for a name without a Record.
 	Absent *AbsentFacts
-	// Origin describes the source of the data of a name without a readable Record, or is "".
+	// Origin says who made the data of a name without a readable Record, or is "".
 	Origin string
-	// Answers of Zone.Servers, in that order. Nil if no server was asked.
+	// Answers are parallel to Zone.Servers. Nil if no server was asked.
 	Answers []ServerAnswer
 }
 
-// AbsentFacts describe a name without a Record of the type.
+// AbsentFacts explain why no Record of the type exists at a name, and who could create it. A Lack names a right that
+// the user does not have, such as to list Delegations.
 type AbsentFacts struct {
 	Namespace string
-	// Review is a NameReview's answer. Nil with a Lack, the missing right.
+	// Review is the answer of a NameReview in Namespace. It is nil with a Lack.
 	Review *v1alpha1.NameReviewStatus
 	Lack   string
-	// Writers are other namespaces with a rule for the name, unless WritersLack names the right to list them all.
+	// Writers are other namespaces that a rule allows to write at the name. With a WritersLack the list may be
+	// incomplete.
 	Writers     []string
 	WritersLack string
-	// OtherTypes are of Records at the name.
+	// OtherTypes are the types of Records at the name.
 	OtherTypes []string
-	// Cut is an NS or DNAME Record above the name, or "".
+	// Cut is an NS or DNAME Record above the name, by which the name is not in the zone; "" for none.
 	Cut string
 }
 
-// ZoneFacts describe a zone, shared by the paths of its Records.
+// ZoneFacts describe a zone, for all paths in the zone. A Lack names a right that the user does not have.
 type ZoneFacts struct {
 	Namespace, Name string
 	FQDN            name.Name
@@ -80,47 +83,48 @@ type ZoneFacts struct {
 	// Object is nil with a Lack.
 	Object *v1alpha1.Zone
 	Lack   string
-	// Deliveries of the Zone, unless DeliveriesLack names the right to list them.
+	// Deliveries of the Zone are unknown with a DeliveriesLack.
 	Deliveries     []v1alpha1.Delivery
 	DeliveriesLack string
-	// Classes are the readable DNSClasses, by name.
-	Classes map[string]*v1alpha1.DNSClass
-	// ClassesLack is the missing right to read other classes, or "".
+	// Classes are the readable DNSClasses by name, ClassesLack the missing right to read the others, or "".
+	Classes     map[string]*v1alpha1.DNSClass
 	ClassesLack string
-	// Servers of the zone's classes, or else its NS names.
+	// Servers are those of the zone's classes or, if none are known, the zone's NS.
 	Servers []Server
+	// Parents describe the delegations by the zones above.
 	Parents []ParentFacts
 }
 
-// Server is a name server to ask.
+// Server is a name server to ask for a zone and a name.
 type Server struct {
-	// Of is shown: the class and its row, or the server's name.
+	// Of is shown to the user: the server's name, or its address with the class.
 	Of string
 	// Address is HOST:PORT, or "" if unknown.
 	Address string
-	// Listed by a DNSClass, whose authors are no tenants.
+	// Listed is true if a DNSClass has the address. Tenants cannot write a DNSClass, so it is safe to ask.
 	Listed bool
-	// OwnSerial is true for a signer or another operator's primary, with other serials than the zone's.
+	// OwnSerial is true if the server's serials are not the zone's: a signer, or a primary of others.
 	OwnSerial bool
-	// Row of the Delivery, or nil. ConfirmedSerial is the class's, or 0.
+	// Row is the server in the Delivery, or nil. ConfirmedSerial is the class's, or 0.
 	Row             *v1alpha1.DeliveryServer
 	ConfirmedSerial int64
 }
 
-// ServerAnswer combines the answers for the zone's SOA and for the name.
+// ServerAnswer combines the answers of a server to two questions: the zone's SOA, and the name.
 type ServerAnswer struct {
-	// Asked is false beyond the bounds, or without an address.
+	// Asked is false if the address is unknown or may not be asked, or after too many questions.
 	Asked bool
-	// Err is a failure of the exchange, or "".
+	// Err is why no answer came, or "".
 	Err           string
 	RCode         string
 	Authoritative bool
-	// HasSOA is true if the server answers for the zone, at Serial.
+	// HasSOA is true if the server has the zone, at Serial.
 	HasSOA bool
 	Serial serial.Serial
-	// Data are the values of the RRset, Alias the target of a CNAME, Referral the cut of a referral.
-	Data     []string
-	Alias    string
+	// Data are the values of the RRset. Alias is the target of a CNAME, "" for none.
+	Data  []string
+	Alias string
+	// Referral is the child zone to which the server refers, or "".
 	Referral string
 }
 

@@ -19,25 +19,27 @@ import (
 // atOnce bounds requests to the API server.
 const atOnce = 8
 
-// Clients send requests and questions.
+// Clients reads the API, and asks name servers, for an inquiry.
 type Clients struct {
 	API versioned.Interface
-	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose addresses of NS names and of a
-	// Bind9Cluster's external instances: a process that answers others must bound them.
+	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose the addresses of NS names and of
+	// external instances in a Bind9Cluster, so a server that answers other users must restrict the addresses.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
-	// Public restricts questions to public addresses, except to the resolver and servers listed in a readable DNSClass.
+	// Public restricts questions to public addresses. The resolver, and servers listed in a readable DNSClass, are
+	// asked at any address.
 	Public bool
-	// History reads last changes. Nil notes none.
+	// History reads the last change of a zone, for a note. Nil makes no notes.
 	History *history.Reader
 }
 
-// Question is a user's question.
+// Question asks why a name, a Record or a zone is not served as expected.
 type Question struct {
 	// Text is a DNS name, an address, record/NAME, zone/NAME, NAMESPACE/NAME or an object's name.
 	Text string
-	// Type is the type at a DNS name, or "" for all.
+	// Type is a record type such as "AAAA" at a DNS name, or "" for all.
 	Type string
-	// Namespace of objects and of a NameReview. It is searched alone if the user may not list all namespaces.
+	// Namespace is that of objects in Text, and of the NameReview. If the user may not list all namespaces, only this
+	// is searched.
 	Namespace string
 	// Resolver is HOST:PORT of a recursive server. With "" only servers of classes are asked.
 	Resolver string

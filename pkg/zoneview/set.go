@@ -25,15 +25,16 @@ var (
 	ErrGone    = errors.New("the zone was removed")
 )
 
-// Config bounds the kept steps. Zero fields have the defaults below.
+// Config bounds the memory for steps, the past changes of zones from which a Set answers incremental transfers. 0 means
+// the default.
 type Config struct {
-	// MaxSteps bounds a zone's steps, by default 1000.
+	// MaxSteps bounds the number of a zone's steps; 0 means 1000.
 	MaxSteps int
-	// MaxOctets bounds a zone's steps, by default 8 MiB.
+	// MaxOctets bounds the size of a zone's steps in octets; 0 means 8 MiB.
 	MaxOctets int
-	// MaxTotal bounds all steps, in octets, by default 256 MiB.
+	// MaxTotal bounds the size of all steps in octets; 0 means 256 MiB.
 	MaxTotal int
-	// MaxAge is in seconds before the newest step, by default seven days.
+	// MaxAge bounds the age of a step in seconds before the newest step; 0 means seven days.
 	MaxAge int64
 }
 
@@ -45,19 +46,21 @@ func ConfigForMemory(memory uint64) Config {
 	return Config{MaxTotal: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
-// Set has all zones of a process, for concurrent use. Readers never wait for a step's computation.
+// Set has the content of all zones in a process's memory, for concurrent use. Readers get immutable snapshots, and
+// never wait while a change is computed.
 type Set struct {
 	config Config
 
 	// updateMu is held during Put, Apply and Remove; lock it before mu. mu guards the fields below, briefly.
 	updateMu sync.Mutex
 	mu       sync.RWMutex
-	zones    map[string]*zoneState
-	// sum is the size of all steps in octets, swept the newest step's time (Unix seconds) at the last check of ages.
+	zones    map[string]*zoneState // by UID
+	// sum is the size of all steps in octets. swept is the newest step's time (Unix seconds) at the last check of ages.
 	sum   int
 	swept int64
-	names map[viewName]string // UIDs by settled name
-	// shadowedUIDs has further zones settled under a name of names. The last follows if the zone in names leaves.
+	// names has UIDs by the name under which name servers get the zone. A further zone of such a name is in
+	// shadowedUIDs. If the zone in names leaves, the last of these follows.
+	names        map[viewName]string
 	shadowedUIDs map[viewName][]string
 	waiting      map[string]*waiters
 	subs         map[*subscriber]struct{}

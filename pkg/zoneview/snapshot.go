@@ -29,14 +29,16 @@ type Zone struct {
 	Name      string
 }
 
-// Snapshot is a zone's definition at a serial, immutable and for concurrent use.
+// Snapshot is the content of a zone at a serial. It never changes: Apply makes the next Snapshot, and shares unchanged
+// RRsets with it. It may be used concurrently.
 type Snapshot struct {
-	zone     Zone
-	header   content.Header
-	serial   serial.Serial
+	zone   Zone
+	header content.Header
+	serial serial.Serial
+	// n is the number of the last step (change of serial), state the multiset hash of the rows (values).
 	n        uint64
 	state    sethash.State
-	nsRRsets []content.RRset
+	nsRRsets []content.RRset // of spec.nameServers
 	rows     int
 
 	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read.

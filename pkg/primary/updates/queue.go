@@ -54,15 +54,17 @@ const (
 	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
 )
 
-// Queue answers a repeated message with the first answer: the first copy may have made the prerequisites false (RFC
-// 2136 §2.4), and an attacker could replay the message.
+// Queue passes DNS UPDATE messages to a Handler, a bounded number at once and for each tenant. It answers a repeated
+// message with the first answer. Otherwise a client's retry could fail, because the first copy has changed what the
+// prerequisites test, and an attacker could replay a message.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
 	running, waiting *slots.Slots
 	answers          *replay.Memory
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// octets is the size of all messages in the Queue, octetsOf by tenant.
 	octets   int
 	octetsOf map[string]int
 }

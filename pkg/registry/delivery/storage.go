@@ -24,12 +24,12 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config configures the kind. All fields are required.
+// Config configures the kind of Deliveries. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Zones is called at requests: the storage is built later.
+	// Zones returns the storage of Zones. It is called at requests, because that storage is built later.
 	Zones func() rest.Getter
-	// Stale returns why the table prints every Ready as Unknown, or "".
+	// Stale returns "", or the reason why kubectl's table shows each Ready as Unknown.
 	Stale func() string
 }
 

@@ -39,7 +39,8 @@ type Storage interface {
 	rest.ResetFieldsStrategy
 }
 
-// Config configures a Handler. Admission, AuditSink and AuditPolicy are optional.
+// Config configures a Handler, which treats the items of a change set like single requests. Admission, AuditSink and
+// AuditPolicy are optional.
 type Config struct {
 	Storage     Storage
 	Resource    schema.GroupVersionResource
@@ -52,7 +53,7 @@ type Config struct {
 	Admission   admission.Interface
 	AuditSink   audit.Sink
 	AuditPolicy audit.PolicyRuleEvaluator
-	// CheckText returns an error for text that is refused in a request body.
+	// CheckText returns an error if the JSON text of an item must be refused.
 	CheckText func(text []byte) error
 }
 
@@ -92,18 +93,18 @@ func New(config Config) (*Handler, error) {
 	return h, nil
 }
 
-// Write is a write of an object.
+// Write is an item of a change set: a write of an object, with the options of a single request.
 type Write struct {
-	// Verb is create, patch (for apply) or delete.
+	// Verb is "create", "patch" (for apply) or "delete".
 	Verb, Namespace, Name string
-	// Object is created or applied. Decode sets it.
+	// Object is the object to create or apply. Decode sets it.
 	Object runtime.Object
-	// A deletion uses only DryRun.
+	// Options: a deletion uses only DryRun. ClientManager is the field manager if Options has none.
 	Options       metav1.PatchOptions
 	ClientManager string
-	// Preconditions of a deletion; may be nil.
+	// Preconditions are for a deletion; nil for none.
 	Preconditions *metav1.Preconditions
-	// Request is the causing request, for audit events, or nil.
+	// Request is the request with the change set, for audit events, or nil.
 	Request *http.Request
 
 	text   []byte  // nil if Object was set

@@ -39,12 +39,13 @@ type History interface {
 	ReadRecords(ctx context.Context, of RecordFilter, ask HistoryQuery) (*HistoryPage, error)
 }
 
-// RecordFilter selects steps made by Records of a namespace.
+// RecordFilter selects steps (changes of serial) made by Records of a namespace.
 type RecordFilter struct {
 	Namespace string
-	// Record is the name of a Record, or "".
+	// Record is the name of a Record object, "" for any.
 	Record string
-	// FQDN selects steps with values or TTLs at a name, Enclosing steps of zones at or above a name; zero selects all.
+	// FQDN selects steps that changed a value or TTL at the name. Enclosing selects steps of zones at or above a name.
+	// Zero selects all.
 	FQDN, Enclosing name.Name
 }
 
@@ -64,19 +65,21 @@ type HistoryPage struct {
 	Continue      string
 }
 
-// HistoryItem is a step with the earlier states of its Records.
+// HistoryItem is a step, a change of a zone's serial, with the Records as they were before.
 type HistoryItem struct {
+	// FQDN and View are of the zone; Namespace, Name and UID of the Zone object.
 	FQDN, View, Namespace, Name string
 	Step                        content.Step
-	// StatesBefore has JSON of v1alpha1.HistoryState by a Record's UID.
+	// StatesBefore has the changed Records' former states by UID, as JSON of v1alpha1.HistoryState.
 	StatesBefore map[string]json.RawMessage
-	// Condensed is true for a step without values and states.
+	// Condensed is true if values and former states were dropped to save space.
 	Condensed bool
-	// Removed is true if the step removed the zone. Zone then is the deleted object's state; nil if the object stayed.
+	// Removed is true if the step removed the zone. Zone is then the state of the deleted object, nil if the object
+	// stayed.
 	Removed bool
 	UID     string
 	Zone    json.RawMessage
-	// Delegations are a deleted zone's. LeftOut is true if some are missing.
+	// Delegations were deleted with the zone. LeftOut is true if some are missing.
 	Delegations []HistoryDelegation
 	LeftOut     bool
 }

@@ -16,16 +16,19 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config configures the storage. All fields are required.
+// Config configures the storage of Zones and their subresources. All fields are required.
 type Config struct {
 	Scheme      *runtime.Scheme
 	RESTOptions generic.RESTOptionsGetter
-	Preview     kind.Decide[*v1alpha1.Zone]
-	Authorizer  authorizer.UnconditionalAuthorizer
-	// WithEstablish passes the permission zones/establish to the commit.
+	// Preview decides a dry run.
+	Preview    kind.Decide[*v1alpha1.Zone]
+	Authorizer authorizer.UnconditionalAuthorizer
+	// WithEstablish tells the commit, by the context, whether the user may create zones/establish.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
+
 	// Admits, FirstClass and ClassesWithoutRetain are methods of dnsclass.Lister.
-	Admits       func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
+	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
+	// WarnOfAbsent warns the user of new namespaces in the rules that do not exist.
 	WarnOfAbsent func(ctx context.Context, after, before []string)
 	// FirstClass gets a Zone that is not yet validated.
 	FirstClass           func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
@@ -33,7 +36,7 @@ type Config struct {
 	Views                Views
 	Sources              Sources
 	History              History
-	// Stopping ends watches of changes at shutdown.
+	// Stopping ends at shutdown, and with it all watches of changes.
 	Stopping context.Context
 }
 

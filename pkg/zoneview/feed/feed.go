@@ -28,17 +28,19 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed writes a Set. The source chooses the zones' keys.
+// Feed keeps a Set, the zones in a process's memory, in step with a source. It puts a zone into the Set only with
+// proof: the content matches the hash in the Zone's status. The source chooses the keys of zones.
 type Feed struct {
 	set   *zoneview.Set
-	slots chan struct{}
+	slots chan struct{} // for concurrent proofs
 
 	// mutex guards the fields below. Writes to the Set hold mutex, proofs do not.
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing numbers the source's listings; listed is true after EndListing.
-	listing                   int
-	listed                    bool
+	listing int
+	listed  bool
+	// pendingCount counts zones not yet proven, frozenCount zones whose proof failed.
 	pendingCount, frozenCount int
 	proofsFailed              int64
 	// synced is true after a listing without pending zones, until the source fails.

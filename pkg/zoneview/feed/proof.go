@@ -13,16 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// UnprovenZone is a zone as read from the source.
+// UnprovenZone is a zone as read from the source, before its content is compared with its hash.
 type UnprovenZone struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is the claimed status.hash; "" if the source has compared it.
+	// Hash is the status.hash that the content must have; "" if the source has compared it already.
 	Hash string
-	// Settled means that the snapshot may be delivered. Otherwise UnsettledSteps lead to it from the delivered state
-	// (S7.2, S7.5), unknown without steps.
+	// Settled is true if name servers may get the snapshot. If not, UnsettledSteps lead from the content that they have
+	// to the snapshot; nil if unknown.
 	Settled        bool
 	UnsettledSteps []content.Step
-	// FreezeOnFailure is true if another read would return the same.
+	// FreezeOnFailure is true if another read would return the same content, so that a retry is useless.
 	FreezeOnFailure bool
 }
 

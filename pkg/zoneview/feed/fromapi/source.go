@@ -38,19 +38,20 @@ const (
 
 // Config configures a Source. Client, Zones and Set are required.
 type Config struct {
-	// Client reaches kubi.zone/v1alpha1, without a limit of queries per second.
+	// Client reaches kubi.zone/v1alpha1. It must have no limit of queries per second.
 	Client rest.Interface
-	// Zones is the informer, started by the caller. A transform may drop all but names, labels and status.
+	// Zones is the informer, started by the caller. Its transform may drop all but names, labels and status.
 	Zones informers.ZoneInformer
 	Set   *zoneview.Set
-	// Interest reports whether a transformed zone belongs in the Set. Nil means every zone.
+	// Interest reports whether a zone, after the transform, belongs in the Set. Nil means every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Traced asks for traceparents of steps, which needs the right to list Records.
+	// Traced asks the API for the W3C traceparents of changes. It needs the right to list Records.
 	Traced   bool
 	Registry metrics.KubeRegistry
 }
 
-// Source writes a Set. Keys of zones are namespace/name.
+// Source keeps a Set in step with the API: an informer reports changed Zones, and a request for each reads the changes.
+// Keys of zones are "namespace/name".
 type Source struct {
 	Config
 	*feed.Feed
@@ -58,7 +59,7 @@ type Source struct {
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
 	traced       atomic.Bool
-	// catchUpInterval is short, since the server keeps a busy zone's steps only for seconds.
+	// catchUpInterval is short, since the server keeps a busy zone's changes only for seconds.
 	catchUpInterval time.Duration
 }
 
