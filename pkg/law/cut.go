@@ -31,7 +31,6 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// withDS replaces the DS records. A cut without NS gets none.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

@@ -40,7 +40,6 @@ type GuestsBelow struct {
 	childHasGuests, childHasOthers bool
 }
 
-// countOwner counts the owner at a name below up. All owners at and below a child of up must follow each other.
 func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	if len(o.Values)+len(o.Cut) == 0 {
 		return

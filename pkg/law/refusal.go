@@ -66,7 +66,6 @@ func NewLater(reason, format string, args ...any) *Refusal {
 
 var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
 
-// ruleOf returns the last rule cited in a format; formats have no text of clients.
 func ruleOf(format string) string {
 	all := cited.FindAllStringSubmatch(format, -1)
 	if len(all) == 0 {

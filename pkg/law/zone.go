@@ -109,7 +109,6 @@ func (z *Zone) NSSetsAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// visibleTo reports whether the zone is the namespace's or has a rule for it (S2.3).
 func (z *Zone) visibleTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true

@@ -38,7 +38,6 @@ type objectWrite[T any, P object[T]] struct {
 	release func() // at the end of the storage's call
 }
 
-// begin returns two views of one write: for the storage's callbacks, and the commit.
 func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], storeWrite) {
 	w := &objectWrite[T, P]{release: func() {}}
 	return w, s.newStoreWrite(w)
@@ -114,8 +113,6 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	}
 }
 
-// startCommit sets the payer, and refuses to delete an undecodable object. leaves names the internal keys that would
-// remain.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

@@ -43,7 +43,6 @@ func (l *Loader) applierOf(before metav1.Object) applier {
 	return as
 }
 
-// clientPatch returns o's spec as a patch, with null for each field that the last kubectl apply had and o lacks.
 func clientPatch(o *unstructured.Unstructured, before metav1.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	var last struct {
@@ -80,7 +79,6 @@ func mergePatch(object, patch map[string]any) {
 	}
 }
 
-// serverPatch returns o's spec as a patch, with null for each field that only the manager applied and o lacks.
 func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager string) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	own, others := make(map[string]any), make(map[string]bool)

@@ -218,7 +218,6 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	return groups
 }
 
-// refusalReason returns the server's message if err rejects the object.
 func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -298,7 +297,6 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.reasons[text] = agent
 }
 
-// takeAll returns the texts in print order, first all about names that other namespaces lose.
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -91,7 +91,6 @@ func shorten(text string) string {
 
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-// makePlan plans a whole file, for a new Zone in the view and namespace. It fails without an SOA.
 func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
 	p := &plan{view: view}
 	all, soa, err := p.readRows(path, rows)

@@ -44,7 +44,6 @@ func (p *priors) addNewZone(zone types.NamespacedName, fqdn name.Name, view stri
 	p.add(zone, prior{object: "Zone " + zone.String(), isNew: true, fqdn: fqdn, view: view})
 }
 
-// firstFor returns a zone's first change for a namespace; zero for none.
 func (p *priors) firstFor(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
@@ -79,8 +78,6 @@ func (p *priors) addRemoval(r *v1alpha1.Record, how string) {
 	}
 }
 
-// removalNear returns the change that frees a name at, above or below n, or "". Changes of the object asks do not
-// count.
 func (p *priors) removalNear(n name.Name, asks metav1.Object) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removals), name.Name.Compare) {
 		if !n.IsZero() && p.removals[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {

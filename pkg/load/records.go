@@ -70,7 +70,6 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	return result, err
 }
 
-// leaveToOthers reports a Record changed by others, unless conflicts are forced (L4).
 func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 	if c.Before != nil {
 		at.Text += fmt.Sprintf(" (%s/%s)", c.Before.Namespace, c.Before.Name)
@@ -106,7 +105,6 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newResolvedWarnings finds the Warnings about a set that the rest of its file resolves (L9, S4.18, S5.6, S5.14).
 func newResolvedWarnings(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
@@ -171,7 +169,6 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-// nameRecord returns the Record of a set, or nil if other clients' Records have its values.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.destination, file.existing
 	want = to.newRecord(s)
@@ -197,8 +194,6 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// replanWrite plans a write again after a conflict. now is the stored Record or nil. Without a change the Result counts
-// the reason.
 func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
 	var records []*v1alpha1.Record

@@ -133,7 +133,6 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// readSpec rejects unknown fields (M1).
 func readSpec(spec, into any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {

@@ -90,7 +90,6 @@ const (
 	peer
 )
 
-// allow reports whether a rule admits a message, and a rule with Signs. key is nil if unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

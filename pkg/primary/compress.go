@@ -169,7 +169,6 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName returns the offset of label followed by the name at offset rest (0: the root), or 0.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -190,7 +189,6 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
-// follows reports whether b[at:] continues with the name at offset rest (0: the root).
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
 		return false // still being written

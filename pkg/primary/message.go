@@ -68,7 +68,6 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// addAnswer appends a record with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil

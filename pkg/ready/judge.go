@@ -204,7 +204,6 @@ func (f *Facts) unlessKept(j Judgement) Judgement {
 
 const notWithdrawn = "not withdrawn from class "
 
-// findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; zero if unknown.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.BegunDeliveries {
 		if pause := of.findPause(notWithdrawn + of.Class); pause.Status != "" {
@@ -223,7 +222,6 @@ func (f *Facts) findRemovalFault() Judgement {
 	return Judgement{}
 }
 
-// heldBy returns the Ready of a zone held for a mass deletion (S7.5); otherwise zero.
 func heldBy(zone *v1alpha1.Zone) Judgement {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {

@@ -49,7 +49,6 @@ type classProgress struct {
 	cause Judgement
 }
 
-// hasConfirmed reports whether the class has the serial taken. known is false for incomparable serials (RFC 1982 §3.2).
 func (s classProgress) hasConfirmed(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -163,7 +162,6 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
-// addMissing adds the RRsets of the intent. fault is why the class confirms no more, or zero.
 func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	var failure *delivery.Error
 	if fault.Status != "" {

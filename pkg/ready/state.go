@@ -91,7 +91,6 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	return status
 }
 
-// describeBehind returns the message of a server behind, without a Note about the comparison of data.
 func describeBehind(state *delivery.State, server delivery.Server) string {
 	switch {
 	case state.WentBack(server):

@@ -111,7 +111,6 @@ func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha
 	return nil, err
 }
 
-// writeItems sends the changes of outcomes at the indices left, repeatedly without the refused.
 func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int) error {
 	for attempt := 1; len(left) > 0; attempt++ {
 		operations, err := w.sendPage(ctx, outcomes, left)
@@ -251,7 +250,6 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, er
 		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 }
 
-// refusedItems returns a change set's refusals by item.
 func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
@@ -266,7 +264,6 @@ func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	return out
 }
 
-// isRefusal reports whether the error is about the changes, not the request.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -287,14 +284,12 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits reports whether refused items may be retried later unchanged.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast
 	})
 }
 
-// isStale reports whether a Record has changed since it was read.
 func isStale(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		switch metav1.StatusReason(one.Reason) {

@@ -101,7 +101,6 @@ func (n *foldedName) setRRset(set RRset) {
 	}
 }
 
-// findFixedReason returns why updates may not change a value (any for ""), or "".
 func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixedSets {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
@@ -111,7 +110,6 @@ func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string)
 	return ""
 }
 
-// foldRecord applies a record of the update section.
 func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	apexNS := rr.Name == f.zone && rr.Type == rdata.NS
 	if rr.Type == rdata.SOA {

@@ -123,7 +123,6 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	}
 }
 
-// addOlder adds a server at an earlier serial than neededSerial, a fault if the class had confirmed a later there.
 func (j *judgement) addOlder(s Server, has serial.Serial, state State, text string) {
 	if has == 0 || s.OwnSerial || !serial.Serial(s.ConfirmedSerial).Ahead(has) {
 		j.add(KindServer, s.Of, state, "%s", text).explain(v1alpha1.ReasonPending, reasons.OfReady)

@@ -113,7 +113,6 @@ func shorten(text string, limit int) string {
 	return string([]rune(text)[:limit-1]) + "…"
 }
 
-// firstBad returns the first link that fails, or else waits, or nil.
 func firstBad(links []Link) *Link {
 	for _, state := range []State{Fails, Waits} {
 		for i := range links {

@@ -52,7 +52,6 @@ func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1
 	return true, err
 }
 
-// originOf names the object and the field to edit.
 func (i *inquiry) originOf(ctx context.Context, f *Facts, zone *v1alpha1.Zone) (string, error) {
 	apex := f.Zone.FQDN
 	isServer := slices.ContainsFunc(zone.Spec.NameServers, func(s v1alpha1.NameServer) bool {

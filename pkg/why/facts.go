@@ -23,7 +23,6 @@ func (j *judgement) add(kind Kind, of string, state State, format string, args .
 	return &j.links[len(j.links)-1]
 }
 
-// explain sets the reason, with role and step of docs/reasons.md.
 func (l *Link) explain(reason, heading string) *Link {
 	l.Reason = reason
 	if l.State.IsBad() {

@@ -93,7 +93,6 @@ func contactOf(review *v1alpha1.NameReviewStatus) string {
 	return " (contact: " + review.Contact + ")"
 }
 
-// judgeRule returns false if no zone has the Record.
 func (j *judgement) judgeRule() bool {
 	r := j.Record
 	adopted := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)
@@ -267,7 +266,6 @@ var linkOf = map[string]Kind{
 	v1alpha1.ReasonNotAdopted: KindRule,
 }
 
-// placeReady gives a link the reason and message of Ready, unless Ready is True or a link fails.
 func (j *judgement) placeReady() {
 	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
 	if j.Absent != nil || ready == nil || isTrue(ready) {

@@ -166,7 +166,6 @@ func serialIn(answer *verify.Answer, zone name.Name) (at serial.Serial, found bo
 	return 0, false
 }
 
-// enclosing returns the apex of a name's zone, by the SOA in the resolver's answer.
 func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, error) {
 	answer, err := q.resolve(ctx, at, rdata.SOA)
 	if err != nil {
@@ -234,7 +233,6 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	}
 }
 
-// findAddress returns HOST:PORT of a host by the resolver, or "".
 func (q *questions) findAddress(ctx context.Context, host string) string {
 	at, err := name.Parse(host)
 	if err != nil || q.inquiry.Resolver == "" {

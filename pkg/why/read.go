@@ -29,7 +29,6 @@ import (
 
 const maxParents = 10
 
-// zoneOf returns the facts of a Zone. A nil object is read later.
 func (i *inquiry) zoneOf(namespace, object string, known *v1alpha1.Zone) *ZoneFacts {
 	key := zoneKey{namespace, object}
 	z := i.zones[key]
@@ -65,7 +64,6 @@ func (i *inquiry) readZones(ctx context.Context) error {
 	return group.Wait()
 }
 
-// noteForbidden sets lacks to the missing right if err is a refusal, and returns nil then.
 func noteForbidden(err error, what, right string, lacks *string) error {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -156,7 +154,6 @@ func (i *inquiry) readClasses(ctx context.Context, z *ZoneFacts) error {
 	return nil
 }
 
-// listServers adds the servers of a class that the user may read (S6.17).
 func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Delivery) error {
 	shown := class.NameOf(d.Namespace, d.Spec.ClassRef)
 	of := z.Classes[d.Spec.ClassRef.Name]
@@ -212,7 +209,6 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	return err
 }
 
-// readParents follows the readable Zones above. The last is asked by DNS if it is no Zone here.
 func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 	api := i.API.KubizoneV1alpha1()
 	object, fqdn := z.Object, z.FQDN
@@ -309,7 +305,6 @@ func (i *inquiry) readExpectedData(ctx context.Context, f *Facts) error {
 	return nil
 }
 
-// canonicalData writes data as the reader of answers does.
 func canonicalData(owner name.Name, of rdata.Type, data []string) (all []string) {
 	var text strings.Builder
 	for _, one := range data {

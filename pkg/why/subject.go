@@ -263,7 +263,6 @@ func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.R
 	return nil
 }
 
-// findWriters names the other namespaces of rules in objects that the user may read.
 func (i *inquiry) findWriters(ctx context.Context, absent *AbsentFacts, zone *v1alpha1.Zone, fqdn name.Name, rrtype string) error {
 	if absent.Review != nil && absent.Review.Allowed {
 		return nil
@@ -286,7 +285,6 @@ func (i *inquiry) addRecords(all []v1alpha1.Record, asked string) {
 	}
 }
 
-// asked is the name in questions to servers; "" means the Record's own.
 func (i *inquiry) addRecord(r *v1alpha1.Record, asked string) {
 	f := &Facts{Record: r}
 	fqdn, err := name.Parse(cmp.Or(asked, r.Status.FQDN))

@@ -59,7 +59,6 @@ func setStalled(conditions *[]metav1.Condition, stalled *metav1.Condition) {
 	}
 }
 
-// chooseNoCause removes and returns a page of z.noCause, or nil, and the time until the next page, 0 for none or now.
 func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -175,8 +175,6 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext runs an ended job again: at once if enqueued meanwhile or again is true, otherwise at the given time,
-// unless zero.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {

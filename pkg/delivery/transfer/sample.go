@@ -61,7 +61,6 @@ func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, 
 	return routine && age >= interval
 }
 
-// beginSample returns the last sample, and whether the next is due; if so, the caller must call endSample.
 func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,7 +78,6 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 	return last, true
 }
 
-// endSample keeps the sample unless zero.
 func (a *samples) endSample(server, uid string, began time.Time, octets int, taken sample, nameOf func(uid string) name.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

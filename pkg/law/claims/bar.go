@@ -104,7 +104,6 @@ func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at 
 	return name.Rel{}, false
 }
 
-// isOwn reports whether n, without a claim of the tenant, is an own name (S4.10).
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.NSHosts, n) || o.HasOwnClaim(z) || z.RuleSet().HasSharedLiteral(n) || c.isService(n) ||

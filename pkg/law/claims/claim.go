@@ -45,7 +45,6 @@ func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
 	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
 }
 
-// claimsAt returns the Claimant's claim at n, or nil, and whether others have claims it may not share.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {
@@ -242,8 +241,6 @@ func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().HasSharedLiteralFor(n, x.Namespace)
 }
 
-// describeOthersBelow describes names or zones of others strictly below n, except claims by literal rules (S4.12); ""
-// for none.
 func (c *Claimant) describeOthersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
@@ -278,7 +275,6 @@ func (c *Claimant) hasOwnName(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// hasOthersZone reports whether "which" selects another namespace's zone at or below a name, with no zone between.
 func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
 	if below == nil {

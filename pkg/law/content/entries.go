@@ -55,7 +55,6 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
 }
 
-// nameBelow returns the fqdn itself if the name would be too long.
 func (h Header) nameBelow(label string) string {
 	if absolute, err := name.ParseIn(label, h.FQDN); err == nil {
 		return absolute.String()

@@ -148,7 +148,6 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule,
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar returns the bar at base: reservations alone for a record with a claim there.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {

@@ -76,7 +76,6 @@ func (x *delta) mergeOwner() *law.Owner {
 	return out
 }
 
-// checkAbove refuses a name below a DNAME. below reports whether added lies below NS records, and is not their glue.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := x.added.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -219,7 +218,6 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// otherSpelling returns a value of otherData that differs from v only in a name, absolute or relative.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	spellings, _ := v.Spellings(x.zone.FQDN())
 	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.otherData.HasValue(v.Type, law.DigestOf(text)) })

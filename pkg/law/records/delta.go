@@ -97,8 +97,6 @@ func (x *delta) uncountRemoved() {
 	x.newCount--
 }
 
-// countClaim adds n to the claim at the base name and, for own underscore records, to Own, or returns false if a count
-// would be negative.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {

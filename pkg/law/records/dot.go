@@ -67,7 +67,6 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
-// warnOfTargets warns of probable mistakes in hosts, up to the first forgotten dot (S5.1).
 func (x *delta) warnOfTargets(plan *law.Plan) {
 	z, p, added := x.zone, x.place, x.added
 	if x.ask.Cascade {

@@ -102,7 +102,6 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	x.announceHidden(plan, names, below.Children-len(below.FirstChildren), wildcard)
 }
 
-// noteLeftName announces that, since this write, guests' records alone hide a name from a wildcard.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {

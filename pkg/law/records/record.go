@@ -134,7 +134,6 @@ func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, curr
 	return d.leaveZone(plan, current, currentHolding)
 }
 
-// changeZone replaces the record's contribution to z by its contribution at p, nil if the record leaves z.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}

@@ -68,7 +68,6 @@ func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Req
 	})
 }
 
-// mayWrite reports whether a rule allows a type at a name, and no claim or reservation refuses it (S4.8 to S4.22).
 func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, namespace string) bool {
 	if namespace == z.Namespace {
 		return true

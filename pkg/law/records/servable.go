@@ -28,7 +28,6 @@ const (
 // transaction.
 const MaxNameServerNames = 24
 
-// apexNames returns h with the ApexNames after a step, or h if unchanged. after is the apex's owner.
 func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h

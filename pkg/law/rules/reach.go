@@ -18,7 +18,6 @@ import (
 // provesOnly are types that prove or pin something. A rule for such types alone reserves no name (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// hasMinTail reports whether a tenant's pattern reaches a name of this many labels, reserved for others.
 func hasMinTail(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }

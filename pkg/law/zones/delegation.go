@@ -159,7 +159,6 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	}
 }
 
-// writeRules returns the namespaces whose rules change.
 func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
 	var namespaces []string
 	for _, r := range []*rules.Rule{before, after} {
@@ -215,7 +214,6 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	return changed, nil
 }
 
-// writeNames plans the reservations, and returns the names reserved for other namespaces than before (S4.20).
 func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (names []name.Rel, refusal *law.Refusal) {
 	var had, has []name.Rel
 	var hadFor, hasFor []string

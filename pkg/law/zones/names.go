@@ -122,7 +122,6 @@ func (d *zoneDecision) checkNameServers(z, before *law.Zone, h *law.Holding) *la
 	return d.checkNameServerLimits(z, before, h)
 }
 
-// checkNameServerLimits applies S5.8 to spec.nameServers. An RRset above a limit may shrink.
 func (d *zoneDecision) checkNameServerLimits(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := checkHostNames(z); r != nil {
@@ -189,7 +188,6 @@ type literalGrant struct {
 	reserves bool
 }
 
-// listNewGrants returns the first maxNames names of new literal rules for others, except shared and underscore names.
 func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGrant) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -249,8 +247,6 @@ func warnOfIneffectiveRules(r *law.Reading, plan *law.Plan, z *law.Zone, delegat
 
 const maxKeeping = 8
 
-// isKeptByOthers reports whether a namespace outside the rule keeps the name by rules; otherwise the records give way
-// (S2.13).
 func (n *literalGrant) isKeptByOthers(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.owner.In(z.FQDN())
 	if o == nil || err != nil {

@@ -111,7 +111,6 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf returns the relation to the zone above (S3.4–S3.11). has is the zone's holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
@@ -148,7 +147,6 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// appendRenamed adds to cond the new name of zoneRef's zone, if the namespace may know that zone (S1.8).
 func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

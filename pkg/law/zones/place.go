@@ -171,7 +171,6 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
-// checkRules returns the parent with the namespace's rules, if any delegates the zone (S3.1).
 func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {
@@ -197,7 +196,6 @@ func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace strin
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
-// checkForeignNames refuses a tenant's zone that others' names or NS records exclude (S4.11, S4.15, S4.19).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {

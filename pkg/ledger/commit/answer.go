@@ -103,7 +103,6 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken returns the groups whose objects the batch has not written, and answers the others.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -340,7 +339,6 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext returns the groups for smaller transactions. A group too large alone gets the error.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {

@@ -313,7 +313,6 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askLaw returns the decision about a write, or as cold the facts to read for all groups.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.retries == 0)

@@ -85,7 +85,6 @@ func (com *Committer) packStates(zone string, groups ...*group) {
 	}
 }
 
-// addStates adds the changed Records, as before a group's step, without those that cannot be packed.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
 		return

@@ -122,7 +122,6 @@ func (com *Committer) commitLocked(ctx context.Context, h *queue, batch []*group
 	com.commitAll(ctx, []*queue{h}, batch)
 }
 
-// causeOf returns ctx with the first recorded group's span, as ctx may be an earlier caller's.
 func causeOf(ctx context.Context, groups []*group) context.Context {
 	cause := traces.None
 	for _, g := range groups {

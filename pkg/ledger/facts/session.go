@@ -362,7 +362,6 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return s.noteEmptyRange(k, false)
 }
 
-// noteEmptyRange puts the fact of an empty range. Unless covered by the zone's revision, the range is compared.
 func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
 	nothing, err := s.decodeRange(k, nil)
 	if err != nil {
@@ -473,7 +472,6 @@ const (
 	FlatName = 6
 )
 
-// readDeepNames reads names of more than Depth labels as ranges, each compared as a whole.
 func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	for len(keys) > 0 {
 		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}

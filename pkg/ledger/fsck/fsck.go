@@ -217,7 +217,6 @@ func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) e
 	})
 }
 
-// eachZoneKey calls f for each key of an existing zone. rest is the key after the uid.
 func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string, value *T)) error {
 	return eachKey(c, room, func(key, rest string, value *T) {
 		uid, rest, _ := strings.Cut(rest, "/")

@@ -55,7 +55,6 @@ type unread struct {
 	uncheckedCount map[string]int    // keys and records, by zone key
 }
 
-// countUnread counts a key of an unreadable zone, or returns false. at has the uid, and maybe the name.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.keysByUID[at.UID]
 	if !ok && at.Name != "" {

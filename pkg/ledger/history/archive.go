@@ -251,7 +251,6 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 	return p, a.addStates(ctx, p)
 }
 
-// addLine returns false if the page has no place for the step's account.
 func (p *page) addLine(l line) bool {
 	account := l.account(p.hdr.Namespace)
 	if p.lines[account] == nil && len(p.lines) == pageNamespaces {
@@ -265,8 +264,6 @@ func (p *page) addLine(l line) bool {
 	return true
 }
 
-// addStates adds the states before each step. It ends the page before a step beyond maxPage, or an account's part
-// (pageDivisor).
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.lines {
@@ -327,7 +324,6 @@ func countStates(of []Was) (octets int) {
 	return octets
 }
 
-// readStates returns the states in values of before/ by step. A damaged state is missing.
 func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]BeforeStep {
 	out := map[uint64][]BeforeStep{}
 	for _, kv := range values {

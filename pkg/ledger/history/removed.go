@@ -69,8 +69,6 @@ const maxZoneState = 64 << 10
 // PackZone returns a Zone's state.
 func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, maxZoneState) }
 
-// readOldDelegations returns the Delegations that left a zone since oldDelegationTTL before the removal. whole is false
-// if they exceed maxOldOctets.
 func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {
 	octets, seen := 0, map[string]int64{}
 	whole = true

@@ -306,7 +306,6 @@ func (t *Trimming) startKey(journal string, named int64) string {
 	return t.deletedBefore
 }
 
-// firstNeeded returns the step number of the first journal key, from the key "from" on, that needs selects, or oldest.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.SentValues.Read(string(kv.Key), kv.Value)

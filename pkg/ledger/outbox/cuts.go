@@ -118,7 +118,6 @@ func parentExists(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the cascade that moves records of the parent to the child, or nil.
 func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
 	h := ob.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {

@@ -136,7 +136,6 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 	return w, nil
 }
 
-// moves reports whether a scan finds Records that leave their zone for the work's first zone.
 func (s *workState) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }

@@ -31,7 +31,6 @@ func countEvery(period time.Duration) time.Duration {
 	return max(minCountPeriod, min(maxCountPeriod, period/8))
 }
 
-// mustCount reports whether a server that has known w's revision for the duration known writes that time into w.
 func mustCount(w law.Withdrawal, known time.Duration) bool {
 	isOver := w.Passed+int64(known.Seconds()) >= w.Grace
 	return !w.IsOver() && (isOver || known >= countEvery(time.Duration(w.Grace)*time.Second))

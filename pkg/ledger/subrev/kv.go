@@ -145,7 +145,6 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// readsInside reports whether op reads at a version inside a revision, which only objects have.
 func (k *kv) readsInside(op clientv3.Op) bool {
 	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // revision 1 is empty
 		return false
@@ -304,7 +303,6 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// mapAnswer gets the writes' sub-revisions in subs, nil if no write is of an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

@@ -45,7 +45,6 @@ func encodeValue(value []byte, sub int64) []byte {
 	return append([]byte{octet | byte(sub)}, value...)
 }
 
-// decodeValue is the inverse of encodeValue. A deletion or a read of keys has an empty value.
 func decodeValue(value []byte) (rest []byte, sub int64) {
 	if len(value) == 0 || value[0] < octet {
 		return value, Last
@@ -103,8 +102,6 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn returns the resources that may have objects in the range. in is true if all its keys are a single
-// resource's.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {

@@ -108,7 +108,6 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// sendParts sends a response in parts, with pauses after shared revisions. It returns false if the watch has ended.
 func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r

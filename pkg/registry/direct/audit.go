@@ -86,7 +86,6 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	return code, answer
 }
 
-// impersonatorOf returns the impersonating user of the change set's request, or nil.
 func impersonatorOf(w *Write, as user.Info) user.Info {
 	if w.Request == nil || as == nil {
 		return nil

@@ -121,7 +121,6 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets a missing ttl (S6.5), and in a new Zone (made) nil name servers (S6.2), from the first class.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {

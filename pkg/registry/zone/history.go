@@ -167,8 +167,6 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
-// findHistory returns the history of the Zone named id, else of the last removed Zone named id, or for id "-" of
-// query.FQDN.
 func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryQuery) (answer *HistoryPage,
 	zone *v1alpha1.Zone, err error) {
 	namespace := genericapirequest.NamespaceValue(ctx)

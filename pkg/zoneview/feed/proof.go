@@ -100,8 +100,6 @@ func (p *Proof) isOvertaken() bool {
 	return p.zone.proof != p
 }
 
-// finishProof publishes a proven zone. After err, FreezeOnFailure freezes the zone. delivered is the settled snapshot;
-// nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.unproven.Snapshot
 	f.mutex.Lock()

@@ -96,7 +96,6 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone puts a whole proven zone into the Set, at its settled serial. During the proof it reads further steps.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := definition.Read(ctx, s.Client, zone)
 	if err != nil {

@@ -59,7 +59,6 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass lists all zones and follows the journal. The error is a misfit, the journal's end, or errRetry.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
@@ -131,7 +130,6 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
 }
 
-// mergeRRsets merges RRsets of an owner and type in place. sets are in canonical order.
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {
