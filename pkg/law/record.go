@@ -37,7 +37,7 @@ type Adoption struct {
 	FQDN name.Name
 	// EndsAt is status.endsAt in Unix seconds, or 0.
 	EndsAt int64
-	// Admission is the kind of rule under which the namespace's claim to the name counts the record.
+	// Admission is the kind of the allowing rule. The namespace's claim to the name counts its records by kind.
 	Admission rules.Admission
 	Contribution
 }

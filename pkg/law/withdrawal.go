@@ -3,7 +3,7 @@
 
 package law
 
-// Withdrawal is the grace period in which a namespace keeps its records and child zones after the rules of a zone
+// Withdrawal is a grace period: a namespace keeps its records and child zones in a zone for a time after the rules
 // stopped allowing them.
 type Withdrawal struct {
 	// Since is the time of the last change that withdrew rules, in Unix seconds. It only serves EndsAt.

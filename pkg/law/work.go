@@ -19,7 +19,7 @@ type PendingCut struct {
 	View   string `json:"view,omitempty"`
 	// FQDN is the child's name at the change.
 	FQDN name.Name `json:"fqdn"`
-	// Own is true for an act of the parent's own namespace, which may count as a mass deletion (S7.7).
+	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion (S7.7).
 	Own bool `json:"own,omitempty"`
 }
 

@@ -31,11 +31,11 @@ type ZoneSettings struct {
 	Grace int64
 	// HasClass is true if the Zone names a DNSClass.
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the
-	// annotation kubi.zone/publish-deletions, by which the namespace confirms more; nil for none (S7.9).
+	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the serial
+	// in the annotation kubi.zone/publish-deletions, to confirm more; nil for none (S7.9).
 	MaxDeletePercent int64
 	Publish          *uint32
-	// ReleaseNow has the namespaces in the annotation kubi.zone/release-now, for which Grace ends at once.
+	// ReleaseNow has the namespaces in the annotation kubi.zone/release-now: for them Grace ends at once.
 	ReleaseNow []string
 	// DS has the zone's DS data for the parent zone, sorted.
 	DS []string
@@ -213,8 +213,8 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, at which deliveries stop
-// (S7.5). Only writes of the Zone object change it. Periods last ten minutes.
+// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace: deliveries then stop (S7.5).
+// Only writes of the Zone object change it. Periods last ten minutes.
 type Deletions struct {
 	// Own is the number of RRsets added by the own namespace, less the removed. It may be negative: only differences
 	// matter.

@@ -74,7 +74,7 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about "most" Records of a zone (a uid) by owner, from a cursor on, and the next cursor; "" is the
+// Members returns about "most" Records of a zone (a UID) by owner, from a cursor on, and the next cursor; "" is the
 // first page, and the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
@@ -96,9 +96,8 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords calls change, which sets conditions, for a namespace's Records, and writes those for which change
-// returns true. The namespace pays. Records that are absent, unreadable or changed meanwhile are left out. changed
-// counts written Records, after an error maybe too few.
+// ChangeRecords calls change for Records of a namespace, and writes each if change returns true. The namespace pays.
+// After an error, changed may be too low.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,

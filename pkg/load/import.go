@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// Target is the Zone into which a zone file is imported.
+// Target is the Zone that gets the records of a zone file.
 type Target struct {
 	Zone types.NamespacedName
 	// Namespace is for the Records.

@@ -26,7 +26,7 @@ type ClassConfig struct {
 	Name string
 	// Tenant is the namespace that owns the class and can read its keys; "" means the platform. Update ignores it.
 	Tenant string
-	// Catalog names the catalog zone (RFC 9432), by which secondaries find their zones; zero means none.
+	// Catalog names the catalog zone (RFC 9432), the list of zones for secondaries; zero means none.
 	Catalog name.Name
 	// Keys of the same name must be equal in all classes, because a request names only the key.
 	Keys []tsig.Key

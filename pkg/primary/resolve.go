@@ -74,7 +74,6 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveExact answers only from RRsets at the name, and ignores CNAME, DNAME, delegations and wildcards.
 func resolveExact(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.zoneSuffix.Rel(zone.FQDN())

@@ -194,7 +194,6 @@ func JudgeZone(f *Facts) Judgement {
 	return settling
 }
 
-// unlessKept returns j; zero while the process that the Zone's Ready names may still be dead.
 func (f *Facts) unlessKept(j Judgement) Judgement {
 	if f.Processes.keepsReady(ReadyOf(f.Zone.Status.Conditions)) {
 		return Judgement{}

@@ -14,7 +14,7 @@ import (
 type Present struct {
 	// Share has the RRsets that earlier updates made.
 	Share []RRset
-	// Records has the RRsets of other Records, which updates may not change.
+	// Records has the RRsets of other Records: updates may not change them.
 	Records []RRset
 	// Derived has the RRsets of spec.nameServers, if the namespace owns the zone.
 	Derived []RRset

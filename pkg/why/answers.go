@@ -95,7 +95,6 @@ func (a *ServerAnswer) describe() string {
 	return a.RCode
 }
 
-// judgeSilent judges a server by its row in the Delivery.
 func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	text := "not asked"
 	switch {
@@ -195,7 +194,6 @@ func subtract(all, without []string) (rest []string) {
 	return rest
 }
 
-// judgeParents begins with the nearest zone above.
 func (j *judgement) judgeParents() {
 	for n := range j.Zone.Parents {
 		p := &j.Zone.Parents[n]

@@ -70,7 +70,7 @@ type AbsentFacts struct {
 	WritersLack string
 	// OtherTypes are the types of Records at the name.
 	OtherTypes []string
-	// Cut is an NS or DNAME Record above the name, by which the name is not in the zone; "" for none.
+	// Cut is an NS or DNAME Record above the name: the name is then not in the zone. "" for none.
 	Cut string
 }
 
@@ -88,7 +88,7 @@ type ZoneFacts struct {
 	// Classes are the readable DNSClasses by name, ClassesLack the missing right to read the others, or "".
 	Classes     map[string]*v1alpha1.DNSClass
 	ClassesLack string
-	// Servers are those of the zone's classes or, if none are known, the zone's NS.
+	// Servers has the servers of the zone's classes or, if none are known, the zone's NS.
 	Servers []Server
 	// Parents describe the delegations by the zones above.
 	Parents []ParentFacts
@@ -123,7 +123,7 @@ type ServerAnswer struct {
 	// Data are the values of the RRset. Alias is the target of a CNAME, "" for none.
 	Data  []string
 	Alias string
-	// Referral is the child zone to which the server refers, or "".
+	// Referral is the child zone in a referral, or "".
 	Referral string
 }
 

@@ -25,8 +25,7 @@ var (
 	ErrGone    = errors.New("the zone was removed")
 )
 
-// Config bounds the memory for steps, the past changes of zones from which a Set answers incremental transfers. 0 means
-// the default.
+// Config bounds the memory for steps: past changes of zones, for incremental transfers. 0 means the default.
 type Config struct {
 	// MaxSteps bounds the number of a zone's steps; 0 means 1000.
 	MaxSteps int
@@ -58,8 +57,8 @@ type Set struct {
 	// sum is the size of all steps in octets. swept is the newest step's time (Unix seconds) at the last check of ages.
 	sum   int
 	swept int64
-	// names has UIDs by the name under which name servers get the zone. A further zone of such a name is in
-	// shadowedUIDs. If the zone in names leaves, the last of these follows.
+	// names has UIDs by the zone name at name servers. Further zones of a name are in shadowedUIDs; if the zone in
+	// names leaves, the last of them follows.
 	names        map[viewName]string
 	shadowedUIDs map[viewName][]string
 	waiting      map[string]*waiters

@@ -38,8 +38,8 @@ func newCauseLimit() *rate.Limiter {
 	return rate.NewLimiter(rate.Every(causeInterval/pageRecords), causeRecords)
 }
 
-// Ledger reads and writes the stored Zones and Records for a Confirmer, which sets their conditions. zone is the UID of
-// a Zone.
+// Ledger reads and writes the stored Zones and Records for a Confirmer, the writer of their condition Ready. zone is
+// the UID of a Zone.
 type Ledger interface {
 	// RunElected waits until this server is elected, calls run, and returns when run returns. If the server loses the
 	// election, the context of run ends.
@@ -50,9 +50,9 @@ type Ledger interface {
 	// MembersAt lists the Records in a zone at an owner name, such as www.
 	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
 
-	// ChangeRecords calls change for the named Records of a namespace, and stores each Record for which change returns
-	// true. It skips Records that are absent, unreadable or changed by another writer meanwhile. changed counts the
-	// stored Records.
+	// ChangeRecords calls change for the named Records of a namespace, and stores each Record if change returns true.
+	// It skips Records that are absent, unreadable or changed by another writer meanwhile. changed counts the stored
+	// Records.
 	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
 	// ChangeZone is ChangeRecords for a single Zone.
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)

@@ -63,7 +63,7 @@ type Metrics interface {
 	// CountDelivery counts a serial that the class has confirmed. lag is the time since the Loop saw the oldest change
 	// in it, 0 if unknown.
 	CountDelivery(class string, lag time.Duration)
-	// CountDrift counts RRsets in which a provider differs from the delivered content. A missing or differing RRset
+	// CountDrift counts RRsets of a provider that differ from the delivered content. A missing or differing RRset
 	// counts once until its repair. Foreign RRsets, not written by Kubizone, count when a comparison finds more of them
 	// than the last comparison.
 	CountDrift(class string, missing, differing, foreign int)

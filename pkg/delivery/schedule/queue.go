@@ -141,7 +141,6 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun needs pause if the provider asks all jobs to wait, worked if it made a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

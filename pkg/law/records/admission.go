@@ -109,8 +109,6 @@ func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-// findKind returns the first admitting kind, else the refusal by an underscore rule or the last applicable kind;
-// neither if none applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutInput is the input of DecideCut, by which a parent zone lists changed name servers, glue and DS of a child zone.
+// CutInput is the input of DecideCut: a parent zone is to list changed name servers, glue and DS of a child zone.
 type CutInput struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
@@ -26,7 +26,7 @@ type CutInput struct {
 	// MarkID is the ID of a cascade that moves records from the parent to the child, "" for none. Until it ends, name
 	// servers do not get the parent's new content. CausedBy is the namespace that caused the cascade.
 	MarkID, CausedBy string
-	// Own is true for an act of the parent's own namespace, which counts as a deletion (S7.7).
+	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion (S7.7).
 	Own bool
 }
 

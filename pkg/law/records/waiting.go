@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace for whose claim a new record waits by annotation (S2.14), or "".
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {

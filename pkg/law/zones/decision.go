@@ -31,7 +31,7 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 
 // ZoneInput is the input of DecideZone, the decision about a write of a Zone object.
 type ZoneInput struct {
-	// Before is the stored zone; nil for a creation. WaitingBefore has its index keys if it is pending.
+	// Before is the stored zone; nil for a creation. WaitingBefore has the index keys of a pending zone.
 	Before        *law.Zone
 	WaitingBefore *law.Waiting
 	// After is nil for a deletion.
@@ -40,7 +40,7 @@ type ZoneInput struct {
 	Renames string
 	// MayEstablish is true if the user may create zones/establish: zones that no zone encloses.
 	MayEstablish bool
-	// Annotated is true if kubi.zone/delete has the zone's UID, which confirms the deletion (S8.1).
+	// Annotated is true if the annotation kubi.zone/delete confirms the deletion by the zone's UID (S8.1).
 	Annotated bool
 	// Ahead reports a secondary with a later serial; nil for none.
 	Ahead *Ahead

@@ -216,8 +216,6 @@ func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGran
 	return names
 }
 
-// warnOfIneffectiveRules warns of new rules whose name others have or cut off (S4.8, S4.10, S4.11, S5.7). delegation is
-// "" for the Zone's rules.
 func warnOfIneffectiveRules(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := listNewGrants(z, before, after)
 	var ks []law.Key

@@ -225,8 +225,6 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest refuses a zone at an underscore name that hides another's wildcard (S4.23), or excludes the holder's data
-// (S4.24).
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil

@@ -55,8 +55,6 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
-// vacateName frees the name by a cascade. It refuses with Later if the zone above has "most" such cascades of the
-// namespace.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.causedBy, z.Namespace)

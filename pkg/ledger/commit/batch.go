@@ -18,8 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// decideGroups returns the groups that do not fit into the batch. Facts missing in memory are read together for all
-// groups.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.loadZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -66,7 +64,6 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// loadZone takes the zone from memory, or from etcd if memory lacks the zone or another server writes to it.
 func (b *batch) loadZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -350,7 +347,6 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// askMemory decides on memory and the draft. cold are missing facts that memory can keep; known is false for others.
 func (b *batch) askMemory(s *facts.Session, ask func(*law.Facts) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {

@@ -64,7 +64,6 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// applyPlan applies a plan to the draft. Notices, conditions, hold and end of earlier plans stay.
 func (b *batch) applyPlan(m *member) {
 	for _, x := range m.plan.Writes {
 		if !m.session.IsStored(x) {

@@ -76,7 +76,7 @@ func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 
 // Stats counts events since the start of the process, for metrics.
 type Stats struct {
-	// Transactions counts the sent transactions, Conflicts those in which another write came first.
+	// Transactions counts the sent transactions, Conflicts counts failed compares, after a write of others.
 	Transactions, Conflicts atomic.Int64
 	// Batches counts transactions with several writes.
 	Batches atomic.Int64
@@ -111,7 +111,7 @@ type Memory struct {
 	cascadingZones map[law.Key]*law.Holding
 	heldZones      map[law.Key]bool
 	byUID          map[string]*Head
-	// zonesByTarget has the names of zones by the Zone object to which they refer.
+	// zonesByTarget has the names of zones by the target of zoneRef.
 	zonesByTarget map[law.Ref]map[law.Key]bool
 	// staleNames may be wrong in the index: the next decision reads etcd.
 	staleNames map[law.Key]bool
@@ -164,7 +164,7 @@ type Head struct {
 	Zone        *law.Zone
 	Facts       map[law.Key]any
 	factAddedAt time.Time
-	// absentRev is the last revision at which the zone was absent: older reads are ignored.
+	// absentRev is the last revision without the zone: older reads are ignored.
 	absentRev int64
 }
 

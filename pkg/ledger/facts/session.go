@@ -34,14 +34,14 @@ func (mem *Memory) MaxCompares() int {
 }
 
 // Session collects the stored values (facts) that a decision reads, and the revisions of their keys. The write's
-// transaction compares these revisions, so it fails if any fact has changed since.
+// transaction compares the revisions, so it fails if any fact has changed since.
 type Session struct {
 	mem  *Memory
 	Seen *law.Facts
 	// Proofs has the revisions of keys outside any zone. Other facts are compared by the revision of their Zone.
 	Proofs     []proof
 	proofByKey map[law.Key]int
-	// rangeProofs and deepProofs are ranges of keys, in which any later write fails the transaction. deepProofs replace
+	// rangeProofs and deepProofs are ranges of keys: any later write there fails the transaction. deepProofs replace
 	// single keys of long names.
 	rangeProofs []proof
 	deepProofs  []proof
@@ -51,7 +51,7 @@ type Session struct {
 	Guess bool
 	// FirstTry permits guessesAbsent until a guess fails.
 	FirstTry bool
-	// Depth is the number of labels up to which names have a compare each; longer names are compared as a range.
+	// Depth limits the labels of names with a compare each; longer names are compared as a range.
 	Depth int
 	// Overlay has the changes of earlier decisions in the transaction. It may be nil.
 	Overlay *Overlay

@@ -30,7 +30,8 @@ type Config struct {
 	Prefix         string
 	Zones, Records objects.ObjectCodec
 	Delegations    objects.ObjectCodec
-	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. Nil skips these.
+	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. If nil, the check skips
+	// them.
 	Further func(resource string) objects.ObjectCodec
 	// Revision is the etcd revision to check, 0 for the present.
 	Revision int64
@@ -64,8 +65,8 @@ type Report struct {
 	Damage Findings
 	// Pending has work that a running server will finish: outbox items, pending cuts, and objects waiting for them.
 	Pending Findings
-	// Notes has names claimed by two tenants, which the present rules would refuse. Former rules or records may have
-	// allowed both, so it is no damage.
+	// Notes has names claimed by two tenants against the present rules. Former rules or records may have allowed both,
+	// so it is no damage.
 	Notes Findings
 }
 

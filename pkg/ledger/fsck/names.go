@@ -44,8 +44,6 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 	return nil
 }
 
-// checkRecord checks a record's zone (S2.1, S1.4). A rule of the kind that admitted the record must allow it, or the
-// grace period run (S4.1, S4.17, S2.5).
 func (c *check) checkRecord(r *record) {
 	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
 	differ := func(key string, rule Rule, have, want string, args ...any) {
@@ -141,8 +139,6 @@ func (z *zone) addReservations(r *rules.Rule) {
 	}
 }
 
-// findReserved returns the deepest name at or above a base name that rules give literally to other namespaces but not
-// this, or the apex (S4.20).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	if z.reservedNames == nil {
 		z.reservedNames = map[name.Rel]map[string]bool{}
@@ -297,7 +293,6 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkCoexistence reports forbidden data at a name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
 func (c *check) checkCoexistence(z *zone) {
 	owners := slices.Clone(z.NSHosts)
 	for owner, o := range z.owners {

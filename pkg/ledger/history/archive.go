@@ -65,7 +65,7 @@ type Archived struct {
 	// 1 again, and Offset is its last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
-	// Whole is the Unix time since which no step is missing.
+	// Whole is a Unix time. Since then, no step is missing.
 	Whole int64 `json:"t"`
 	// Retention is how long the last archived step is kept, in seconds. Gone is the Unix time of the zone's removal, 0
 	// if the zone exists.
@@ -201,7 +201,6 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal, before the key end. An unreadable value raises the archive's Whole.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
 	p := &page{hdr: of, lines: map[string][]line{}, hasStates: map[string]bool{}}
 	var err error
@@ -354,7 +353,6 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	return err
 }
 
-// writePage commits p, or returns false if a compare failed. Full accounts lose their oldest segments.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.lastN, p.hdr.Retention

@@ -31,7 +31,7 @@ type Item struct {
 // Answer is a page of the history, newest step first.
 type Answer struct {
 	Items []Item
-	// Whole is the Unix time since which no step is missing or condensed (stored without values).
+	// Whole is a Unix time. Since then, no step is missing or condensed (stored without values).
 	Whole int64
 	// Next is Ask.From for the next page, "" at the end.
 	Next string

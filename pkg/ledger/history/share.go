@@ -38,10 +38,10 @@ const (
 // another namespace has caused.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is the Unix time since which no step of the account is condensed.
+	// Whole is a Unix time. Since then, no step of the account is condensed.
 	Whole int64 `json:"t,omitempty"`
-	// Bare is the key up to which segments are condensed, to make room: without values and former Records. BareOctets
-	// is the size of all condensed segments.
+	// Bare is the key of the last condensed segment: without values and former Records, to make room. BareOctets is the
+	// size of all condensed segments.
 	Bare       string `json:"b,omitempty"`
 	BareOctets int64  `json:"bo,omitempty"`
 }
@@ -286,7 +286,6 @@ func isBare(value []byte) bool {
 	return err == nil && s.Header.Bare
 }
 
-// stripSegment returns a segment without rows and states, nil after a failure.
 func stripSegment(s *Segment) []byte {
 	lines := make([]line, 0, len(s.Entries))
 	for i := range s.Entries {

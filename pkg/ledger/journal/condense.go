@@ -27,8 +27,8 @@ import (
 
 const condensedPart = 256 << 10 // octets, estimated
 
-// Condensed is the header of a zone's condensed step, which replaces all steps since the serial that name servers have.
-// A server undoes it to serve that serial.
+// Condensed is the header of a zone's condensed step. The step replaces all steps since the serial that name servers
+// have. A server undoes it to serve that serial.
 type Condensed struct {
 	// From is the delivered serial, State the multiset hash of its content.
 	From  serial.Serial `json:"f"`

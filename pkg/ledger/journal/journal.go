@@ -62,7 +62,7 @@ func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// Journal reads the journals of zones, in which each transaction puts its changes, and deletes old steps (trims).
+// Journal reads the journals of zones, their stored changes, and deletes old steps (trims).
 type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
@@ -372,8 +372,7 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns the test whether a Delivery needs a serial's step, or nil if none is needed. Needed are the
-// steps since the earliest serial that a provider may have.
+// findUndelivered returns the test whether a Delivery needs a serial's step, or nil if none is needed.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false

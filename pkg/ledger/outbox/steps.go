@@ -184,8 +184,6 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record alone and, if it leaves its zone, unless leaving is true, also the other zone's
-// adoption.
 func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := ob.readSteps(ctx, s, []candidate{c})

@@ -55,8 +55,8 @@ const (
 )
 
 // Queue passes DNS UPDATE messages to a Handler, a bounded number at once and for each tenant. It answers a repeated
-// message with the first answer. Otherwise a client's retry could fail, because the first copy has changed what the
-// prerequisites test, and an attacker could replay a message.
+// message with the first answer. Otherwise a client's retry could fail, because the first copy has made the
+// prerequisites false, and an attacker could replay a message.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger

@@ -39,7 +39,7 @@ type Storage interface {
 	rest.ResetFieldsStrategy
 }
 
-// Config configures a Handler, which treats the items of a change set like single requests. Admission, AuditSink and
+// Config configures a Handler of change sets. Their items are treated like single requests. Admission, AuditSink and
 // AuditPolicy are optional.
 type Config struct {
 	Storage     Storage

@@ -22,8 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// checkReferences checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also
-// of missing name servers and rules.
 func (r *REST) checkReferences(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)

@@ -45,7 +45,7 @@ type Views interface {
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
 	// SnapshotAt returns the zone at exactly this serial, or ErrNotHeld.
 	SnapshotAt(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
-	// Oldest returns the earliest serial from which Steps can start, or ErrNotHeld.
+	// Oldest returns the earliest serial that Steps accepts as since, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
 	// Steps returns the changes of serial after since, up to until, oldest first, or ErrNotHeld. If entries is true,
 	// the second result has for each step the removed and added resource records, with the SOA; otherwise it is nil.

@@ -38,14 +38,14 @@ const (
 
 // Config configures a Source. Client, Zones and Set are required.
 type Config struct {
-	// Client reaches kubi.zone/v1alpha1. It must have no limit of queries per second.
+	// Client reaches kubi.zone/v1alpha1, and must have no limit of queries per second.
 	Client rest.Interface
-	// Zones is the informer, started by the caller. Its transform may drop all but names, labels and status.
+	// Zones is the informer, started by the caller. A transform may drop all but names, labels and status.
 	Zones informers.ZoneInformer
 	Set   *zoneview.Set
 	// Interest reports whether a zone, after the transform, belongs in the Set. Nil means every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Traced asks the API for the W3C traceparents of changes. It needs the right to list Records.
+	// Traced asks the API for the W3C traceparents of changes. This needs the right to list Records.
 	Traced   bool
 	Registry metrics.KubeRegistry
 }
