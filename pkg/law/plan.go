@@ -68,7 +68,7 @@ type Placement struct {
 	View      string
 	Zone      *Ref            // nil: no zone contains the record
 	Admission rules.Admission // kind of the allowing rule
-	Serial    serial.Serial   // the zone's first serial with the record
+	Serial    serial.Serial   // of the zone, after the decision
 	// Reason and Message are for the condition Adopted.
 	Reason  string
 	Message string
@@ -100,7 +100,8 @@ type ZoneChange struct {
 
 	// BeginsHold is true if the step is a mass deletion, so name servers keep the former content (S7.5).
 	BeginsHold bool
-	// YoungExcess, for a warning, counts removals that only escape a hold as the RRsets were young.
+	// YoungExcess counts removals that begin no hold only because the RRsets were younger than ten minutes. It is for a
+	// warning; nil for none.
 	YoungExcess *Excess
 	// Notices are for namespaces whose names are affected.
 	Notices []Notice

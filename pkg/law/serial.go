@@ -39,7 +39,7 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 // ignore a lower serial. It is kept for the SOA expire, at most 60 days (S6.10).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is the rest of this time in seconds, counted while a server runs.
+	// Left is the rest of this time in seconds. It only passes while a server runs.
 	Left int64 `json:"left,omitempty"`
 	// Jump, only in FloorKey (the least serial after a restore), is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`

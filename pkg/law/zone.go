@@ -221,8 +221,8 @@ type Deletions struct {
 	Own int
 	// PeriodStart is the start of the present period in Unix seconds.
 	PeriodStart int64
-	// LeastStocks has the least stock in the present period and in the two before. The stock after the last write is
-	// not included until the next write.
+	// LeastStocks has the least stock (RRsets and Own at a time) in the present period and in the two before. The stock
+	// after the last write is not included until the next write.
 	LeastStocks [3]Stock
 	// PeakStock is the stock at the greatest Own of the present period. It is nil if the owner has let the removals of
 	// the period through (S7.9).

@@ -81,7 +81,7 @@ type Config struct {
 // Result counts the objects of a load by their outcome.
 type Result struct {
 	Written int `json:"written"`
-	Present int `json:"present"`
+	Present int `json:"present"` // already as wanted
 	Removed int `json:"removed"`
 	// Left counts objects not written, since other managers have changed them.
 	Left int `json:"left"`

@@ -104,7 +104,7 @@ type Server struct {
 	Listed bool
 	// OwnSerial is true if the server's serials are not the zone's: a signer, or a primary of others.
 	OwnSerial bool
-	// Row is the server in the Delivery, or nil. ConfirmedSerial is the class's, or 0.
+	// Row is the server in the Delivery, or nil. ConfirmedSerial is the class's last confirmed serial, or 0.
 	Row             *v1alpha1.DeliveryServer
 	ConfirmedSerial int64
 }

@@ -39,7 +39,6 @@ func (e errNotPublic) Error() string {
 	return "not asked: " + e.server + " is no public address, and no class that you may read lists it; kubectl kubizone why asks it"
 }
 
-// isPublic is false for a host name.
 func isPublic(server string) bool {
 	at, err := netip.ParseAddrPort(server)
 	if err != nil {
@@ -306,7 +305,6 @@ func (q *questions) askServer(ctx context.Context, server string, f *Facts) Serv
 	return a
 }
 
-// askParents asks the servers of zones above that are no readable Zones here.
 func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 	if q.inquiry.Resolver == "" {
 		return

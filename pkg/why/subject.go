@@ -161,7 +161,6 @@ func (i *inquiry) findName(ctx context.Context) error {
 	return i.addAbsent(ctx, fqdn, found, above)
 }
 
-// answersType is true for a CNAME too, and for every Record if rrtype is "".
 func answersType(r *v1alpha1.Record, rrtype string) bool {
 	return rrtype == "" || strings.EqualFold(r.Spec.Type, rrtype) || strings.EqualFold(r.Spec.Type, "CNAME")
 }

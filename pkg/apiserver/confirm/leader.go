@@ -44,8 +44,8 @@ type Ledger interface {
 	// RunElected waits until this server is elected, calls run, and returns when run returns. If the server loses the
 	// election, the context of run ends.
 	RunElected(ctx context.Context, run func(ctx context.Context)) error
-	// Members lists the Records in a zone, about most of them, from the cursor "from". The first page has the cursor
-	// "". After the last page, next is "".
+	// Members lists a page of about "most" Records in a zone, from the cursor "from" on, "" for the first page. After
+	// the last page, next is "".
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
 	// MembersAt lists the Records in a zone at an owner name, such as www.
 	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)

@@ -27,8 +27,8 @@ type Store interface {
 	// name servers. A missing delivery has the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
 	// Save writes a state and returns the new version. If state.Version is "", Save creates the delivery. If the stored
-	// version is not state.Version, Save writes nothing and returns ErrConflict. A Zone with data at the provider must
-	// not be deleted (S8.4).
+	// version is not state.Version, Save writes nothing and returns ErrConflict. While the provider has data, the Store
+	// keeps the Zone from deletion (S8.4).
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
 	// Delete removes a state once the provider has removed the data, or keeps the data for good (S8.4). A missing state
 	// is no error.

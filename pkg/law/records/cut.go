@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutInput is the input of DecideCut: a parent zone is to list changed name servers, glue and DS of a child zone.
+// CutInput is the input of DecideCut. DecideCut updates the name servers, glue and DS of a child zone in the content of
+// its parent.
 type CutInput struct {
 	Parent  *law.Zone
 	Pending law.PendingCut

@@ -30,7 +30,7 @@ type Set struct {
 	OwnNamespace string
 	// Lists are the rules of the Zone object, and of Delegations for the namespace.
 	Lists [2][]Rule
-	// minTail is the least number of fixed labels after the "*" in a tenant's pattern, 0 for any: "*.pay" has one.
+	// minTail excludes tenants' patterns with "*" and fewer labels after the "*"; "*.pay" has one. 0 excludes none.
 	minTail int
 }
 

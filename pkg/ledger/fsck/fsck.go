@@ -57,9 +57,10 @@ type Findings struct {
 	Total int
 }
 
-// Report is the result of a check of the store: the number of checked keys by kind, and the findings.
+// Report is the result of a check of the store.
 type Report struct {
-	Revision                    int64
+	Revision int64
+	// Zones, Records, Keys and Steps are the numbers of checked zones, records, internal keys and journal steps.
 	Zones, Records, Keys, Steps int
 	// Damage has differences that no pending work explains. An operator must repair them.
 	Damage Findings

@@ -86,8 +86,8 @@ type Trimming struct {
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts steps since the last trim, stateOctets the octets of former Records (before/). octets counts
-	// all steps, long only long steps, in octets since a trim last measured the journal.
+	// writtenSteps counts steps since the last trim, stateOctets the octets of former Records (before/). Since a trim
+	// last measured the journal, octets is the size of all new steps, long of long steps alone.
 	writtenSteps, octets, long int
 	stateOctets                int
 	// done is true after the first trim. The journal keys before deletedBefore are deleted. This holds only while the

@@ -47,11 +47,12 @@ type Zones interface {
 	// FindEnclosing returns the closest zone at or above a name, such as example.org. for www.example.org., from
 	// memory.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
-	// RecordsOf returns the stored Records of a namespace at names of the zone apex, or ErrTooManyRecords.
+	// RecordsOf returns the stored Records of a namespace by name, at names in the zone at with the name apex. The
+	// error may be ErrTooManyRecords.
 	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 		map[name.Name][]*v1alpha1.Record, error)
-	// ApexOf returns the RRsets of the Zone's spec.nameServers as made, and as ns the values of all namespaces' NS
-	// Records at the apex, as written.
+	// ApexOf returns, as made, the RRsets of the Zone's spec.nameServers and, as ns, the values of all namespaces' NS
+	// Records at the apex, as written there.
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
 	// MayMake reports, from memory, whether spec.nameServers may make RRsets at the names. It saves calls of ApexOf.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
