@@ -65,7 +65,7 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	}
 }
 
-// A zone has a single queue while a write waits for its lock, commits, or has the lock: eviction takes idle queues only.
+// A zone has a single queue while a write waits for its lock, has the lock or commits: only idle queues are evicted.
 func TestQueueAt_keepsAQueueInUse(t *testing.T) {
 	mem := facts.New(facts.Config{})
 	com := New(mem, nil, nil, nil, nil, SlowCommit)

@@ -239,8 +239,8 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// UpdateName indexes the holding (state of the zone) of a name, since revision mod, or removes the name if the holding is
-// nil at mod. A newer state stays. The caller holds Mu.
+// UpdateName indexes the holding (state of the zone) of a name, since revision mod, or removes the name if the holding
+// is nil at mod. A newer state stays. The caller holds Mu.
 func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
 	switch have := mem.index[k]; {
 	case have != nil && have.mod > mod:

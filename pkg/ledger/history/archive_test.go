@@ -51,7 +51,8 @@ func TestArchiveRemoved_byTwoServers(t *testing.T) {
 			put(fast.Layout.Step(zone, 2), &content.Transaction{Steps: []content.Step{{N: 1, Serial: 1, Time: 1_800_000_000},
 				{N: 2, From: 1, Serial: 2, Time: 1_800_000_000}}})
 			put(fast.Layout.Step(zone, 2)+".gone", &content.Transaction{After: 2, Gone: true, Removal: &content.Removal{
-				Identity: content.Identity{Namespace: "infra", Name: "top"}, FQDN: name.MustParse("example.org."), Serial: 2, Time: 1_800_000_001, Retention: 3600}})
+				Identity: content.Identity{Namespace: "infra", Name: "top"}, FQDN: name.MustParse("example.org."), Serial: 2,
+				Time: 1_800_000_001, Retention: 3600}})
 			item := fast.Layout.Outbox(zone)
 			same := etcd.RevisionIs(item, put(item, zone))
 			pages := 0
