@@ -76,7 +76,7 @@ func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 
 // Stats counts events since the start of the process, for metrics.
 type Stats struct {
-	// Transactions counts the sent transactions, Conflicts counts failed compares, after a write of others.
+	// Transactions counts sent transactions, Conflicts transactions that failed since another write came first.
 	Transactions, Conflicts atomic.Int64
 	// Batches counts transactions with several writes.
 	Batches atomic.Int64
@@ -231,13 +231,10 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 					continue
 				}
 				k := law.HoldingKey(view, fqdn)
-				if have := mem.index[k]; have != nil && have.mod > e.Kv.ModRevision {
-					continue
-				}
 				if e.Type == clientv3.EventTypeDelete {
-					mem.dropName(k)
+					mem.UpdateName(k, nil, e.Kv.ModRevision)
 				} else if _, h, err := mem.Layout.DecodeName(string(e.Kv.Key), e.Kv.Value); err == nil {
-					mem.indexName(k, h, e.Kv.ModRevision)
+					mem.UpdateName(k, h, e.Kv.ModRevision)
 				}
 			}
 			return nil
@@ -253,14 +250,14 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// UpdateName indexes the holding (state of the zone) of a name, unless the index has a later revision. nil removes the
-// name. The caller holds Mu.
+// UpdateName indexes the holding (state of the zone) of a name, since revision mod, or removes the name if the holding
+// is nil at mod. A newer state stays. The caller holds Mu.
 func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
-	if h == nil {
+	switch have := mem.index[k]; {
+	case have != nil && have.mod > mod:
+	case h == nil:
 		mem.dropName(k)
-		return
-	}
-	if have := mem.index[k]; have == nil || have.mod <= mod {
+	default: // perhaps of a name removed since, which costs a retry
 		mem.indexName(k, h, mod)
 	}
 }
