@@ -41,7 +41,7 @@ type Zones interface {
 	// Traces returns the W3C traceparents of the sampled writes after since, up to until.
 	Traces(uid string, since, until serial.Serial) []string
 	// Subscribe returns a channel of changes, and a function that closes it. Events of a zone that wait are merged, so
-	// a slow receiver delays nobody.
+	// a slow receiver delays no other receiver.
 	Subscribe() (<-chan zoneview.Event, func())
 }
 

@@ -51,14 +51,14 @@ type Facts struct {
 	Zone *ZoneFacts
 	// Absent is for a name without a Record.
 	Absent *AbsentFacts
-	// Origin says who made the data of a name without a readable Record, or is "".
+	// Origin describes the source of the data of a name without a readable Record, or is "".
 	Origin string
 	// Answers are parallel to Zone.Servers. Nil if no server was asked.
 	Answers []ServerAnswer
 }
 
-// AbsentFacts explain why no Record of the type exists at a name, and who could create it. A Lack names a right that
-// the user does not have, such as to list Delegations.
+// AbsentFacts explain why no Record of the type exists at a name, and name the namespaces that could create it. A Lack
+// names a right that the user does not have, such as to list Delegations.
 type AbsentFacts struct {
 	Namespace string
 	// Review is the answer of a NameReview in Namespace. It is nil with a Lack.

@@ -60,14 +60,14 @@ type Observer interface {
 type Metrics interface {
 	// CountCall counts a call to a provider.
 	CountCall(call Call)
-	// CountDelivery counts a serial that the class has confirmed. lag is the time since the Loop saw the oldest change
-	// in it, 0 if unknown.
+	// CountDelivery counts a serial confirmed by the class. lag is the time since the Loop saw the oldest change in it,
+	// 0 if unknown.
 	CountDelivery(class string, lag time.Duration)
-	// CountDrift counts RRsets of a provider that differ from the delivered content. A missing or differing RRset
-	// counts once until its repair. Foreign RRsets, not written by Kubizone, count when a comparison finds more of them
-	// than the last comparison.
+	// CountDrift counts RRsets with other data at a provider than delivered. A missing or differing RRset counts once
+	// until its repair. Foreign RRsets, not written by Kubizone, count when a comparison finds more of them than the
+	// last comparison.
 	CountDrift(class string, missing, differing, foreign int)
-	// CountFenced counts an attempt that stopped because another worker has taken the delivery over.
+	// CountFenced counts an attempt stopped because another worker has taken the delivery over.
 	CountFenced(class string)
 }
 

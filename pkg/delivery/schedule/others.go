@@ -76,7 +76,6 @@ func (o siblings) readClaims() decision.Claims {
 	return c
 }
 
-// claimName returns false if another delivery has the name; i is retried when the name is free.
 func (o siblings) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()

@@ -124,7 +124,6 @@ func (com *Committer) commitLocked(ctx context.Context, h *queue, batch []*group
 	com.commitAll(ctx, []*queue{h}, batch)
 }
 
-// withCause returns ctx with the first recorded group's span.
 func withCause(ctx context.Context, groups []*group) context.Context {
 	cause := traces.None
 	for _, g := range groups {

@@ -74,7 +74,7 @@ var (
 	headerAfter  = []byte(`"ha":{`)
 )
 
-// cutLine returns false unless the value has exactly one step, in the known form.
+// cutLine returns false unless the value has a single step, in the known form.
 func cutLine(value []byte) (l line, ok bool) {
 	text, ok := bytes.CutPrefix(value, beginsValue)
 	if !ok || bytes.Count(text, beginsStep) != 1 || !bytes.HasPrefix(text, beginsStep) || bytes.Contains(text, othersKey) {

@@ -164,8 +164,8 @@ func (a *Archive) readShares(ctx context.Context) (map[string]int64, error) {
 	return shares, err
 }
 
-// Began returns the Unix time at which an upgrade or restore began the store's history, 0 for a store that always had
-// one.
+// Began returns the Unix time at which an upgrade or restore began the store's history, 0 for a store with history
+// since its creation.
 func (a *Archive) Began(ctx context.Context) (int64, error) {
 	s, _, err := a.readShare(ctx, layout.EveryNamespace)
 	return s.Whole, err
@@ -270,7 +270,6 @@ func (s *Share) removeSegment(segment *Segment, octets int64) {
 	}
 }
 
-// addSegment counts a new segment, maybe older than condensed segments.
 func (s *Share) addSegment(key string, octets int64, bare bool) {
 	s.Octets += octets
 	if bare {
