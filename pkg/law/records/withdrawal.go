@@ -16,7 +16,8 @@ import (
 // DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawn describes a record or child zone, found by a cascade, that a zone's rules no longer allow its namespace.
+// Withdrawn describes a record or child zone that a zone's rules no longer allow its namespace. A cascade, the steps in
+// the background after a change of rules, has found it.
 type Withdrawn struct {
 	Zone      *law.Zone
 	Namespace string

@@ -198,7 +198,6 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// Only objects of the scan's namespaces are read, not the zone's members.
 func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {
