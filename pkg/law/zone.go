@@ -107,7 +107,6 @@ func (z *Zone) NSSetsAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// visibleTo reports whether the zone is the namespace's or has a rule for it (S2.3).
 func (z *Zone) visibleTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -175,7 +174,6 @@ func ChangedNames(before, after *Zone) (names []name.Rel) {
 	return names
 }
 
-// ScansAt returns scans of all data at and below names.
 func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	for _, n := range names {
 		if at, err := n.In(z.FQDN()); err == nil {
@@ -186,7 +184,6 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
-// DigestRules returns a digest of a namespace's rules for records or zones in z, a result of WithRulesFor.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.delegated) {
@@ -202,7 +199,6 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// HasOwnClaim reports whether the zone's own namespace claims the name.
 func (o *Owner) HasOwnClaim(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Holds()
@@ -249,7 +245,6 @@ func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), OwnNamespace: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.delegated}}
 }
 
-// WithoutDelegated returns the stored form, without rules of Delegations.
 func (z *Zone) WithoutDelegated() *Zone {
 	if z == nil || z.delegated == nil {
 		return z
