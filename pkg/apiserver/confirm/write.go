@@ -22,10 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// turnRecords bounds a zone's turn, after which other zones and later changes are next.
 const turnRecords = 1024
 
-// processZone writes a turn of the zone's Records, and queues the zone again if there are more. uid "" means no zone.
 func (l *leader) processZone(ctx context.Context, uid string) error {
 	var now *ready.Progress
 	if uid != "" {
@@ -233,7 +231,6 @@ func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
 	}
 }
 
-// If the rate allows only some, left is true and the others are put back.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {
@@ -257,7 +254,6 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 	return left, err
 }
 
-// scanPage writes the Records at a scan's cursor whose Ready is wrong. If left is true the page is repeated.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {
