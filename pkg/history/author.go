@@ -18,7 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Author says who made a step (a change of a zone) and how. The zero value means a change before the history begins.
+// Author is the user behind a step (a change of a zone), with the time and the way. The zero value means a change
+// before the history begins.
 type Author struct {
 	Serial int64  `json:"serial,omitempty"`
 	Time   string `json:"time,omitempty"` // RFC 3339

@@ -36,7 +36,7 @@ type Plan struct {
 	Serial int64  `json:"serial,omitempty"` // to return to
 	// Time is used in place of Serial, in RFC 3339.
 	Time string `json:"time,omitempty"`
-	// Deleted says who deleted the Zone, if the plan restores it.
+	// Deleted is the user behind the deletion of the Zone, if the plan restores the Zone.
 	Deleted *Author `json:"deleted,omitempty"`
 	// Objects are the deleted Zone and its Delegations, to be created again.
 	Objects []Restoral `json:"objects,omitempty"`
@@ -53,7 +53,7 @@ type Plan struct {
 	awaits bool // the Zone is not created yet
 }
 
-// Reversal is the write that restores one Record.
+// Reversal is the write that restores a Record.
 type Reversal struct {
 	// Op is "+" to create the Record again, "~" to change it, "-" to delete it.
 	Op        string `json:"op"`

@@ -77,8 +77,8 @@ type Deliverable struct {
 }
 
 // CascadeMark notes in a zone that a cascade, a change of many records in steps, is not finished there. It may lock a
-// name, so that nobody takes the name while its records move between zones. A cascade that locks several names has a
-// mark for each.
+// name, so that no namespace takes the name while its records move between zones. A cascade that locks several names
+// has a mark for each.
 type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the uid of another zone, whose records move to this zone; "" for none.
