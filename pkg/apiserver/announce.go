@@ -168,7 +168,6 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated also notes the event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.recentEvents.Get(event)
 	if !again {
@@ -177,8 +176,6 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNotices reports hidden names and taken hosts at the Zone, or at a tenant's first Record at its wildcard
-// (S4.25, S4.26).
 func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return

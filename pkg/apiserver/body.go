@@ -24,14 +24,12 @@ import (
 // may take minutes and gigabytes.
 const (
 	// maxBody, in octets, is over five times the largest stored object (96 KiB): JSON may escape an octet by six.
-	maxBody = 512 << 10
-	// maxDepth is over three times any object's depth, managedFields included.
+	maxBody       = 512 << 10
 	maxDepth      = 64
 	maxOperations = 1000
 	maxEntries    = 10_000
 )
 
-// checkBodies bounds bodies as the handler reads them, and keeps patches for registry/kind.
 func checkBodies(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -80,7 +78,6 @@ func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
 	return b
 }
 
-// mediaOf returns the media type; like upstream's patch handlers it accepts invalid parameters.
 func mediaOf(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))

@@ -37,8 +37,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Delegated configures a server behind a kube-apiserver. Pointers are required; pkg/cmd/apiserver has completed and
-// validated the options.
+// Delegated configures an API server in a cluster. kube-apiserver authenticates and authorizes its clients. The options
+// must be completed and validated. All pointers are required.
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
@@ -50,14 +50,15 @@ type Delegated struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         tracing.TracerProvider // optional
-	// RunLedger keeps Zones up to date.
+
+	// Zones gets the content of all zones and later changes from RunLedger.
 	Zones *zoneview.Set
 	Fleet validation.FleetRules
 	ACME  ACME
-	// Budgets apply to namespaces without an override.
+	// Budgets limit each namespace without the annotation kubi.zone/budget.
 	Budgets budget.Limits
 	History history.Config
-	// PeerCertFile is the peer certificate of this process's etcd member, or "".
+	// PeerCertFile is the peer certificate of the etcd member in this process; "" without a member.
 	PeerCertFile string
 }
 
@@ -135,7 +136,6 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	if err := d.ServerRun.ApplyTo(config); err != nil {
 		return err
 	}
-	// Both are global in the process.
 	config.EffectiveVersion, config.FeatureGate = serving.EffectiveVersion, serving.FeatureGate
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
@@ -269,7 +269,6 @@ func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As upstream.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

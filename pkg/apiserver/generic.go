@@ -26,7 +26,6 @@ import (
 )
 
 const (
-	// requestTimeout excludes watches, zones/entries and zones/changes.
 	requestTimeout = time.Minute
 	drainTimeout   = 5 * time.Second
 )

@@ -26,21 +26,21 @@ import (
 
 const measureEvery = 15 * time.Second
 
-// Metrics are a server's metrics. Only budgets have namespace labels, at most ten.
+// Metrics computes the server's Prometheus metrics when they are scraped. None has a label for namespaces or zones,
+// because their number has no bound.
 type Metrics struct {
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	zones  *zoneview.Set
-	// listGone lists deleted namespaces with objects here; false means unknown.
+	// listGone lists namespaces that no longer exist, but left objects here; false if unknown.
 	listGone     func() ([]string, bool)
 	certificates inventory.Certificates
-	// replicas is nil without Leases.
+	// replicas lists the replicas of other processes by their Leases; nil outside a pod.
 	replicas func() ([]heartbeat.Replica, error)
-	// keyCounts counts keys by key prefix in etcd, -1 if unknown.
+	// keyCounts has the number of etcd keys with each of countedPrefixes, for example "outbox"; -1 until counted.
 	keyCounts map[string]*atomic.Int64
 }
 
-// countedPrefixes has the kind of work under each key prefix to count, or "".
 var countedPrefixes = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
 // NewMetrics registers and returns the metrics.
@@ -162,7 +162,6 @@ func (m *Metrics) collectProcesses(send samples.Send) {
 	}
 }
 
-// serveMetrics serves upstream's registry and own at /metrics. With profiling, DELETE resets both.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},

@@ -64,7 +64,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
 
-// Server is an API server with its ledger. Call RunLedger and Run once each, then Close.
+// Server is the Kubernetes API server of Kubizone, with the ledger, the store of zones and Records in etcd. Call
+// RunLedger and Run once each. Call Close when both have returned.
 type Server struct {
 	generic    *genericapiserver.GenericAPIServer
 	authorizer authorizer.Authorizer
@@ -75,11 +76,12 @@ type Server struct {
 		etcd3.Compactor
 		Stop()
 	}
-	keeper    *maintenance.Keeper
-	registry  metrics.KubeRegistry
-	feed      *fromjournal.Source
-	metrics   *Metrics
-	classes   *dnsclass.Lister
+	keeper   *maintenance.Keeper
+	registry metrics.KubeRegistry
+	feed     *fromjournal.Source
+	metrics  *Metrics
+	classes  *dnsclass.Lister
+	// confirmer writes the condition Ready of Records.
 	confirmer *confirm.Confirmer
 	budgets   *budget.Budgets // nil without budgets
 	sender    *history.Sender // nil without a receiver
@@ -95,7 +97,6 @@ type Server struct {
 	leaving   atomic.Bool
 }
 
-// connectEtcd opens the ledger. limits is nil without budgets.
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	limits *budget.Limits, kept history.Config) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
@@ -298,7 +299,6 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
-	// Shutdown would wait for watches of zones/changes.
 	stopping, stop := context.WithCancel(context.Background())
 	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
 		stop()

@@ -30,24 +30,25 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Config configures a standalone server. The fields up to Zones are required.
+// Config configures a standalone server. Without a kube-apiserver, the server itself authenticates clients, by
+// certificates. The fields up to Zones are required.
 type Config struct {
-	// Listener is bound. The server closes it.
+	// Listener has its address already. The server closes it.
 	Listener                net.Listener
 	ServingCert, ServingKey []byte // PEM
-	// ClientCA is the PEM of the clients' authority.
+	// ClientCA is the PEM certificate of the authority that signs clients' certificates.
 	ClientCA []byte
 	Etcd     storagebackend.TransportConfig
-	// RunLedger keeps Zones up to date.
+	// Zones gets the content of all zones and later changes from RunLedger.
 	Zones *zoneview.Set
 
-	// AllowInlineSecrets allows secrets in DNSClasses.
+	// AllowInlineSecrets lets a DNSClass contain secrets itself, in place of references to Secrets.
 	AllowInlineSecrets bool
 	Fleet              validation.FleetRules
-	// Parts lists other processes within this process, for the Installation.
+	// Parts names the other processes that run inside this process, for example "controller".
 	Parts []string
 	ACME  ACME
-	// Budgets apply to namespaces without an override. Nil means no limits.
+	// Budgets limit each namespace; nil means no limits.
 	Budgets *budget.Limits
 	History history.Config
 	// Traces is optional.

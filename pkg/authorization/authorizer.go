@@ -21,21 +21,24 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// Config configures a delegating authorizer.
+// Config configures an authorizer that asks kube-apiserver by SubjectAccessReviews.
 type Config struct {
-	// Client creates SubjectAccessReviews, with its own limits and timeout.
+	// Client has its own rate limit and timeout.
 	Client authorizationclient.AuthorizationV1Interface
-	// AllowCacheTTL and DenyCacheTTL bound the age of cached answers; 0 disables the cache.
+	// AllowCacheTTL and DenyCacheTTL bound the age of cached answers. 0 asks every time.
 	AllowCacheTTL, DenyCacheTTL time.Duration
-	// RetryBackoff delays retries. Steps is at least 1.
+	// RetryBackoff has the delays between retries of a failed review. Steps, the number of tries, is at least 1.
 	RetryBackoff wait.Backoff
-	// AlwaysAllowGroups need no review.
+	// AlwaysAllowGroups are allowed every request without a review.
 	AlwaysAllowGroups []string
-	// AlwaysAllowPaths are open to every user; a final * makes a prefix.
+	// AlwaysAllowPaths are open to every user, for example "/healthz" or "/livez/*", where * covers all paths below.
 	AlwaysAllowPaths []string
-	// InEveryNamespace selects requests reviewed without namespace: no Role suffices. Optional.
+	// InEveryNamespace selects requests that need a right in all namespaces. A Role does not suffice for them. Nil
+	// selects none.
 	InEveryNamespace func(authorizer.Attributes) bool
-	// AskByName reviews each request as it is, for authorizers that deny single names.
+	// AskByName asks for the named object at once. Otherwise the first review is for all objects, because the answer is
+	// cached for all names. Set AskByName if an authorizer denies single names, since the first review would miss the
+	// denial.
 	AskByName bool
 }
 
@@ -127,7 +130,6 @@ type broadFirst struct {
 
 var _ authorizer.Authorizer = broadFirst{}
 
-// Authorize asks for all names first, then for this name.
 func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !narrow(asked) {
 		return b.UnconditionalAuthorizer.Authorize(ctx, asked)
@@ -148,7 +150,6 @@ func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAware
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
-// narrow reports whether a request is about some objects of a resource only.
 func narrow(asked authorizer.Attributes) bool {
 	if !asked.IsResourceRequest() {
 		return false

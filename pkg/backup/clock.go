@@ -11,12 +11,16 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Clock computes the first serials and revisions of a restored store: the backup's number plus the milliseconds since
-// the backup, raised to the next number equal to the present millisecond modulo a step. So the store is ahead of all
-// earlier restores of the same or a later backup, if numbers grew by at most one per millisecond on average.
+// Clock computes how far a restore raises the serials of zones and the revision of etcd. Both must exceed all numbers
+// of the old store: otherwise secondaries would keep the old zones, and watches would miss changes.
 //
-// An earlier restore of an older backup can be ahead, unless Since accounts for it. But its numbers began at another
-// millisecond, so no number is used twice with different content.
+// The first new number is the backup's number plus the milliseconds since the backup. This suffices if the old store
+// made at most one number per millisecond on average. The sum is then raised to the next number equal to the present
+// millisecond modulo a step (serial.RestoreStep, revisionStep). So two restores begin at different numbers, and no
+// number is used twice with different content.
+//
+// A store restored earlier from an older backup can still be ahead. To exceed such a store too, set Since to the time
+// of the older backup.
 type Clock struct {
 	// Now is the start of the restore.
 	Now time.Time

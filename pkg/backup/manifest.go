@@ -26,23 +26,26 @@ const (
 	manifestVersion = 1
 )
 
-// Manifest describes a backup.
+// Manifest describes a backup. It is the JSON file BACKUP.manifest.json beside the backup.
 type Manifest struct {
-	Kind     string    `json:"kind"`
-	Version  int       `json:"version"`
-	Time     time.Time `json:"time"`
-	Kubizone string    `json:"kubizone"`
-	Etcd     string    `json:"etcd"`
-	// LeastReader is the least format that a program must know to read the backup.
+	Kind    string `json:"kind"`
+	Version int    `json:"version"` // of the manifest's form
+	// Time is when the backup began.
+	Time time.Time `json:"time"`
+	// Kubizone and Etcd are the versions of the programs.
+	Kubizone string `json:"kubizone"`
+	Etcd     string `json:"etcd"`
+	// Format numbers the form of the stored data. LeastReader is the least format that a program must know to read it.
 	Format      int   `json:"format"`
 	LeastReader int   `json:"leastReader,omitempty"`
-	Revision    int64 `json:"revision"`
+	Revision    int64 `json:"revision"` // etcd's last
 	Zones       int   `json:"zones"`
 	Records     int   `json:"records"`
-	// Bytes and SHA256 (hex) of the snapshot.
+	// Bytes is the size of the backup, SHA256 its digest in hex.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	// Sum is the SHA-256 (hex) of the manifest without Sum. It protects Time, by which serials advance.
+	// Sum is the SHA-256 digest of this manifest without Sum, in hex. It detects a changed Time, which would give
+	// restored zones wrong serials.
 	Sum string `json:"sum"`
 }
 
@@ -56,7 +59,6 @@ func (m Manifest) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// String returns the numbers of zones and records.
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
 // ManifestFile is the path of a backup's manifest.

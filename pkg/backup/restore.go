@@ -21,19 +21,20 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 )
 
-// Restore configures a restore.
+// Restore configures the restore of a backup into a new data directory of etcd.
 type Restore struct {
-	// Backup is the file of Take.
+	// Backup is the path of the file that Take wrote. Its manifest is beside it.
 	Backup string
-	// DataDir must have no data. A missing directory is created.
+	// DataDir is created if absent. A directory with data is an error.
 	DataDir string
-	// AheadOf is an older backup restored after Backup was taken, or "". Only its manifest is read.
+	// AheadOf is the path of an older backup that was restored after Backup was taken; "" for none. The new store is
+	// then ahead of that restore too. Only the manifest is read.
 	AheadOf string
-	// EncryptionProviderConfigFile is as in apiserver.Source.
+	// EncryptionProviderConfigFile is kube-apiserver's --encryption-provider-config; "" without encryption.
 	EncryptionProviderConfigFile string
-	// MemberName and InitialCluster are as in embed.Snapshot.
+	// MemberName and InitialCluster restore the first member of a new cluster (embed.Snapshot). "" for a sole member.
 	MemberName, InitialCluster string
-	// Report receives a line per action.
+	// Report receives a line for each action, Log the lines of etcd's log.
 	Report func(line string)
 	Log    func(line string)
 }

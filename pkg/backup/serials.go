@@ -91,7 +91,6 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	return zones, int(shorter.Load()), err
 }
 
-// raiseZone goes by way of today's serial if the target is too far for a single write.
 func raiseZone(ctx context.Context, zones storage.Interface, key string, at Clock) (limited bool, err error) {
 	var target *serial.Serial
 	for range 3 {
@@ -156,7 +155,6 @@ func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string,
 	})
 }
 
-// leaveFloor turns the raised floor of an earlier restore, or zero, into this restore's.
 func (c Clock) leaveFloor(last *law.LastSerial) {
 	if floor, _ := c.serial(0); last.Serial == 0 || floor.Ahead(last.Serial) {
 		last.Serial = floor

@@ -23,7 +23,6 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
-// Delay counts attempts from 0.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow

@@ -21,7 +21,8 @@ const (
 	OutcomeRemoved  Outcome = "Withdrawn"
 )
 
-// Event is the end of an attempt, sent after its state is stored.
+// Event reports the end of an attempt to deliver, compare or remove a zone. An Event is sent when the new State is
+// stored.
 type Event struct {
 	Key     Key
 	Outcome Outcome
@@ -30,11 +31,13 @@ type Event struct {
 	Failed  []Failure
 	// First is true for the first failure after a success, Recovered for the first success after a failure.
 	First, Recovered bool
-	Proven           bool
-	ClassError       *Error
-	Drift            Drift
-	// AbsentZone counts as removed: the provider lacked the zone for too long.
+	// Proven is true if the provider accepted our credentials.
+	Proven bool
+	// ClassError is an error for all zones of the class, for example wrong credentials; nil for none.
+	ClassError *Error
+	Drift      Drift
+	// AbsentZone is set if a removal ended because the provider has lacked the zone for a day.
 	AbsentZone name.Name
-	// LeftoverZone may have removed RRsets at the provider.
+	// LeftoverZone is set if the provider may still have RRsets lost by the zone.
 	LeftoverZone name.Name
 }

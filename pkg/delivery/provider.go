@@ -44,17 +44,18 @@ type Provider interface {
 	Close() error
 }
 
-// Abilities are data: a wrapper could hide optional interfaces.
+// Abilities describes differences between providers. Abilities is a struct, because a wrapper around a provider would
+// hide optional interfaces.
 type Abilities struct {
-	// Lists is true if Verify reads the whole zone, foreign RRsets included.
+	// Lists is true if Verify reads the whole zone at the provider, including RRsets of others.
 	Lists bool
-	// OwnApexNS is true if the provider has its own NS at the apex. The zone's are then not written, removed or
+	// OwnApexNS is true if the provider has its own NS records at the apex. The zone's are then not written, removed or
 	// compared.
 	OwnApexNS bool
-	// Fetched is true if servers fetch zones. A confirmation then needs rows in Report.Servers.
+	// Fetched is true if servers fetch zones by transfer. A confirmation then needs rows in Report.Servers.
 	Fetched bool
-	// Claims maps names unique across all classes, such as TSIG keys, to this class's use of them: a text to compare,
-	// never to print.
+	// Claims has names, such as of TSIG keys, reserved to a single class. The value identifies the use: two classes
+	// with equal values do not conflict. The value may be secret, so never print it.
 	Claims map[string]string
 }
 
@@ -252,7 +253,6 @@ const (
 	ContentNotCompared Content = "NotCompared"
 )
 
-// Alike reports whether all fields except Note and At are equal.
 func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false

@@ -91,17 +91,18 @@ func (s State) Served() serial.Serial {
 	return least
 }
 
-// Intent announces a worker's writes (lease.PassFence).
+// Intent announces in the store the next writes of a worker at a provider. After a crash, the next worker finds the
+// half-written RRsets here. lease.PassFence stores the Intent.
 type Intent struct {
 	Serial serial.Serial
-	// From is the earliest serial whose RRsets may be at the provider. 0 beside a State.Serial: more were refused than
-	// RRsets can list, and the whole zone is written.
+	// From is the earliest serial whose RRsets may be at the provider. If it is 0 although State.Serial is set, more
+	// RRsets were refused than the list RRsets can have, and the whole zone is written again.
 	From serial.Serial
-	// Holder is the writing worker's Config.Identity; "" means none.
+	// Holder is the Config.Identity of the writing worker; "" if any worker may continue.
 	Holder string
 	Time   time.Time
-	// RRsets may be half written, or were refused and are to be retried. All others are as at State.Serial, unless
-	// Unlisted: then more are among the changes since From.
+	// RRsets are half written, or were refused and are to be retried. All others are as at State.Serial, unless
+	// Unlisted is true. Then any RRset changed since From may be half written too.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
@@ -122,7 +123,6 @@ func (i *Intent) Equal(other *Intent) bool {
 	return i.Serial == other.Serial && i.Holder == other.Holder
 }
 
-// Alike compares all fields but Time.
 func (i *Intent) Alike(other *Intent) bool {
 	return i.Equal(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
@@ -148,7 +148,6 @@ type StateError struct {
 	Time   time.Time
 }
 
-// Alike ignores Time, Detail and Stored.
 func (e *StateError) Alike(other *StateError) bool {
 	if e == nil || other == nil {
 		return e == other

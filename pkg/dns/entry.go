@@ -11,13 +11,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Entry is a published record of class IN (S5.5). Entries that differ only in TTL are the same record.
+// Entry is a resource record of class IN as published in a zone, for example "www.example.org. 300 IN A 192.0.2.1".
+// Entries that differ only in TTL are the same record.
 type Entry struct {
 	Name name.Name
 	Type rdata.Type
 	// TTL is in seconds, at most 2^31-1 (RFC 2181 §8).
 	TTL uint32
-	// Data is in presentation format with absolute names.
+	// Data is in presentation format with absolute names: "10 mail.example.org." for an MX.
 	Data string
 }
 
@@ -26,7 +27,6 @@ func (e Entry) String() string {
 	return string(e.AppendText(make([]byte, 0, len(e.Name.String())+len(e.Data)+24)))
 }
 
-// AppendText appends String's result.
 func (e Entry) AppendText(line []byte) []byte { return e.AppendLine(line, e.Type.String(), e.Data) }
 
 // AppendLine is AppendText with the caller's form of type and data.

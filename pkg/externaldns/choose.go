@@ -19,24 +19,27 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// Candidate is an RRset wanted by an object.
+// Candidate is an RRset that an object, such as an Ingress, wants in DNS. Several objects may want the same RRset:
+// Choose decides between them.
 type Candidate struct {
 	contract.Key
-	// Endpoint comes from external-dns or, if Asker is set, from the existing Record and other objects' targets.
+	// Endpoint is external-dns's wish. If Asker is set, Endpoint is made of the existing Record and other objects'
+	// targets.
 	Endpoint *contract.Endpoint
-	// Resource is the object that wants the RRset; zero if unknown.
+	// Resource is the object; zero if unknown. Namespace is the Record's.
 	Resource  Resource
 	Namespace string
-	// Asker is a namespace whose object external-dns names in place of this one; then KeepTargets needs the object's
-	// texts. Usually "".
+	// Asker is set if external-dns leaves this object out, because external-dns names a single object for an RRset of
+	// several. Asker is the namespace of the named object, or else of this object. KeepTargets then finds the targets
+	// of this object.
 	Asker string
-	// Record is the wanted Record. If nil, the endpoint is invalid (Err) or withdrawn (no Err).
+	// Record is the Record to write. If nil, the endpoint is invalid (Err is set) or withdrawn (Err is nil).
 	Record *v1alpha1.Record
-	// Err is the reason of a nil Record, or the server's refusal. Admitted is true after a passed dry run. Without
-	// either the server has not been asked.
+	// Err says why there is no Record, or why the server refuses the Record. Admitted is true after an accepted dry
+	// run. With neither, the server has not been asked.
 	Err        error
 	Admitted   bool
-	stayReason error // for an object whose Record stays
+	stayReason error // why an object keeps its Record that external-dns leaves out
 }
 
 // MakeCandidates returns the endpoints' candidates, sorted by RRset, object and targets.
@@ -200,7 +203,6 @@ func (c *Candidate) isNamed(word string) bool {
 // Wanted has candidates by RRset.
 type Wanted map[contract.Key][]*Candidate
 
-// Group keeps the given order.
 func Group(candidates []*Candidate) Wanted {
 	wanted := Wanted{}
 	for _, c := range candidates {
@@ -215,7 +217,6 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// replaces reports whether the namespace wants a type that excludes key's: CNAME and any other type exclude each other.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)

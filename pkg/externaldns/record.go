@@ -28,14 +28,17 @@ const (
 	heritage     = "heritage=external-dns"
 )
 
-// Mapping maps endpoints to Records.
+// Mapping maps the endpoints (wanted RRsets) of external-dns to Records.
 type Mapping struct {
+	// Owner is the value of the label kubi.zone/external-dns of the Records. Two external-dns in a cluster need two.
 	Owner string
-	// Cluster is this cluster's name at a central Kubizone, or "" if Records are in the objects' cluster.
+	// Cluster is the name of this cluster if the Records are in a central Kubizone of several clusters. "" means
+	// Records in the cluster and namespace of their objects.
 	Cluster string
-	// Template is the namespace of Records at a central Kubizone, with {cluster} and {namespace}.
+	// Template makes the namespace of a Record at a central Kubizone, for example "{cluster}-{namespace}".
 	Template string
-	// Default is the namespace for endpoints without a namespaced object. With "" they are refused.
+	// Default is the namespace for endpoints that come from no object of a namespace, such as a Node. With "" they are
+	// refused.
 	Default string
 }
 
@@ -235,7 +238,6 @@ func valuesOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// matches reports whether r is as wanted. As in external-dns, a wanted Record without TTL matches any.
 func matches(r, wanted *v1alpha1.Record) bool {
 	if wanted.Spec.TTL != nil && (r.Spec.TTL == nil || *r.Spec.TTL != *wanted.Spec.TTL) {
 		return false

@@ -23,12 +23,13 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Search has the scope of a search.
+// Search finds Records and Zones by DNS name, in all namespaces or, without the right to list them, in a single
+// namespace.
 type Search struct {
 	API client.KubizoneV1alpha1Interface
 	// Namespace is searched if the user may not list all namespaces.
 	Namespace string
-	// Everywhere is false once the server refuses to list all namespaces.
+	// Everywhere is true until the server refuses to list all namespaces.
 	Everywhere bool
 }
 
@@ -40,7 +41,6 @@ func (s *Search) Where() string {
 	return fmt.Sprintf("in namespace %s, the only one that was searched", s.Namespace)
 }
 
-// Kinds of objects in arguments.
 const (
 	KindRecord = "Record"
 	KindZone   = "Zone"

@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	// Beyond maxZones, Records are listed.
 	maxZones    = 500
 	atOnce      = 8
 	pageEntries = 1000
@@ -72,7 +71,6 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 			waiting, err := s.listRecords(ctx, selected, has)
 			return append(found, waiting...), err
 		}
-		// A zone may be deleted meanwhile.
 		if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !errors.Is(err, errManyZones) {
 			return nil, err
 		}

@@ -31,9 +31,8 @@ const (
 
 const (
 	// A process has ended EndAfter after the last renewal that a watcher saw.
-	Interval = 10 * time.Second
-	EndAfter = 30 * time.Second
-	// lookInterval is between lists, lookTimeout bounds a list.
+	Interval     = 10 * time.Second
+	EndAfter     = 30 * time.Second
 	lookInterval = 5 * time.Second
 	lookTimeout  = 5 * time.Second
 )
@@ -67,12 +66,13 @@ type sight struct {
 	changed bool      // false until a renewal was seen
 }
 
-// Replica describes a replica.
+// Replica is a running process, one of several of the same kind, as described by a Lease.
 type Replica struct {
+	// Process is the kind, for example "controller". Identity names the replica, for example by its pod.
 	Process, Identity string
-	// Started and Renewed are the first and last renewal, by the replica's clock.
+	// Started and Renewed are the first and last renewal of the Lease, by the replica's clock.
 	Started, Renewed time.Time
-	// Ended is true if no replica of the process works.
+	// Ended is true if no replica of this process works any more.
 	Ended bool
 }
 
@@ -159,7 +159,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 	w.mu.Unlock()
 }
 
-// listReplicas returns Watcher.Replicas. A replica that ended while others of its process work is omitted.
+// listReplicas omits a replica that ended while other replicas work.
 func listReplicas(sights map[string]sight, lives map[string]Life, now time.Time) (all []Replica) {
 	last := map[string]Replica{}
 	for _, one := range sights {

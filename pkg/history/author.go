@@ -18,22 +18,23 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Author is the user, time and way of a step; Serial is 0 before the history.
+// Author is the user behind a step (a change of a zone), with the time and the way. The zero value means a change
+// before the history begins.
 type Author struct {
 	Serial int64  `json:"serial,omitempty"`
-	Time   string `json:"time,omitempty"`
-	// Way is how: by a request, an UpdateKey or a cascade.
+	Time   string `json:"time,omitempty"` // RFC 3339
+	// Way is how the change was made: by a request, an UpdateKey, an ACME challenge, external-dns or a cascade.
 	Way v1alpha1.Way `json:"way,omitempty"`
-	// By is the user, absent for a step of another namespace.
+	// By is the user. "" means a hidden user of another namespace.
 	By           string `json:"by,omitempty"`
 	FieldManager string `json:"fieldManager,omitempty"`
 	AuditID      string `json:"auditID,omitempty"`
-	Cause        string `json:"cause,omitempty"`
-	// Records are NAMESPACE/NAME.
+	// Cause is the reason of a change without a user.
+	Cause string `json:"cause,omitempty"`
+	// Records are the changed Records, as "NAMESPACE/NAME".
 	Records []string `json:"records,omitempty"`
 }
 
-// AuthorOf returns the author of a step.
 func AuthorOf(x *v1alpha1.HistoryStep) Author {
 	a := Author{Serial: x.Serial, Way: x.Way, By: x.By, FieldManager: x.FieldManager, AuditID: x.AuditID, Cause: x.Cause}
 	if x.Time != nil {
@@ -124,7 +125,6 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	}
 }
 
-// hasServer reports whether the Zone's spec made entries at the name around a step.
 func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
 	return slices.ContainsFunc([]*v1alpha1.ZoneHeader{x.HeaderBefore, x.HeaderAfter}, func(h *v1alpha1.ZoneHeader) bool {
 		if h == nil {
@@ -192,7 +192,6 @@ func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
 		slices.ContainsFunc(x.TTLs, func(c v1alpha1.TTLChange) bool { return is(c.Owner) })
 }
 
-// IsBy reports whether the name of a step's user or field manager has a text.
 func IsBy(x *v1alpha1.HistoryStep, text string) bool {
 	return strings.Contains(x.By, text) || strings.Contains(x.FieldManager, text)
 }

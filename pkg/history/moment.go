@@ -44,7 +44,6 @@ func ParseMoment(text string, now time.Time) (Moment, error) {
 		text)
 }
 
-// IsZero reports whether nothing was asked.
 func (m Moment) IsZero() bool { return m.Serial == 0 && m.Time.IsZero() }
 
 func (m Moment) String() string {
@@ -54,7 +53,6 @@ func (m Moment) String() string {
 	return m.Time.UTC().Format(time.RFC3339)
 }
 
-// IsBefore reports whether the moment is before the step.
 func (m Moment) IsBefore(step *v1alpha1.HistoryStep) bool {
 	if m.Serial != 0 {
 		return serial.Serial(step.Serial).Ahead(m.Serial)

@@ -26,46 +26,45 @@ import (
 // FieldManager is the field manager of reverts.
 const FieldManager = "kubizone-revert"
 
-// serverLabel is set by the server (S6.12).
 const serverLabel = v1alpha1.GroupName + "/parent-zone"
 
-// Plan is a revert's output: the writes and the reasons against.
+// Plan is the output of kubectl kubizone revert: the writes of a revert, the changes left as they are, and the refusals
+// of the server.
 type Plan struct {
 	FQDN   string `json:"fqdn"`
 	View   string `json:"view,omitempty"`
-	Serial int64  `json:"serial,omitempty"`
-	// Time in RFC 3339, if there is no Serial.
+	Serial int64  `json:"serial,omitempty"` // to return to
+	// Time is used in place of Serial, in RFC 3339.
 	Time string `json:"time,omitempty"`
-	// Deleted is the author of the Zone's removal.
+	// Deleted is the user behind the deletion of the Zone, if the plan restores the Zone.
 	Deleted *Author `json:"deleted,omitempty"`
-	// Objects are a deleted Zone and Delegations.
+	// Objects are the deleted Zone and its Delegations, to be created again.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
-	// Left is not undone.
+	// Left are changes that the revert does not undo.
 	Left []Left `json:"left"`
-	// Gaps are names without values between two change sets.
+	// Gaps describes names that have no values for a moment, between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
-	// Held is the reason of a hold (S7.5), now or after the revert.
+	// Held says why the zone is or would be no longer delivered, after a mass deletion; "" if it is delivered.
 	Held    string `json:"held,omitempty"`
 	Refused int    `json:"refused"`
 	Written int    `json:"written"`
 
-	// awaits is true before the Zone is created.
-	awaits bool
+	awaits bool // the Zone is not created yet
 }
 
-// Reversal takes back the changes of a Record.
+// Reversal is the write that restores a Record.
 type Reversal struct {
-	// Op is + (restored), ~ (changed) or - (deleted).
+	// Op is "+" to create the Record again, "~" to change it, "-" to delete it.
 	Op        string `json:"op"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	FQDN      string `json:"fqdn"`
 	Text      string `json:"text"`
 	Undoes    Author `json:"undoes"`
-	// Again is a writer likely to write again.
+	// Again names a controller that is likely to undo the revert; "" for none.
 	Again string `json:"again,omitempty"`
-	// After is the namespace whose set frees the name first, or "".
+	// After is another namespace whose Record must give up the name first; "" for none.
 	After   string   `json:"after,omitempty"`
 	Refused []string `json:"refused,omitempty"`
 
@@ -156,7 +155,6 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 
 const updateKeyUser = "kubi.zone:updatekey:"
 
-// addWriter notes a step's writer that renews the Record.
 func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	switch x.Way {
 	case v1alpha1.WayChallenge:
@@ -172,7 +170,6 @@ func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	}
 }
 
-// renews reports whether a field manager writes again by itself, unlike a person's tool.
 func renews(manager string) bool {
 	for _, tool := range []string{"kubectl", "kubizone-load", "kubizone-import", "kubizone-apply", "kubizone-verify", FieldManager} {
 		if manager == tool || strings.HasPrefix(manager, tool+"-") {
@@ -182,7 +179,6 @@ func renews(manager string) bool {
 	return manager != ""
 }
 
-// renewerOf returns the owner or field manager that renews a Record, or "".
 func renewerOf(r *v1alpha1.Record) string {
 	if owner := metav1.GetControllerOf(r); owner != nil {
 		return owner.Kind + " " + owner.Name
@@ -272,7 +268,6 @@ func (t *touch) owner(apex name.Name) string {
 	return ""
 }
 
-// addLeft notes that the revert leaves a Record; r may be nil.
 func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	text := "a Record that was there"
 	if r != nil {
@@ -283,10 +278,8 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
-// addRecord adds the write that restores a Record, or the reason to leave the Record.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.present[t.key], AuthorOf(t.newest)
-	// nil without a Record or a kept spec
 	var want *v1alpha1.Record
 	if t.existed && t.stateBefore != nil && t.stateBefore.Spec != nil {
 		want = &v1alpha1.Record{}
@@ -402,7 +395,6 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	return text
 }
 
-// isInZone decides by the Zone, if unknown by name and view.
 func (p *planner) isInZone(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
 	if ref == nil || p.zone.Name != "" {
@@ -495,7 +487,6 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
-// findGaps orders the change sets of names that pass between namespaces, and notes the gaps.
 func (p *planner) findGaps() {
 	from := map[string]string{}
 	for i := range p.Changes {

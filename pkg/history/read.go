@@ -34,7 +34,6 @@ type Subject struct {
 	Namespace string
 }
 
-// Describe returns the DNS name.
 func (s *Subject) Describe() string {
 	if s.Name.IsZero() && s.Zone != nil {
 		return s.Zone.Status.FQDN
@@ -42,27 +41,27 @@ func (s *Subject) Describe() string {
 	return s.Name.String()
 }
 
-// Past is the history of a zone, newest step first.
+// Past is the history of a zone that a user may read: its steps (changes with user and time), newest first.
 type Past struct {
-	// FQDN and View of the zone; "" for a tenant without steps.
+	// FQDN and View are the zone's. Both are "" for a user who sees only own Records and has no step.
 	FQDN, View string
 	Steps      []v1alpha1.HistoryStep
-	// WholeSince is after the last missing or condensed step, or zero.
+	// WholeSince is the time after the last missing or condensed step; zero without such a step.
 	WholeSince time.Time
-	// Newest is the zone's serial, 0 without a Zone.
+	// Newest is the zone's serial; 0 if the user may not read the Zone.
 	Newest serial.Serial
-	// Ended: no older step exists. Cut: maxSteps was reached.
+	// Ended is true if no older step exists, Cut if reading stopped after maxSteps.
 	Ended, Cut bool
-	// Masked steps, of other namespaces, lack user and Records.
+	// Masked is true if steps of other namespaces lack their user and Records.
 	Masked bool
 }
 
-// Reader reads the API with a user's rights.
+// Reader reads the history from the API, with the rights of the user.
 type Reader struct {
 	Client typed.KubizoneV1alpha1Interface
-	// Page is the steps of a request, 0 for v1alpha1.MaxHistoryLimit.
+	// Page is the number of steps to request at once; 0 means v1alpha1.MaxHistoryLimit.
 	Page int
-	// masked is set at the first refusal to see other namespaces.
+	// masked is true once the server has refused to show users and Records of other namespaces.
 	masked bool
 }
 
@@ -159,7 +158,6 @@ func laterOf(x, y time.Time) time.Time {
 	return x
 }
 
-// readAll reads pages until enough returns true, the history ends or maxSteps are read.
 func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
 	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
@@ -225,7 +223,6 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	return p, nil
 }
 
-// readNamespaceSteps reads steps of the namespace's own Records, in the zone or each zone at or above the name.
 func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string) (*page, error) {
 	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
 	if s.Zone != nil {

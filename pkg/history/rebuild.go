@@ -32,7 +32,6 @@ type Content struct {
 	sets       map[rrset]*content.RRset
 }
 
-// ReadContent reads the present definition of a zone.
 func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content, error) {
 	snapshot, err := definition.Read(ctx, r.Client.RESTClient(), zone)
 	if err != nil {
@@ -125,7 +124,6 @@ func (c *Content) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(c.Header, c.Serial, slices.Values(sets))
 }
 
-// entriesAt returns the entries at a name, zero for all, by text. The SOA gets the serial 1.
 func (c *Content) entriesAt(at name.Name) map[string]dns.Entry {
 	one := *c
 	one.Serial = 1
@@ -173,7 +171,6 @@ func (p *Past) Diff(before, after *Content, at name.Name) []Value {
 	return out
 }
 
-// Clone returns a copy.
 func (c *Content) Clone() *Content {
 	out := *c
 	out.sets = make(map[rrset]*content.RRset, len(c.sets))
@@ -185,7 +182,6 @@ func (c *Content) Clone() *Content {
 	return &out
 }
 
-// Between returns p with only the steps between two contents.
 func (p *Past) Between(before, after *Content) *Past {
 	out := *p
 	out.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(x v1alpha1.HistoryStep) bool {

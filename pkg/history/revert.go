@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// moreSteps are read before the moment, for the writers of Records deleted since.
 const moreSteps = 5 * v1alpha1.MaxHistoryLimit
 
 // MakePlan plans a revert, with the server's refusals.

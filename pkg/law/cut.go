@@ -26,7 +26,6 @@ func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 // KeepsCut reports whether the parent keeps the counted cut because deliveries of h's zone are on hold (S7.8).
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
-// CountedBy reports whether parent lists the cut of h's zone.
 func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }

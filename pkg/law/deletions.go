@@ -17,8 +17,7 @@ import (
 
 const (
 	periodSeconds = 600
-	// The percentage applies from minRRsets on.
-	minRRsets = 10
+	minRRsets     = 10
 )
 
 // Excess compares the removals by the zone's own namespace with the limit.
@@ -29,16 +28,13 @@ type Excess struct {
 	NameServers     bool
 }
 
-// ExcessOf returns z's removals since h.Had, the stock before the hold.
 func (z *Zone) ExcessOf(h *Held) *Excess {
 	return &Excess{Removed: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
 }
 
-// Allowed returns the number of RRsets that may be removed without a hold.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
-// ExceedsPercent reports whether the removals exceed the percentage.
 func (e *Excess) ExceedsPercent() bool { return e.RRsets >= minRRsets && e.Removed > e.Allowed() }
 
 // Holds reports whether the removals hold the zone. With a limit of 100 % none do.
@@ -200,7 +196,6 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 		return
 	}
 
-	// During a hold no period ends.
 	d := &after.Deletions
 	if holding.Held == nil {
 		*d = d.advanceTo(now, last.stock())

@@ -25,7 +25,6 @@ const (
 	FirstNames = 5
 )
 
-// Add counts data at a name, except the zone's own.
 func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	if namespace == own {
 		return

@@ -10,9 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so OwnerValue counts their
-// records.
-
 // HasGuestsOnly reports whether the name has data, all of guests.
 func (o *Owner) HasGuestsOnly() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
@@ -27,12 +24,15 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow counts names below a name that exist because of guests.
+// GuestsBelow counts names with data of guests, strictly below a name. A guest is a tenant whose rule names an
+// underscore label, such as "_acme-challenge.*", and so claims no name (S4.14). The counts tell whether such a record
+// hides a name from a wildcard.
 type GuestsBelow struct {
-	// CutNames counts the names with data of cuts alone, GuestNames of guests alone.
+	// CutNames counts the names with nothing but NS, glue or DS of child zones. GuestNames counts the names with
+	// nothing but guests' records.
 	CutNames, GuestNames int
-	// Children counts children (names right below) with only guests' data at and below, without underscore names;
-	// FirstChildren has the first FirstNames.
+	// Children counts the names right below that exist only by guests' records, at the child or below it. Underscore
+	// names do not count. FirstChildren has the first FirstNames of them.
 	Children      int
 	FirstChildren []name.Rel
 

@@ -12,32 +12,35 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored under a zone's name (view, fqdn): the zone's identity, and the state that writes of other
-// zones need or change. Every write of the zone compares its revision.
+// Holding is the value stored in etcd under the name and view of a zone. It has the identity of the Zone object, and
+// the state of the zone that writes of other zones read or change. Every write of the zone compares the revision of its
+// Holding, and so misses no change.
 type Holding struct {
+	// Ref is the Zone with the name.
 	Ref
-	// Target is the zone of zoneRef, or nil. If removed or created, this zone is decided again (Scan.RefersFrom).
+	// Target is the zone of spec.zoneRef, or nil. When that zone is created or removed, this zone is decided again.
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
 	SerialMarks
 	Outstanding
 	Deliverable
-	// Delegations counts the Delegations in force. At 0 no decision reads their keys.
+	// Delegations counts the Delegations (objects with rules) in force. At 0 decisions need not look for them.
 	Delegations int `json:"delegations,omitempty"`
 }
 
-// Ancestry relates a zone to the zones above. A write that changes the relation sets all fields.
+// Ancestry says how a zone depends on the zones whose names enclose its own. A write that changes one field sets all.
 type Ancestry struct {
-	// Parent is the enclosing zone if it lists this zone's name servers, else nil.
+	// Parent is the nearest zone above if it delegates this zone, or during the grace period of Withdrawn; else nil. It
+	// lists this zone's name servers.
 	Parent *Ref `json:"parent,omitempty"`
-	// Established is true if no zone above can end this zone (S3.5).
+	// Established is true if the zone was created when no zone was above. No zone above can then end it (S3.5).
 	Established bool `json:"established,omitempty"`
-	// Withdrawn is the uid of a Parent whose rules no longer allow this zone, until the period ends (S3.5).
+	// Withdrawn is the uid of Parent if its rules no longer allow this zone. The zone ends after a grace period (S3.5).
 	Withdrawn string `json:"withdrawn,omitempty"`
-	// Enclosed is the uid of the enclosing zone, delegating or not; "" means none.
+	// Enclosed is the uid of the nearest zone above, whether it delegates this zone or not; "" for none.
 	Enclosed string `json:"enclosed,omitempty"`
-	// DS is true if a delegating rule of the enclosing zone has ds: true (S6.16).
+	// DS is true if the zone above also lists this zone's DS records, because its rule has ds: true (S6.16).
 	DS bool `json:"ds,omitempty"`
 }
 
@@ -73,30 +76,30 @@ type Deliverable struct {
 	Held *Held `json:"held,omitempty"`
 }
 
-// CascadeMark marks an unfinished cascade (Work) at a zone, for each name that it locks there.
+// CascadeMark notes in a zone that a cascade, a change of many records in steps, is not finished there. It may lock a
+// name, so that no namespace takes the name while its records move between zones. A cascade that locks several names
+// has a mark for each.
 type CascadeMark struct {
 	ID string `json:"id"`
-	// Losing is the uid of a zone losing records to this zone.
+	// Losing is the uid of another zone, whose records move to this zone; "" for none.
 	Losing string `json:"losing,omitempty"`
-	// Locks is the name locked, with all below, until all records have moved (S2.10); zero locks nothing.
+	// Locks is a name, locked with all names below, until its records have moved (S2.10). Zero locks nothing.
 	Locks name.Name `json:"locks,omitzero"`
-	// Since is in unix seconds.
+	// Since is in Unix seconds.
 	Since int64 `json:"since"`
-	// By is the namespace that caused the cascade, Own true for the zone's own.
+	// By is the namespace that caused the cascade. Own is true if By is the zone's own namespace.
 	By  string `json:"by,omitempty"`
 	Own bool   `json:"own,omitempty"`
-	// Replaces marks a lock of WithReplacement (S2.14).
+	// Replaces is true if the lock keeps the name of a deleted Record for a Record waiting there (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn is true until the Delegations that waited for this new zone are decided (S4.22).
+	// TakesIn is true for a new zone until the waiting Delegations are decided. They may reserve names (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// HasPendingDelegations reports whether any mark has TakesIn.
 func (h *Holding) HasPendingDelegations() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
 
-// Settled reports whether the content of the zone may be delivered.
 func (h *Holding) Settled() bool { return h.Held == nil && (len(h.Works) == 0 || h.Overdue) }
 
 type ZoneBelow struct {
@@ -112,7 +115,6 @@ type Origin struct {
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records move here.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		// The enclosing zone loses records, too, but exists.
@@ -144,7 +146,6 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 // HasLock reports whether n, or a name above or below, is locked (S2.10).
 func (h *Holding) HasLock(n name.Name) bool { return h.HasLockAt(n) || h.HasLockBelow(n) }
 
-// HasLockAt reports whether n or a name above is locked.
 func (h *Holding) HasLockAt(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
 }
@@ -175,7 +176,6 @@ func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Ho
 	return out
 }
 
-// CountReplacements counts a namespace's replacement locks.
 func (h *Holding) CountReplacements(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Replaces {
@@ -223,7 +223,6 @@ const MaxRemovals = 16
 // MaxEnds bounds removed and ended zones together: removals must not keep zones from ending (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountIncomingZones counts the zones whose records move here by cascades of namespace "by".
 func (h *Holding) CountIncomingZones(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {
@@ -270,13 +269,15 @@ func (h *Holding) BecomesOverdue(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held is a hold after a mass deletion (S7.5): the serial delivered meanwhile, the start (unix seconds), and the stock
-// before (Had).
+// Held is set while a zone is not delivered, because its own namespace has deleted too much at once (S7.5). Name
+// servers keep the content before the deletion.
 type Held struct {
+	// Serial is the serial that name servers keep. Since is the begin of the hold, in Unix seconds.
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
-	Had    Stock         `json:"had"`
-	// NameServers is true if the last apex NS was removed, and none put back (S7.6).
+	// Had counts the zone's RRsets before the deletion.
+	Had Stock `json:"had"`
+	// NameServers is true if the last NS at the apex was deleted, and none put back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 

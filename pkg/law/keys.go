@@ -84,7 +84,6 @@ func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
 
-// MemberKey is the key of a record in a zone.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }

@@ -35,32 +35,38 @@ func (d *Digest) UnmarshalText(text []byte) error {
 
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue counts the Records at a name with the same type, rdata and ttl.
+// OwnerValue is a value at a name, with the number of its Records. Several Records may have the same type, data and
+// ttl.
 type OwnerValue struct {
-	Type   rdata.Type `json:"t"`
-	Digest Digest     `json:"d"`
-	TTL    *uint32    `json:"l,omitempty"`
-	Count  int        `json:"c"`
-	// Guests is the part of Count that tenants' underscore rules admitted (S4.14).
+	Type rdata.Type `json:"t"`
+	// Digest identifies the data.
+	Digest Digest `json:"d"`
+	// TTL is in seconds; nil means the zone's default.
+	TTL   *uint32 `json:"l,omitempty"`
+	Count int     `json:"c"`
+	// Guests is the part of Count from tenants with rules for underscore labels (S4.14).
 	Guests int `json:"g,omitempty"`
 	// Size is in octets on the wire.
-	Size int  `json:"s"`
-	SPF  bool `json:"p,omitempty"`
+	Size int `json:"s"`
+	// SPF is true for a TXT value that is an SPF policy.
+	SPF bool `json:"p,omitempty"`
 }
 
-// Owner is the data and claims of a name in a zone.
+// Owner is everything stored about a name in a zone: its values, and the namespaces that have rights there.
 type Owner struct {
+	// Values are from Records.
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut has the values of child zones' cuts at this name (S6.3), without sizes; a record may have the same value.
+	// Cut has the NS, glue and DS of child zones at this name (S6.3), without Size. A Record may have the same value.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims counts the records with this base name: the labels after the last "*" or "_" label (S4.7). Claims and
-	// Named are here because every decision reads the owners above its name.
+	// Claims has the namespaces with a claim to this name. A wildcard or underscore name claims its base, the labels
+	// after the last "*" or "_" label: for "*.apps" and "_acme-challenge.apps" the base is apps (S4.7).
 	Claims []Claim `json:"k,omitempty"`
-	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted.
+	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted. Claims and Named are stored
+	// here because every decision reads the owners above its name anyway.
 	Named []Naming `json:"n,omitempty"`
-	// Own counts own records at an underscore name, and at the wildcard right below (S4.14).
+	// Own counts the own namespace's records at an underscore name, and at the wildcard right below it (S4.14).
 	Own int `json:"o,omitempty"`
-	// Pointers counts own records that lead to hosts with this base name (S4.26).
+	// Pointers counts the own namespace's records, such as CNAME and MX, leading to hosts with this base (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
@@ -98,14 +104,17 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records with a base name by the kind of the admitting rule (S4.17), without a tenant's by
-// underscore rules (S4.14).
+// Claim counts a namespace's records that claim a name, by the kind of the rule that allowed them. The kinds differ in
+// the claims allowed above, at and below (S4.8, S4.17). A tenant's records by underscore rules claim nothing, and are
+// not counted.
 type Claim struct {
-	Namespace  string `json:"n"`
-	Plain      int    `json:"p,omitempty"`
-	Literal    int    `json:"l,omitempty"`
-	Shared     int    `json:"s,omitempty"`
-	Underscore int    `json:"u,omitempty"`
+	Namespace string `json:"n"`
+	// Literal counts records by a pattern without "*", Shared by a rule with shared: true, Plain by any other rule.
+	Plain   int `json:"p,omitempty"`
+	Literal int `json:"l,omitempty"`
+	Shared  int `json:"s,omitempty"`
+	// Underscore counts records of the zone's own namespace at underscore names.
+	Underscore int `json:"u,omitempty"`
 }
 
 type Count struct {
@@ -118,15 +127,16 @@ type Member struct {
 	Created int64  `json:"t"`
 }
 
-// OwnersBelow sums up the owners strictly below a name.
+// OwnersBelow sums up all names strictly below a name, so that a decision about the name need not read each of them.
 type OwnersBelow struct {
 	// RecordNames counts the names with records.
 	RecordNames int
-	Claims      []Claim
-	// ReservedNames counts the names that Delegations reserve, ReservedFor by namespace.
+	// Claims are summed up by namespace.
+	Claims []Claim
+	// ReservedNames counts the names reserved by Delegations, ReservedFor the same by namespace.
 	ReservedNames int
 	ReservedFor   []Naming
-	// PointerHosts has the first MaxPointerHosts names with Pointers and no records.
+	// PointerHosts has the first MaxPointerHosts names that have Pointers and no records.
 	PointerHosts []name.Rel
 	GuestsBelow
 }
@@ -140,7 +150,7 @@ func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	return b.ReservedNames > 0 && (i < 0 || b.ReservedFor[i].Count < b.ReservedNames)
 }
 
-// Add counts the owner at a name below up. Callers add owners in key order.
+// Add expects owners in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 
@@ -205,14 +215,12 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether the name has values of c's type besides those of c.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
 	return others.HasType(c.Type)
 }
 
-// HasOtherSPF reports whether a value other than d is an SPF policy.
 func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
@@ -292,7 +300,6 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// CountCut adds n (1 or -1) to the count of each value of s.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {

@@ -116,16 +116,17 @@ const (
 	NoticeHostTaken = "HostTaken"
 )
 
-// Notice is an Event for a namespace whose name another write affects.
+// Notice tells a namespace, by a Kubernetes Event, that a write of another namespace affects one of its names.
 type Notice struct {
+	// Reason is NoticeNameHidden or NoticeHostTaken. Name is the affected name.
 	Reason string
 	Name   name.Name
-	// Wildcard no longer answers for the name. Namespace is its tenant, or "" for the zone's own.
+	// Wildcard is the name, such as "*.apps", that no longer answers for Name. Namespace is the tenant of the wildcard;
+	// "" if it is the zone's own namespace, which gets the Event.
 	Wildcard  name.Rel
 	Namespace string
 }
 
-// Settled is Holding.Settled.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
 // Condition has a Status "True", "False" or "Unknown".

@@ -72,7 +72,6 @@ func (r *Reading) Reread() {
 	panic(missingFacts{})
 }
 
-// HoldingOf never returns nil.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two revisions
@@ -81,7 +80,6 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 	return h
 }
 
-// ZoneOf never returns nil.
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if z == nil || z.UID != h.UID || z.Pending { // facts of two revisions
@@ -114,7 +112,6 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	return name.Name{}, nil
 }
 
-// WithRulesFor returns z with the rules of Delegations for a namespace.
 func (r *Reading) WithRulesFor(z *Zone, namespace string) *Zone {
 	return r.WithRulesExcept(z, namespace, "")
 }

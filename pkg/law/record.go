@@ -26,7 +26,6 @@ type Record struct {
 	WaitsOnConflict bool
 }
 
-// Absolute reports whether DomainName is absolute (S1.1).
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
 // Adoption is the part of a zone's content that a Record in the zone makes. It is read from the Record's status and

@@ -43,7 +43,6 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Sentence returns the message with the contact, if any.
 func (r *Refusal) Sentence() string {
 	if r.Contact == "" {
 		return r.Message
@@ -59,7 +58,6 @@ func NewInvalid(field string, value any, reason, format string, args ...any) *Re
 	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// NewLater returns a refusal that a later attempt may pass.
 func NewLater(reason, format string, args ...any) *Refusal {
 	return &Refusal{Kind: Later, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
@@ -74,7 +72,6 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
-// Cite adds the rule in parentheses to a message, unless "".
 func Cite(rule, text string) string {
 	if rule == "" {
 		return text

@@ -17,7 +17,6 @@ type Facts struct {
 	index map[Key]int
 }
 
-// FewKeys is the number of keys up to which linear search is cheapest.
 const FewKeys = 32
 
 type fact struct {
@@ -28,7 +27,6 @@ type fact struct {
 
 func NewFacts() *Facts { return &Facts{facts: make([]fact, 0, 12)} }
 
-// Reset removes all facts and keeps the memory.
 func (s *Facts) Reset() {
 	clear(s.facts)
 	s.facts, s.index = s.facts[:0], nil

@@ -157,7 +157,6 @@ func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
-// MatchesTarget reports whether the object waits for the scan's Target, or at or below its (View, Name).
 func (w *Waiting) MatchesTarget(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
@@ -172,7 +171,6 @@ func (w *Work) Release(z *Zone, namespaces []string) {
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
 }
 
-// RulesChanged reports whether the work decides records again in a zone that stays.
 func (w *Work) RulesChanged() bool {
 	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
 }

@@ -176,7 +176,6 @@ func ChangedNames(before, after *Zone) (names []name.Rel) {
 	return names
 }
 
-// ScansAt returns scans of all data at and below names.
 func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	for _, n := range names {
 		if at, err := n.In(z.FQDN()); err == nil {
@@ -187,7 +186,6 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
-// DigestRules returns a digest of a namespace's rules for records or zones in z, a result of WithRulesFor.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.delegated) {
@@ -203,7 +201,6 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// HasOwnClaim reports whether the zone's own namespace claims the name.
 func (o *Owner) HasOwnClaim(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Holds()
@@ -253,7 +250,6 @@ func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), OwnNamespace: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.delegated}}
 }
 
-// WithoutDelegated returns the stored form, without rules of Delegations.
 func (z *Zone) WithoutDelegated() *Zone {
 	if z == nil || z.delegated == nil {
 		return z

@@ -31,12 +31,14 @@ const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 // idle sets the burst: at once a namespace may write the octets of a minute's rate.
 const idle = time.Minute
 
-// Config configures Budgets.
+// Config configures Budgets, the limits of namespaces for octets stored and written in etcd.
 type Config struct {
+	// Limits apply to each namespace without an override.
 	Limits Limits
-	// Quota returns etcd's quota in octets, or 0 if unknown.
+	// Quota returns etcd's quota in octets; 0 if unknown. Beyond the quota etcd rejects writes.
 	Quota func() int64
-	// Override, if not nil, returns a namespace's budget annotation or "".
+	// Override returns the annotation kubi.zone/budget of a namespace, for example "stored=1Gi,clusters=50"; "" for
+	// none. Optional.
 	Override func(namespace string) string
 	// Registry is optional.
 	Registry metrics.KubeRegistry

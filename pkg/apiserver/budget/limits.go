@@ -116,7 +116,6 @@ func (s Stock) octetsOf(quota int64) int64 {
 	return s.Octets
 }
 
-// Default is for a shared server.
 var Default = Limits{Stored: Stock{Percent: 25}, Written: 2 << 20, Clusters: DefaultClusters}
 
 // AddFlag adds --namespace-budget.

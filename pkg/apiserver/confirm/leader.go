@@ -28,7 +28,7 @@ const pageRecords = 128
 
 const (
 	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
-	// causeInterval. With Stalled (S7.4) this makes less than 60 transactions.
+	// causeInterval.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -58,18 +58,21 @@ type Ledger interface {
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 }
 
-// Config configures a Confirmer. Leases and Announce are optional.
+// Config configures a Confirmer, the writer of the condition Ready of Records.
 type Config struct {
 	Ledger Ledger
-	// NewIndex returns an index whose informers, except that of Namespaces, are not started.
+	// NewIndex returns the caches of Zones, Deliveries and classes for a new term as elected server. Of its informers
+	// only that of Namespaces may be running.
 	NewIndex func() *ready.Index
-	// WatchRecords is kind.REST.WatchAll of the Records.
+	// WatchRecords watches the Records of all namespaces after the resourceVersion since.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
-	Frozen       func() []cache.ObjectName
-	Registry     metrics.KubeRegistry
-	// Leases returns a Watcher of processes, which calls changed; nil outside a pod.
+	// Frozen lists the Zones whose content does not match their hash.
+	Frozen   func() []cache.ObjectName
+	Registry metrics.KubeRegistry
+	// Leases returns a Watcher of the other processes' Leases. The Watcher calls changed when a process ends or works
+	// again. Nil outside a pod.
 	Leases func(changed func()) *heartbeat.Watcher
-	// Announce writes an Event of a Zone that waits for a person.
+	// Announce writes an Event for a Zone that waits for a person (condition Stalled). Optional.
 	Announce func(zone *v1alpha1.Zone, reason, message string)
 }
 

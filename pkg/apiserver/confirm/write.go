@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// turnRecords bounds a zone's turn, after which other zones and later changes are next.
 const turnRecords = 1024
 
 func (l *leader) processZone(ctx context.Context, uid string) error {
@@ -232,7 +231,6 @@ func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
 	}
 }
 
-// If the rate allows only some, left is true and the others are put back.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {

@@ -28,15 +28,16 @@ import (
 	"kubi.zone/kubizone/pkg/registry/zone"
 )
 
-// Reader implements zone.History.
+// Reader answers requests for the history of zones and Records from the ledger, the store of changes in etcd. Reader
+// implements zone.History.
 type Reader struct {
 	Ledger  *ledger.Ledger
 	Records interface {
 		rest.Getter
 		rest.Lister
 	}
-	// Began returns a namespace's creation in Unix seconds, 0 if unbounded, or an error: earlier steps belong to a
-	// former namespace.
+	// Began returns the creation of a namespace in Unix seconds, or an error for an unknown namespace. Earlier changes
+	// are left out, because they belong to a deleted namespace of the same name. 0 leaves out none.
 	Began func(namespace string) (int64, error)
 }
 
@@ -81,7 +82,6 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryPage, error) {
 	return out, nil
 }
 
-// ReadZone reads the ledger.
 func (h Reader) ReadZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryQuery) (*zone.HistoryPage, error) {
 	bounded, err := h.askLedger(object.Namespace, ask)
 	if err != nil {
@@ -100,7 +100,6 @@ func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
 	return past.DescribeLast(&step)
 }
 
-// ReadRemoved reads the ledger.
 func (h Reader) ReadRemoved(ctx context.Context, namespace, name string, ask zone.HistoryQuery) (*zone.HistoryPage, *v1alpha1.Zone, error) {
 	bounded, err := h.askLedger(namespace, ask)
 	if err != nil {

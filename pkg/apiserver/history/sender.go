@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	// maxQueued is in octets, maxSent in lines.
 	maxQueued   = 8 << 20
 	maxSent     = 1000
 	sendTimeout = 10 * time.Second
@@ -41,9 +40,11 @@ type Config struct {
 	Target string
 }
 
-// Sender sends the steps of this server's writes as JSON lines to a file or an HTTP receiver. A line reports the number
-// of steps beyond maxQueued.
+// Sender copies the history to a file or an HTTP receiver outside etcd: a line of JSON for each change of a zone by
+// this server. While the target fails, lines wait in memory. Beyond maxQueued octets Sender drops changes, and later
+// sends a line with their number.
 type Sender struct {
+	// target is an absolute path, "/var/log/history", or a URL.
 	target string
 	client *http.Client
 

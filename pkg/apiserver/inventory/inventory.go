@@ -22,17 +22,19 @@ import (
 
 const processSelf = "apiserver"
 
-// Reader reads the Installation from the server's memory. Began, EtcdState and ListGone are required.
+// Reader computes the status of the object Installation: processes, etcd, backup, certificates and permissions.
+// Began, EtcdState and ListGone are required.
 type Reader struct {
 	Began time.Time
-	// Parts lists other processes within this process.
+	// Parts names the other processes that run inside this process, for example "controller".
 	Parts []string
-	// Processes is nil outside a pod.
+	// Processes follows the Leases of processes in other pods; nil outside a pod.
 	Processes *heartbeat.Watcher
+	// EtcdState returns the last check of etcd, and whether the alarms NOSPACE (full) and CORRUPT are set.
 	EtcdState func() (state maintenance.State, full, corrupt bool)
-	// ListGone lists deleted namespaces that left objects; false if unknown.
+	// ListGone lists namespaces that no longer exist, but left objects here; false if unknown.
 	ListGone func() ([]string, bool)
-	// Permissions lists missing RBAC rules; nil without a kube-apiserver.
+	// Permissions lists the RBAC rules that the server lacks; nil without a kube-apiserver.
 	Permissions func() []string
 	Certificates
 }

@@ -41,18 +41,19 @@ const (
 	fieldManager = "kubizone-serving"
 )
 
-// Config names the Secret and the APIServices. Fields are required unless marked optional.
+// Config names the Secret with the serving certificate, and the APIServices whose caBundle makes kube-apiserver trust
+// the certificate. Further and Clock are optional.
 type Config struct {
 	Secrets     corev1client.SecretsGetter
 	APIServices apiregistrationv1client.APIServicesGetter
-	// Namespace and Secret name the Secret, APIService the registration: "v1alpha1.kubi.zone".
+	// Namespace and Secret name the Secret; Provider creates an absent Secret.
 	Namespace, Secret string
-	APIService        string
-	// Further lists the server's other APIServices, if present, with the same caBundle. Optional.
+	// APIService is the main registration: "v1alpha1.kubi.zone".
+	APIService string
+	// Further names more APIServices of the server. If present, they get the same caBundle.
 	Further []string
-	// Hosts lists further names for the certificate.
+	// Hosts are the DNS names in the certificate, and must not be empty. The name of the APIService's Service is added.
 	Hosts []string
-	// Clock is optional.
 	Clock clock.Clock
 }
 
@@ -74,20 +75,20 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Provider is the serving certificate of the generic API server (options.GeneratableKeyCert.GeneratedCert). Call
-// RunOnce first.
+// Provider supplies the generic API server with its serving certificate (options.GeneratableKeyCert.GeneratedCert).
+// Replicas share the certificate by a Secret. Call RunOnce first.
 type Provider struct {
 	config Config
 	clock  clock.Clock
 	name   string
 
-	// pass serializes checks by RunOnce and Run: upstream calls both.
+	// pass serializes checks: upstream calls RunOnce and Run at the same time. It guards the next two fields.
 	pass sync.Mutex
-	// trustedSince is since when this process has seen an authority in caBundle. Guarded by pass.
+	// trustedSince is when this process first saw a certificate authority in caBundle.
 	trustedSince map[identity]time.Time
-	// Guarded by pass.
-	lastRead *material
+	lastRead     *material
 
+	// mu guards the fields below. served is nil at first.
 	mu        sync.RWMutex
 	served    *material
 	listeners []dynamiccertificates.Listener
@@ -291,7 +292,6 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 	return nil, fmt.Errorf("serving certificate: %s: changed %d times while it was renewed: %w", p.name, attempts, conflict)
 }
 
-// rememberedAuthorities returns the authorities whose leaves replicas may serve without the Secret.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.lastRead != nil {

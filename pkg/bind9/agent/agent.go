@@ -25,17 +25,20 @@ type Controller interface {
 
 var _ Controller = (*rndc.Client)(nil)
 
-// Config configures an Agent. Only ConfigDir, CatalogsFile and Version may be empty.
+// Config configures an Agent, the HTTP server beside named, BIND's process. Only ConfigDir, CatalogsFile and Version
+// may be empty.
 type Config struct {
+	// Control sends commands to named, such as "addzone".
 	Control Controller
-	// Nameserver is named's address for DNS: "127.0.0.1:53".
+	// Nameserver is named's address for DNS queries: "127.0.0.1:53".
 	Nameserver string
-	TSIGKey    func() (transfer.Key, error)
-	// ZoneDir is writable, and has the same path for named and the agent.
+	// TSIGKey returns the key that signs such queries.
+	TSIGKey func() (transfer.Key, error)
+	// ZoneDir is the directory of zone files. The agent writes there, and named must see it under the same path.
 	ZoneDir string
-	// ConfigDir has named's configuration; "" disables WatchConfig.
+	// ConfigDir is the directory of named's configuration. WatchConfig reloads changed files; with "" it does nothing.
 	ConfigDir string
-	// CatalogsFile lists named's catalog zones, one a line; "" means none.
+	// CatalogsFile has a line for each of named's catalog zones: "catalog.example.". With "" there are none.
 	CatalogsFile string
 	Authenticate func(*http.Request) error
 	Version      string
@@ -44,12 +47,10 @@ type Config struct {
 }
 
 const (
-	// maxRate is per address and second, maxBurst at once.
 	maxRate, maxBurst = 50, 200
 	maxBody           = 2 << 20
 	// named runs one command at a time.
-	maxRequests = 16
-	// slotTime bounds the wait for a slot, requestTime the work afterwards.
+	maxRequests           = 16
 	slotTime, requestTime = 5 * time.Second, time.Minute
 )
 
@@ -87,7 +88,6 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// runCommand returns named's text, or a 503 if named does not answer.
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+

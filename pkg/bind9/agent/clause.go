@@ -53,7 +53,6 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// listDifferences ignores order and quotes, since named does not keep them.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {

@@ -304,7 +304,6 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers follows RFC 9432 §4.3.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {

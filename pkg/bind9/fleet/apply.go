@@ -246,7 +246,6 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
-// removeDeployment keeps the ReplicaSets. It returns takingOver until the Deployment is gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}

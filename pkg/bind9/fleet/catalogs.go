@@ -33,7 +33,6 @@ func (f *Fleet) findCluster(namespace, name string) *bind9.Bind9Cluster {
 	return cluster
 }
 
-// classHas reports whether a class's block bind9 selects the server (S11.13).
 func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) bool {
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
@@ -50,8 +49,6 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs of the server's DNSClasses, and of a cluster in use as a class, sorted by name,
-// with the signer's address but no Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil

@@ -33,7 +33,6 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// childResources are in the order of removal.
 var childResources = []schema.GroupVersionResource{
 	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps,
 	render.RoleBindings, render.Roles,
@@ -43,8 +42,7 @@ var childResources = []schema.GroupVersionResource{
 const (
 	FieldManager = render.Manager
 	// TakeOver permits the take-over of another manager's object.
-	TakeOver = "kubi.zone/take-over"
-	// labelSuperseded names the instance that took over the Deployment of a ReplicaSet.
+	TakeOver        = "kubi.zone/take-over"
 	labelSuperseded = bind9.GroupName + "/superseded-by"
 )
 
@@ -257,7 +255,6 @@ func (e *foreign) Error() string {
 		e.manager, TakeOver)
 }
 
-// formatFingerprint returns a text that changes with each applied field, but not with a workload's status.
 func formatFingerprint(object runtime.Object) string {
 	o := accessor(object)
 	if o.GetGeneration() == 0 {
@@ -272,7 +269,6 @@ func formatFingerprint(object runtime.Object) string {
 	return string(text)
 }
 
-// patchMeta fails if the object has changed since the read.
 func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object, meta map[string]any) error {
 	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
 	patch, err := json.Marshal(map[string]any{"metadata": meta})
@@ -283,7 +279,6 @@ func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object,
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 
-// removeObject ignores a missing or replaced object.
 func (c *children) removeObject(ctx context.Context, resource schema.GroupVersionResource, o metav1.Object) error {
 	if o.GetDeletionTimestamp() != nil {
 		return nil
@@ -301,7 +296,6 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll deletes an owner's objects, except pods, and returns the number found, pods included.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()

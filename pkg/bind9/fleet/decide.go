@@ -103,7 +103,6 @@ func (f *facts) hasFailed(step action) bool {
 
 func (f *facts) isApplied() bool { return f.lastAction >= actionApply && !f.hasFailed(actionApply) }
 
-// decideNext is for servers that are not being deleted.
 func decideNext(f *facts) decision {
 	switch {
 	case f.instance.Spec.External != nil:

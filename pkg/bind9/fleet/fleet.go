@@ -27,22 +27,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config requires all fields but Answers, Ask, Members, Random and Clock.
+// Config configures a Fleet, the controller that runs BIND servers as pods. Answers, Ask, Members, Random and Clock are
+// optional.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
 	Cluster   kubernetes.Interface
-	// Namespaces may get objects of the fleet; "" means all.
+	// Namespaces are those in which the fleet may create objects; "" means all.
 	Namespaces []string
 	Platform   render.Platform
-	// Primaries returns the addresses from which servers transfer catalogs; without any, servers follow none.
+	// Primaries returns the addresses of the hidden primary. Servers transfer catalog zones, their lists of zones, from
+	// there. Without an address they follow no catalog.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
-	// Answers reports whether a primary answers a catalog query signed with key; nil skips the query.
+	// Answers reports whether a primary answers a query for a catalog zone signed with key. Nil skips this check.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
-	// Ask returns the hash of BIND's loaded configuration in a pod; nil asks the agent.
+	// Ask returns the hash of the configuration that BIND has loaded in a pod. Nil asks the agent in the pod.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
-	// Members returns an error if BIND in a pod lacks zones of the catalogs; nil asks the agent.
+	// Members returns an error if BIND in a pod lacks zones of its catalogs. Nil asks the agent in the pod.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
 	// Random is crypto/rand if nil, Clock the real clock.
 	Random io.Reader

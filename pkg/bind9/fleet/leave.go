@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	// Finalizer keeps a deleted object until all children are gone.
 	Finalizer     = bind9.GroupName + "/fleet"
 	deletionLimit = 10 * time.Minute
 )
@@ -74,7 +73,6 @@ const (
 	deletionDone     deletionStep = "let it go"
 )
 
-// nextDeletionStep returns the next step (S11.12), and the delay until the next reconcile; 0 means none.
 func nextDeletionStep(f *deletionFacts) (next deletionStep, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {

@@ -32,7 +32,6 @@ import (
 
 const workers = 4
 
-// New leaves the start of Informers to the caller.
 func New(config Config) (*Fleet, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -172,7 +171,6 @@ func addressOf(object metav1.Object) string {
 	return server.Address
 }
 
-// isOtherSpec reports whether more than the status has changed.
 func isOtherSpec(o, before metav1.Object) bool {
 	return before == nil || o.GetUID() != before.GetUID() || o.GetGeneration() != before.GetGeneration() ||
 		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)

@@ -78,7 +78,6 @@ type Provider struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// maxInstances is the API's limit of rows in a Delivery's status.
 const maxInstances = 1000
 
 // agentTime bounds a Deliver's wait for agents, which occupies a worker.
@@ -151,7 +150,6 @@ func noInstances() *delivery.Error {
 		"or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// A nil result would keep the former rows.
 func (f *fleet) listLeaving() []delivery.Server {
 	rows := make([]delivery.Server, len(f.leaving))
 	for i, instance := range f.leaving {

@@ -30,17 +30,20 @@ type UpdateConfig struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones in mode Update. Instances that are no primaries are secondaries.
+// Updater delivers zones to BIND servers by dynamic updates (mode Update of a DNSClass). It writes to each primary. All
+// other instances are secondaries, each with one of the primaries as its source.
 type Updater struct {
 	config UpdateConfig
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// notifyLists has the secondaries to notify, by primary; provenPrimaries, by secondary, the source of its content.
-	notifyLists     map[zoneAt]string
+	// notifyLists has the secondaries that a primary is configured to notify about a zone.
+	notifyLists map[zoneAt]string
+	// provenPrimaries has the primary whose content a secondary was last seen to have.
 	provenPrimaries map[zoneAt]string
-	behindSince     map[zoneAt]time.Time
-	notifyTime      time.Duration
+	// behindSince is when a secondary began to lack its primary's content.
+	behindSince map[zoneAt]time.Time
+	notifyTime  time.Duration
 }
 
 type writerKey struct {
@@ -51,7 +54,6 @@ type writerKey struct {
 
 var _ delivery.Provider = (*Updater)(nil)
 
-// NewUpdater sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
 	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, notifyLists: map[zoneAt]string{},
 		provenPrimaries: map[zoneAt]string{}, behindSince: map[zoneAt]time.Time{}, notifyTime: notifyTime}

@@ -24,7 +24,6 @@ import (
 )
 
 const (
-	// serversAge bounds the age of a class's cached servers, which each zone requests.
 	serversAge     = 5 * time.Second
 	serversTimeout = 10 * time.Second
 )

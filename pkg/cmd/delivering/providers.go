@@ -17,19 +17,20 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Sources are inputs of providers beside class and Secrets, read when needed: changes recreate no provider.
+// Sources are the inputs of providers beside a DNSClass and Secrets. A provider reads a source when needed, so a change
+// there recreates no provider.
 type Sources struct {
-	// Members are each class's zones as served by primaries.
+	// Members has the zones of each class, as primaries serve them.
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers are the BIND servers of classes, Agents the clients of their agents.
+	// Servers has the BIND servers of each class, Agents the clients of the agents beside them.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
-	// Zones may be nil: then no zone counts as signed.
+	// Zones tells which zones are signed. With nil none counts as signed.
 	Zones   listers.ZoneLister
 	Secrets secrets.Reader
-	// Keys are the TSIG keys of classes; if nil, conflicts of names are not checked.
+	// Keys has the TSIG keys of all classes. With nil, conflicts between their names are not checked.
 	Keys *transferclass.Keys
 }
 

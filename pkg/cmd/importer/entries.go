@@ -126,8 +126,6 @@ func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *loa
 	return nil
 }
 
-// readSnapshots returns a Zone's content before and after a write, without the plan's Records; nil if unnamed or
-// unchanged.
 func (r *Plan) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {

@@ -41,20 +41,22 @@ type Plan struct {
 	classes *v1alpha1.DNSClassList
 }
 
-// ZonePlan has the changes in a zone.
+// ZonePlan describes to the user the changes that an apply or import would make in a zone.
 type ZonePlan struct {
+	// Zone is the object, "NAMESPACE/NAME". FQDN is its DNS name, "" if unknown.
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
-	RRsets  int64         `json:"rrsets,omitempty"`
-	// Held is the reason for a hold, or "".
+	// RRsets is the number of RRsets in the zone before.
+	RRsets int64 `json:"rrsets,omitempty"`
+	// Held says why the zone is or would be no longer delivered after a mass deletion; "" if it is delivered.
 	Held string `json:"held,omitempty"`
-	// Classes deliver the zone. Unknown is the reason if they are unreadable.
+	// Classes are the DNSClasses whose servers get the changes. Unknown says why they cannot be read.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
-	// Left are classes whose servers lose the zone.
+	// Left are the classes whose servers lose the zone.
 	Left []string `json:"left,omitempty"`
-	// Unread is true if the Zone is unreadable and RRsets unknown.
+	// Unread is true if the user may not read the Zone. RRsets is then 0.
 	Unread bool `json:"-"`
 
 	write *load.Change
@@ -239,7 +241,6 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 	}
 }
 
-// countRRsets returns added less removed Records, by name and type.
 func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
 	counted := make(map[string]int)
 	for _, c := range z.Changes {
@@ -269,7 +270,6 @@ func (z *ZonePlan) IsRemoved() bool {
 	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
 }
 
-// losesNameServers reports whether the plan removes the last apex NS. grown is the change in their number.
 func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
 	has := zone.Spec.NameServers
 	if z.write != nil && z.write.ZoneAfter != nil {

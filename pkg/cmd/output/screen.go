@@ -12,11 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// Screen describes where text goes.
+// Screen describes the terminal, pipe or file that text is written to.
 type Screen struct {
-	// Width is a terminal's number of columns, or 0 for a pipe or a file.
+	// Width is the number of columns; 0 for a pipe or a file.
 	Width int
-	// Height is a terminal's number of lines, or 0 if unknown.
+	// Height is the number of lines; 0 if unknown.
 	Height int
 	Color  bool
 }

@@ -42,7 +42,6 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// colors are for words at the begin of a line or alone in a cell.
 var colors = map[string]string{
 	"+": green, "-": red, "~": yellow,
 	"ok": green, "OK": green, "yes": green, "Current": green, "True": green,
@@ -208,7 +207,6 @@ func (t *Text) addRow(row []string, widths []int) {
 	}
 }
 
-// leastColumn is the width below which no column is wrapped.
 const leastColumn = 8
 
 func fitColumns(rows [][]string, width int) (widths []int) {

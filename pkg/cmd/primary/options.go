@@ -50,18 +50,19 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"Service has this pod as a ready endpoint, or after half a minute; empty: at once")
 }
 
-// Config is the result of Complete.
+// Config configures the process kubizone primary. Complete makes a Config from the flags.
 type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// Server is nil if the API server is another process.
+	// Server is the API server in this process; nil if the API server is another process.
 	Server *process.Server
-	// SecretsDir is "" if Secrets are read from the cluster.
+	// SecretsDir is a directory with Secrets as files; "" if Secrets are read from the cluster.
 	SecretsDir string
-	// Service leads secondaries to this process; may be zero.
+	// Service is the Kubernetes Service where secondaries reach this process. The first NOTIFY waits, at most half a
+	// minute, until this pod is an endpoint. Zero means no wait.
 	Service types.NamespacedName
-	// Spans is nil without traces.
+	// Spans exports traces; nil for none.
 	Spans    *tracing.Config
 	Warnings []string
 	Out      io.Writer

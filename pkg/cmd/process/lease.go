@@ -77,7 +77,6 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 	if err != nil {
 		return fmt.Errorf("lease %s: %w", lease.Object, err)
 	}
-	// Before the Lease is won, running ends the wait.
 	waiting := context.AfterFunc(running, func() {
 		if !elector.IsLeader() {
 			release()

@@ -26,7 +26,6 @@ import (
 
 const (
 	probeTimeout = 10 * time.Second
-	// reachTimeout bounds a test request to the API, repeated after reachPause.
 	reachTimeout = 10 * time.Second
 	reachPause   = 2 * time.Second
 	readPause    = 30 * time.Second
@@ -38,19 +37,19 @@ type Informers interface {
 	Shutdown()
 }
 
-// Process is a run of a sub-command.
+// Process runs a sub-command such as kubizone primary: informers, health port and work.
 type Process struct {
 	Registry metrics.KubeRegistry
-	// Informers and Background run until the work has ended.
+	// Informers and Background start before the work, and end afterwards.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// Feed reads zones; nil beside a Server, or without need of zones.
+	// Feed reads the zones over the API. Nil if an API server in this process has them, or none are needed.
 	Feed *fromapi.Source
-	// Client tests whether the API answers.
+	// Client sends test requests until the API answers.
 	Client rest.Interface
-	// WaitFirst waits for everything but zones. Optional.
+	// WaitFirst returns when everything but the zones has been read. Optional.
 	WaitFirst func(ctx context.Context) error
-	// Unready returns why the begun process is not ready, or "". Optional.
+	// Unready returns why the process is not ready although the work has begun; "" if ready. Optional.
 	Unready func() string
 
 	out     io.Writer

@@ -11,11 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Server is a ready API server in this process.
+// Server is a running, ready API server in this process.
 type Server struct {
-	// API has the rights of the sub-command's user.
+	// API connects to the server with the rights of the sub-command's user.
 	API *rest.Config
-	// Views have every zone, proven by hash, except Frozen zones.
+	// Views has the content of every zone. The hash of each zone has been verified, except of zones in Frozen.
 	Views  *zoneview.Set
 	Frozen func() []cache.ObjectName
 }

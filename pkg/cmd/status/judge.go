@@ -144,7 +144,6 @@ type challenge struct {
 	} `json:"status"`
 }
 
-// cert-manager has no time of a refusal: the creation counts.
 func (o *Overview) addChallenge(one *challenge) {
 	if one.Status.Presented || one.Status.Reason == "" {
 		return
@@ -153,7 +152,6 @@ func (o *Overview) addChallenge(one *challenge) {
 		Message: one.Status.Reason, Since: knownTime(one.CreationTimestamp)})
 }
 
-// sortItems puts the oldest items first, of withdrawn objects the next to end.
 func (o *Overview) sortItems() {
 	nanos := func(at *metav1.Time) int64 {
 		if at == nil {

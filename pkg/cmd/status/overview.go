@@ -19,31 +19,35 @@ var (
 	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
-// Overview is the state of an installation, or of some namespaces.
+// Overview is the result of kubectl kubizone status: the state of an installation, or of some namespaces. The lists
+// have objects for a person to look at.
 type Overview struct {
 	Time metav1.Time `json:"time"`
-	// Namespaces are those read; empty means all.
+	// Namespaces are the namespaces read; empty means all.
 	Namespaces []string `json:"namespaces,omitempty"`
 	Zones      int64    `json:"zones"`
-	// NotCurrent are the zones not Ready in their present generation, oldest first.
+	// NotCurrent are the zones that are not Ready, are being deleted, or have a change that no controller has judged.
 	NotCurrent []Item `json:"notCurrent"`
-	// OldestUnconfirmed is the zone or Record that waits longest for its classes.
-	OldestUnconfirmed *Item  `json:"oldestUnconfirmed,omitempty"`
-	Held              []Item `json:"held,omitempty"`
-	Paused            []Item `json:"paused,omitempty"`
-	Withdrawn         []Item `json:"withdrawn,omitempty"`
-	// Refused are updates, challenges and names of external-dns in the last hour.
+	// OldestUnconfirmed is the zone or Record waiting longest for a confirmation by the servers.
+	OldestUnconfirmed *Item `json:"oldestUnconfirmed,omitempty"`
+	// Held are zones not delivered after a mass deletion.
+	Held []Item `json:"held,omitempty"`
+	// Paused are zones and DNSClasses whose deliveries a person has paused.
+	Paused []Item `json:"paused,omitempty"`
+	// Withdrawn are zones and Records no longer allowed by a rule, with the time Until their end.
+	Withdrawn []Item `json:"withdrawn,omitempty"`
+	// Refused are dynamic updates, ACME challenges and names of external-dns refused in the last hour.
 	Refused []Item `json:"refused,omitempty"`
-	// NoClass are current zones that no class delivers (S6.13).
+	// NoClass are current zones without a DNSClass.
 	NoClass []Item        `json:"noClass,omitempty"`
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is nil without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
-	// Partial are lists of which only the first Reader.MaxObjects objects were read.
+	// Partial names the lists that have more than Reader.MaxObjects objects. Only the first objects were read.
 	Partial     []string `json:"partial,omitempty"`
 	Unread      []Unread `json:"unread,omitempty"`
 	ClassFaults []Item   `json:"-"`
-	// ZonesRead is true if a namespace's zones were read.
+	// ZonesRead is true if the zones of at least one namespace were read.
 	ZonesRead bool `json:"-"`
 }
 

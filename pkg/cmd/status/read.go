@@ -28,14 +28,14 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Reader has the rights of the user.
+// Reader reads the objects of an Overview from the API, with the rights of the user.
 type Reader struct {
 	api        client.KubizoneV1alpha1Interface
 	core       cluster.Interface
 	namespaces []string // metav1.NamespaceAll alone: all
-	// fallback replaces all namespaces if the user may not list their zones; may be "".
+	// fallback is the namespace to read if the user may not list the zones of all namespaces; "" for none.
 	fallback string
-	// MaxObjects bounds each list but zones.
+	// MaxObjects is the number of objects read of each list except the zones; 0 means all.
 	MaxObjects int64
 }
 
@@ -110,7 +110,6 @@ func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 
 const apiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.kubi.zone"
 
-// explainUnavailable adds kube-apiserver's reason for a 503 if the user may read the APIService.
 func (f *reading) explainUnavailable(ctx context.Context) {
 	away := func(one *Unread) bool {
 		return apierrors.IsServiceUnavailable(one.Err) && strings.HasSuffix(one.Resource, ".kubi.zone")
@@ -186,7 +185,6 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 	return err
 }
 
-// readFirst notes a list with further pages as partial.
 func (f *reading) readFirst(resource string, read func() (runtime.Object, error), do func(runtime.Object) error) error {
 	page, err := read()
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	readTime = 30 * time.Second
-	interval = 2 * time.Second
-	// restAfter is the pause after a reading, as a multiple of its time.
+	readTime  = 30 * time.Second
+	interval  = 2 * time.Second
 	restAfter = 4
 )
 

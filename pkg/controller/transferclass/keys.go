@@ -14,9 +14,13 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Keys are the TSIG keys of all classes. A signature identifies its key by name alone, so a name has a single key. The
-// authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey). A class's key
-// precedes a server's; among a namespace's servers the older class's precedes.
+// Keys has the TSIG keys of all classes, and denies a BIND server a key whose name is taken. A signed message names its
+// key by the name alone, so the hidden primary can accept only one key of each name:
+//
+//   - The authors of a Bind9Instance choose its key. The name must end in their namespace (NamespaceOfKey), so that
+//     they take no name of others.
+//   - A key that a class names itself wins over a server's.
+//   - Among servers of the same namespace, the older class wins.
 type Keys struct {
 	mu      sync.Mutex
 	byClass map[string]*heldKeys
@@ -88,7 +92,6 @@ func (k *Keys) release(class string) {
 	k.forgetKeys(class)
 }
 
-// classesWith returns the classes with a key of the names.
 func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,7 +104,6 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// denyReason returns why a namespace's server in class of may not have the key, or "".
 func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""

@@ -28,8 +28,11 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones that a class's servers have or get, from Deliveries in revision order. An informer's listing
-// would show states that the store never had.
+// Members has the zones of each class whose servers transfer zones. They become the entries of the class's catalog
+// zone. A zone is a member from the first planned write in its Delivery until the Delivery is deleted.
+//
+// Members applies Deliveries in the order of etcd's revisions. An informer would hand over a listing object by object,
+// and so show states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -37,7 +40,7 @@ type Members struct {
 	mu      sync.RWMutex
 	rows    map[cache.ObjectName]row // by Delivery
 	classes map[string]*members
-	// firstRevision is etcd's at the first listing, or 0.
+	// firstRevision is etcd's revision at the first listing, 0 before.
 	firstRevision uint64
 	onChange      func(class string)
 }

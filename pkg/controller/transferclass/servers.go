@@ -44,7 +44,6 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
-// ListServers returns a class's servers, or errUnlisted.
 func (s *Servers) ListServers(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
@@ -100,7 +99,6 @@ type WaitingServer struct {
 	Err *delivery.Error
 }
 
-// RowName is for a Delivery's status.servers.
 func RowName(server apiclass.Server) string { return server.Namespace + "/" + server.Name }
 
 func (s *Servers) classOf(namespace, name string) *v1alpha1.DNSClass {
@@ -212,7 +210,6 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigners(secret)
 }
 
-// hasOwnKey reports whether no other server has the signer's key, which allows transfers of the unsigned zone.
 func hasOwnKey(signer apiclass.Server, read []keyed) bool {
 	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
 	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {

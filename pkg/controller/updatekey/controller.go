@@ -36,7 +36,6 @@ import (
 )
 
 const (
-	// lookInterval is for checks of Secrets and of the names taken by classes.
 	lookInterval    = 5 * time.Second
 	outcomeInterval = 10 * time.Second
 	askTimeout      = 10 * time.Second
@@ -59,17 +58,19 @@ type Config struct {
 	WaitFirst func(ctx context.Context) error
 }
 
-// Controller runs once.
+// Controller gives the primary the TSIG keys of UpdateKeys, for signed dynamic updates. The status of each UpdateKey
+// tells whether the key is served. Run may be called once.
 type Controller struct {
 	Config
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are what this process wrote into
-	// a status: the informer may lag. For Run only.
-	lastKeys      map[types.UID]tsig.Key
+
+	// The other fields are for Run only. lastKeys has the key last read from each Secret, by UID of the UpdateKey.
+	lastKeys map[types.UID]tsig.Key
+	// recordedNames has the key names that this process wrote into a status, because the informer may lag.
 	recordedNames map[types.UID]string
-	// outcomes are yet to be written, by ID of the key.
+	// outcomes are results of updates that are not in a status yet, by ID of the key.
 	outcomes        map[string]outcome
 	outcomesTakenAt time.Time
 }
@@ -320,7 +321,6 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes verdict and outcome. A later outcome of another primary stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status

@@ -112,7 +112,6 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure, or otherwise.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -135,7 +134,6 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 
 	if f.View == nil {
 		if m.viewed {
-			// Loop.Run sends a zone's last content after the view is gone.
 			if m.awaitsView(f) {
 				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
 					"has not been reported yet"}
@@ -161,7 +159,6 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView returns true until viewWait after its first call.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)

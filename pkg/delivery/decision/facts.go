@@ -47,15 +47,17 @@ type View struct {
 	Hash   func() string
 }
 
-// Claims relates a delivery to others of its class and of its zone.
+// Claims relates a delivery (a zone in a class) to other deliveries of the same class or zone, to decide when the
+// provider may lose the zone.
 type Claims struct {
-	// AwaitedByOther is true if another delivery waits for a name of this one, HeldByOther if another has precedence
-	// for the name in the state: its RRsets must stay.
+	// AwaitedByOther is true if another delivery waits until this one gives up a DNS name. HeldByOther is true if
+	// another delivery has the first right to the name under which the provider has this zone. Its RRsets must then
+	// stay.
 	AwaitedByOther, HeldByOther bool
-	// LeavingClasses still have the zone, and must lose it.
+	// LeavingClasses are classes that the zone no longer names, but that may still have it.
 	LeavingClasses []string
-	// Replaced is true if every class in force has the zone, or Zone.ExpelledClasses has this class; HandedOver if a
-	// class in force has the zone at the same target.
+	// Replaced is true if this class may drop the zone, because every class in force has it, or because the class is in
+	// Zone.ExpelledClasses. HandedOver is true if a class in force has the zone at the same target: nothing is removed.
 	Replaced, HandedOver bool
 }
 
@@ -99,7 +101,6 @@ type Facts struct {
 	Missing, Differing, Foreign int
 }
 
-// ShouldDeliver returns false if the zone leaves the class.
 func (f *Facts) ShouldDeliver() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
@@ -115,7 +116,6 @@ func (f *Facts) TargetSerial(m *Memory) serial.Serial {
 	return m.State.Serial
 }
 
-// HasNewRequest reports whether a comparison has yet to answer Zone.Request.
 func (m *Memory) HasNewRequest(f *Facts) bool {
 	return f.Zone.Request != "" && f.Zone.Request != m.State.Request
 }

@@ -10,33 +10,36 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
+// Memory is all that the decisions about a delivery (a zone in a class) remember between attempts: the state in the
+// store, and findings of this process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded is true if Stored equals the state in the Store. State is Stored with changes not yet stored.
+	// Loaded is true if Stored equals the state in the Store. State is Stored with later changes.
 	Loaded, LoadedOnce bool
 	Stored, State      delivery.State
 	Leaving            bool
 	LoggedReason       string
-	// unsavedIntent has RRsets possibly half written that no store lists (BeginUnrecorded).
+	// unsavedIntent lists RRsets that may be half written, although no stored intent lists them (BeginUnrecorded).
 	unsavedIntent *delivery.Intent
 	revision      int
 	viewed        bool
 	due           times
 	failures      int
-	// blocked is true after a permanent failure, until another serial than blockedAt.
+	// blocked is true after an error that a retry cannot help, until another serial than blockedAt is to be written.
 	blocked   bool
 	blockedAt serial.Serial
 	refusals  refusals
-	// pending is written, and not confirmed by all servers in polls attempts.
-	pending    serial.Serial
-	polls      int
+	// pending is a serial that was written, but that not all servers have confirmed. polls counts the attempts to ask.
+	pending serial.Serial
+	polls   int
+	// cannotList is true if the provider cannot list its content for a comparison.
 	cannotList bool
 	drift      driftCount
 	servers    []string
 	lostAt     time.Time
 	request    string
 	takeover   takeover
-	absences   int // failed removals in a row for lack of the zone at the provider
+	// absences counts removals in a row that failed because the provider lacks the zone.
+	absences int
 }
 
 type refusals struct {

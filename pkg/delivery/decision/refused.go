@@ -16,7 +16,6 @@ import (
 // the state writes the whole zone once. With all refused RRsets in memory, an attempt retries few: a change of the zone
 // need not wait for all.
 
-// maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
 const maxPerAttempt = 64
@@ -39,7 +38,6 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state whose intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlistedRefusals() {
@@ -64,8 +62,6 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refusals.remaining = slices.Concat(lost, others)
 }
 
-// appendUnretried adds to failed the refused RRsets that the attempt did not retry. If carriedOut, the provider has
-// answered for all planned RRsets, which leave the round.
 func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlistedRefusals() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed

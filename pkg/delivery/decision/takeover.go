@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign returns mine if no other worker's intent is left to take over, else the action to do so.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -42,7 +41,6 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 		return intent
 	}
 
-	// Otherwise the holder had nothing to begin.
 	if state.Holder == "" || state.Holder == me || state.Serial == 0 || f.View == nil || f.View.Serial == state.Serial ||
 		state.Serial.Ahead(f.View.Serial) {
 		return nil

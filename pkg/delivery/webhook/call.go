@@ -222,7 +222,6 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// readResponse returns a failure for all but success, also for a 404.
 func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
 	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if isProtocol && *response.Success && got.status/100 == 2 {
@@ -308,7 +307,6 @@ func isProtocolCode(code string) bool {
 	return false
 }
 
-// retryAfter returns the delay in Retry-After (RFC 9110 §10.2.3); 0 means none.
 func (got answer) retryAfter() time.Duration {
 	text := got.header.Get("Retry-After")
 	wait := time.Duration(0)

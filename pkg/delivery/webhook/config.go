@@ -21,22 +21,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config has credentials, which are never logged or part of an error.
+// Config configures a Provider, which delivers zones to an HTTP server (docs/webhook.md). Its credentials are never
+// logged, and are in no error.
 type Config struct {
-	// Server is the base URL, http or https, without user, query and fragment.
+	// Server is the base URL, "https://dns.example.org/api", without user, query and fragment.
 	Server string
 	// Timeout bounds a request; 0 means 30 s.
 	Timeout time.Duration
-	HMAC    *HMAC
-	// CABundle has PEM certificates to verify the server; empty means the system's.
+	// HMAC signs requests; nil means unsigned.
+	HMAC *HMAC
+	// CABundle has PEM certificates for the server; empty means the system's authorities.
 	CABundle          []byte
 	ClientCertificate *tls.Certificate
-	// BearerToken is sent over https only; "" means none.
+	// BearerToken needs https; "" means none.
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool
-	// VerifyAtMost bounds the RRsets in a Verify, since each needs a request; 0 means 500. The next Verify continues
-	// after them.
+	// VerifyAtMost is the number of RRsets compared by a Verify, since each needs a request; 0 means 500. The next
+	// Verify continues after them.
 	VerifyAtMost int
 }
 

@@ -246,7 +246,6 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// askHealth returns and caches the extensions, even of an unhealthy server.
 func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]string, error) {
 	got, err := p.callServer(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
 	if err != nil {

@@ -122,7 +122,6 @@ const (
 	notKnown
 )
 
-// needsExtension fails the RRset if the server does not answer. An error ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (support, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -231,7 +230,6 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
-// writeBatch returns false if the items must be written singly.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -318,8 +316,6 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// recordOutcome returns an error to end the attempt. isProtocol is true if the answer was of the protocol, or there was
-// none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:

@@ -15,14 +15,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// RR is a record of class IN from a file.
+// RR is a resource record of class IN from a zone file.
 type RR struct {
-	// Line is the record's first line, from 1.
+	// Line is the number of the record's first line, from 1.
 	Line int
 	Name name.Name
 	Type rdata.Type
-	TTL  uint32
-	// Data is canonical, with absolute names.
+	TTL  uint32 // seconds
+	// Data is in canonical presentation format with absolute names: "10 mail.example.org." for an MX.
 	Data string
 }
 
@@ -37,12 +37,12 @@ type ReadOptions struct {
 	TTL *uint32
 }
 
-// LineError is the error of a line that Read skips.
+// LineError says why a line of a zone file is no record. Read yields it and continues with the next line.
 type LineError struct {
-	Line int
-	// Text is truncated for display.
+	Line int // from 1
+	// Text is the line, truncated for display.
 	Text string
-	// Reason is the broken rule, Fix the correction unless Reason has it.
+	// Reason is the rule that the line breaks. Fix is a correction; "" if Reason has one.
 	Reason, Fix string
 }
 
@@ -257,7 +257,6 @@ func (f *file) setOwner(text string) error {
 	return err
 }
 
-// parseName reads escapes of characters of owner names (S1.3).
 func (f *file) parseName(text string) (name.Name, error) {
 	if strings.IndexByte(text, '\\') >= 0 {
 		plain, ok := unescapeOwner(text)
@@ -316,7 +315,6 @@ func isClass(field string) (bool, error) {
 	return false, nil
 }
 
-// parseTTL returns false for a text without a leading digit.
 func parseTTL(text string) (uint32, bool, error) {
 	if text == "" || text[0] < '0' || text[0] > '9' {
 		return 0, false, nil

@@ -34,19 +34,18 @@ const peerDialTimeout = 2 * time.Second
 // A member further behind than catchUpEntries of the log gets the whole store.
 const catchUpEntries = 1000
 
-// memberFile has the member's name; a sole member has none.
 const memberFile = "member"
 
-// Cluster is a member's place in a cluster.
+// Cluster is the place of this process's etcd member in a cluster of several members.
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster has all members, as NAME=https://HOST:PORT, separated by commas, for the first start.
+	// InitialCluster lists all members for the first start, separated by commas: "a=https://10.0.0.1:2380,b=https://…".
 	InitialCluster string
-	// ListenPeer is for peers, as https://IP:PORT.
+	// ListenPeer is the address for other members: "https://0.0.0.0:2380". The host must be an IP address.
 	ListenPeer string
-	// CertFile and KeyFile (PEM) identify this member, and are read at each handshake. The CA in CAFile must sign
-	// nothing else.
+	// CertFile and KeyFile (PEM) identify this member. They are read again at each TLS handshake. CAFile must contain
+	// an authority that signs members alone, because all its certificates are accepted.
 	CertFile, KeyFile, CAFile string
 }
 
@@ -122,7 +121,6 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	to.Name, to.InitialClusterToken, to.InitialCluster = c.MemberName, clusterToken, members.String()
 	to.ListenPeerUrls, to.AdvertisePeerUrls = []url.URL{*listen}, members[c.MemberName]
 	to.PeerTLSInfo = c.tls()
-	// etcd's default timeouts are for several machines.
 	defaults := etcd.NewConfig()
 	to.SnapshotCatchUpEntries = catchUpEntries
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
@@ -138,7 +136,6 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 
 func hasLog(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
-// findCluster asks the other members for the cluster; nil if none answers, at a first start.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -177,7 +174,6 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		return nil
 	}
 
-	// Admitted by Replace
 	urls := types.URLsMap{}
 	for _, m := range formed.Members() {
 		member := m.Name
@@ -195,7 +191,6 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	return nil
 }
 
-// checkMember rejects another member's directory. name is "" for a sole member.
 func (d *Dir) checkMember(name string) error {
 	if !hasLog(filepath.Join(d.path, etcdDir)) {
 		return nil

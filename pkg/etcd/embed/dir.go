@@ -60,7 +60,6 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 	return d, nil
 }
 
-// Path is absolute.
 func (d *Dir) Path() string { return d.path }
 
 // Close releases the lock. Without the lock file two processes could lock two files of this name.

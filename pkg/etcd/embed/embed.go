@@ -32,17 +32,16 @@ const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window of flow control in octets, for requests
-	window = 4 << 20
+	window     = 4 << 20
 )
 
-// Config configures a Member.
+// Config configures a Member, an etcd server within this process.
 type Config struct {
-	// Dir is closed by the caller after Stop.
+	// Dir is the data directory. Close Dir after Stop.
 	Dir *Dir
-	// QuotaBytes is the store's size above which etcd rejects writes; 0 means DefaultQuotaBytes.
+	// QuotaBytes is the size of the store above which etcd rejects writes; 0 means DefaultQuotaBytes.
 	QuotaBytes int64
-	// Log receives etcd's log by line, unless nil.
+	// Log receives each line of etcd's log; nil drops them.
 	Log func(line string)
 	// Verbose logs more than errors.
 	Verbose bool
@@ -57,16 +56,16 @@ func (c *Config) memberName() string {
 	return c.Cluster.MemberName
 }
 
-// Member is a running etcd.
+// Member is an etcd server that runs within this process. Clients connect to its unix socket (Endpoints).
 type Member struct {
 	dir      string
 	server   *etcd.Etcd
 	endpoint string
-	// ephemeral is the socket's directory if the data directory's path is too long, else "".
+	// ephemeral is a temporary directory for the socket, if the path of the data directory is too long; else "".
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
-	// stopping mutes reports of closed listeners.
+	// stopping is true during Stop, when etcd's errors about closed listeners are not logged.
 	stopping atomic.Bool
 }
 
@@ -146,7 +145,6 @@ func (m *Member) startServer(config *etcd.Config) error {
 	}
 }
 
-// Endpoints returns the endpoints for etcd clients.
 func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 
 // Failed is closed if etcd stops by itself.

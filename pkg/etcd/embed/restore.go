@@ -18,15 +18,15 @@ const (
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot is the source of Restore.
+// Snapshot is a snapshot file of etcd, with options for the data directory made by Restore.
 type Snapshot struct {
-	// Path of an etcd snapshot with its hash.
+	// Path is that of a file of etcdctl snapshot save or backup.Take, which ends in a hash.
 	Path string
-	// Bump is added to etcd's revision, and earlier revisions are compacted, so that no revision has two contents. 0
-	// keeps the revision.
+	// Bump is added to etcd's revision, and all earlier revisions are compacted. So no revision of the old store has
+	// another content in the new one. 0 keeps the revision.
 	Bump int64
-	// MemberName and InitialCluster make this a new cluster's first member, which others join by Replace. Both are ""
-	// for a sole member.
+	// MemberName and InitialCluster make the directory that of a new cluster's first member. Others join by Replace.
+	// Both are "" for a sole member.
 	MemberName, InitialCluster string
 }
 

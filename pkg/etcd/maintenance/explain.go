@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReasonInsufficientStorage goes with status 507.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
 // txnTimeout is within the five seconds of M5.
@@ -25,7 +24,6 @@ const txnTimeout = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + txnTimeout.String())
 
-// isUnanswered reports whether the write may have been carried out.
 func isUnanswered(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
@@ -54,7 +52,6 @@ func explainNoSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// explainUnknown returns a 504 for an unknown outcome, otherwise err.
 func explainUnknown(ctx context.Context, err error) error {
 	if !isUnanswered(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err

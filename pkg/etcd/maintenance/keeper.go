@@ -31,22 +31,18 @@ const (
 	intervalFull = 5 * time.Second
 	askTimeout   = 10 * time.Second
 	// A member takes about ten seconds a gigabyte, and answers nothing meanwhile.
-	defragmentTimeout = 3 * time.Minute
-	// minReclaim is the least gain, in octets, worth an interruption.
-	minReclaim = 64 << 20
-	// defragmentIntervalSeconds is a member's pause, while etcd reuses free space.
+	defragmentTimeout         = 3 * time.Minute
+	minReclaim                = 64 << 20
 	defragmentIntervalSeconds = 6 * 3600
 	// usualQuota is etcd's default: members before 3.6 report none.
-	usualQuota = 2 << 30
-	// keepHistory lets interrupted watches resume.
+	usualQuota  = 2 << 30
 	keepHistory = time.Minute
-	// lockSeconds is how long a dead server's lock lasts.
 	lockSeconds = 240
-	// turnSeconds is a member's turn in nextMember.
 	turnSeconds = 15
 )
 
-// Keeper maintains an etcd. Several Keepers may share an etcd.
+// Keeper keeps an etcd from becoming full: it checks all members, compacts their history and defragments them. Several
+// Keepers may look after the same etcd.
 type Keeper struct {
 	client                 *clientv3.Client
 	lockKey, backupKey     string
@@ -54,13 +50,14 @@ type Keeper struct {
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// recentRevisions are of the last checks, oldest first. leastInUse is the least use of space, in octets, since the
-	// last compaction.
+	// recentRevisions are etcd's revisions at the last checks, oldest first.
 	recentRevisions []revisionAt
-	leastInUse      int64
+	// leastInUse is the least number of octets in use since the last compaction.
+	leastInUse int64
 
 	quota atomic.Int64
 
+	// mutex guards the result of the last check. full and corrupt are nil unless etcd has the alarm.
 	mutex         sync.Mutex
 	full, corrupt error
 	state         State
@@ -135,7 +132,6 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 // Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// setCorrupt notes that members differ, and etcd answers no request.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -183,8 +179,6 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // isBelowQuota wants a twentieth of the quota free: the alarm must not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health. If etcd is full, it frees space; otherwise it may compact history, and
-// defragment one member.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -230,7 +224,6 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if k.leastInUse == 0 || m.DbSizeInUse < k.leastInUse {
 		k.leastInUse = m.DbSizeInUse
 	}
-	// Revisions before old are older than keepHistory.
 	old := 0
 	for old < last && now.time.Sub(k.recentRevisions[old].time) >= k.keepHistory {
 		old++
@@ -257,7 +250,6 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// listMembers returns the members that answer, the leader last.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -302,8 +294,7 @@ func leaderRank(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with NOSPACE. It asks only if a status reports an alarm: AlarmList goes through etcd's
-// log.
+// listAlarms asks only if a status reports an alarm, because AlarmList goes through etcd's log.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -443,7 +434,6 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 			return err
 		}
 	}
-	// Disarm members below the quota now.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}

@@ -28,8 +28,7 @@ const (
 	// more.
 	resendAfter = time.Second
 	repeatPause = 50 * time.Millisecond
-	// Every etcd accepts maxProbes operations in a transaction.
-	maxProbes = 100
+	maxProbes   = 100
 )
 
 var errSlow = errors.New("no answer within " + resendAfter.String())
@@ -73,7 +72,6 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite returns the first answer, for a rejected second copy the outcome of the first.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.isResendable()
 	var doubt error // nil while no copy is in doubt
@@ -109,7 +107,6 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns a compare's revision; 0 for other kinds and absent keys.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
@@ -118,7 +115,6 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 	return c.GetModRevision()
 }
 
-// isResendable reports whether the transaction compares the revision of a single key it writes.
 func (t *explainedTxn) isResendable() bool {
 	if hasWrites(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
@@ -177,7 +173,6 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// readWrittenKeys returns the written keys in order, at one revision; nil if absent.
 func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
 	revision := int64(0)
 	for part := range slices.Chunk(t.then, maxProbes) {
@@ -201,7 +196,6 @@ func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyVa
 	return all, nil
 }
 
-// makeResponse returns the answer at a revision; another answer has the rest of the header.
 func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
 	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
 		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}
@@ -218,7 +212,6 @@ func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnRespons
 	return answer
 }
 
-// isProposalDropped reports a write rejected during a handover, without effect.
 func isProposalDropped(err error) bool {
 	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
 }

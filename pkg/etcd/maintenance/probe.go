@@ -38,7 +38,6 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 }
 
 const (
-	// catchUp is how long a starting member may report a short log.
 	catchUp   = 5 * time.Second
 	lookAgain = 200 * time.Millisecond
 )

@@ -12,14 +12,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar closes Name, with all below, to a tenant's patterns with "*", unless their tail (the labels behind the last "*")
-// is at or below Name (S4.9, S4.20).
+// Bar keeps tenants (namespaces other than the zone's own) out of a name of others. Such a name is reserved for other
+// tenants by a rule, or is an own name of the zone. At and below such a name, a tenant's pattern with "*" gives nothing
+// unless its labels after the last "*" end in that name. For example, the pattern "*" does not reach x.pay if pay is
+// reserved, but "*.pay" does (S4.9, S4.20).
 type Bar struct {
+	// Name is relative to the zone.
 	Name name.Rel
-	// MinTail is the least length of a tail that passes, in labels; 0 means no bar.
-	MinTail   int
+	// MinTail is the least number of labels after the last "*" of a passing pattern. 0 means no bar.
+	MinTail int
+	// ByOwnName is true for an own name, false for a reserved name.
 	ByOwnName bool
-	// Undecided is true while Delegations may come to reserve the name (S4.22).
+	// Undecided is true while Delegations that may reserve the name are being read, soon after a zone was created. The
+	// request is then refused with 429 (S4.22).
 	Undecided bool
 }
 
@@ -62,7 +67,6 @@ func (c *Claimant) isReserved(n name.Rel, found []rules.ReservedAbove) (named, m
 	return named || o != nil && len(o.Named) > 0, mine || o.IsReservedFor(c.Namespace)
 }
 
-// FindReservedName returns the deepest name at or above base reserved for the namespace.
 func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 	found := c.findReserved(base)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
@@ -201,7 +205,6 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	return from
 }
 
-// AllowsAt reports whether rules allow a namespace some type at base.
 func (c *Claimant) AllowsAt(base name.Rel, namespace string) bool {
 	return c.reachingFor(namespace, base).AllowsName(c.NameOf(base), namespace)
 }

@@ -16,19 +16,25 @@ import (
 // Wildcards, CAA, policies, challenges, glue and cookies act across names, so claims of two tenants nest only by a
 // literal or shared rule (S4.7 to S4.15).
 
-// Claimant is a namespace that asks for a claim (a name with all below).
+// Claimant is a namespace whose write asks for a claim: the right to a name with all names below, against other tenants
+// of the zone. Its methods say which existing claims, zones and own names refuse the write.
 type Claimant struct {
+	// Reading looks up facts, the stored inputs of a decision.
 	*law.Reading
-	Zone      *law.Zone
+	Zone *law.Zone
+	// Holding is the stored state under the zone's name.
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of the rule. Rule is set if shared, Literal if the pattern is the name.
+	// Admission is the kind of the allowing rule.
 	Admission rules.Admission
-	Rule      *rules.Rule
-	Literal   bool
-	// OwnerAt returns the owner at a name, without the requested record.
+	// Rule is that rule if it has shared: true, else nil. Its namespaces count as a single tenant.
+	Rule *rules.Rule
+	// Literal is true if the pattern of the rule has no "*", and so is the name itself.
+	Literal bool
+	// OwnerAt returns the data and claims at a name, without the record being written; nil for none.
 	OwnerAt func(name.Rel) *law.Owner
-	// Yielding are tenants whose claims do not count: they give way (S2.13).
+	// Yielding are tenants whose claims do not count, because no rule allows their records any more. They lose the name
+	// to this write (S2.13).
 	Yielding []string
 }
 
@@ -183,8 +189,6 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnForRequest is isOwn, but literal and shared rules (Admission) give tenants some own names (S4.10, S4.12, S4.13,
-// S4.16).
 func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.NSHosts, n), n.IsApex() || c.OwnerAt(n).HasOwnClaim(z)

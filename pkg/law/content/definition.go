@@ -21,19 +21,20 @@ type NameServer struct {
 	Addresses []string `json:"addresses,omitempty"`
 }
 
-// Header is the Zone's part of a definition. Durations and ttl are seconds.
+// Header is the part of a zone's content from the Zone object: SOA, default TTL and name servers. Times are in seconds.
 type Header struct {
 	FQDN name.Name `json:"fqdn"`
-	// TTL is the TTL of the SOA (S6.5), and the default of RRsets.
+	// TTL is the TTL of the SOA and the default of all RRsets.
 	TTL     uint32 `json:"ttl"`
 	Refresh uint32 `json:"refresh"`
 	Retry   uint32 `json:"retry"`
 	Expire  uint32 `json:"expire"`
-	// NegativeResponseCache is the SOA's minimum (RFC 2308 §4).
+	// NegativeResponseCache is the last field of the SOA, minimum (RFC 2308 §4).
 	NegativeResponseCache uint32 `json:"negativeResponseCache"`
-	// PrimaryNameServer is the mname as written, or "" (S6.5).
+	// PrimaryNameServer is the mname of the SOA as written by the user. "" means the first name server (S6.5).
 	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
-	// Contact is a mail address or name as written, or "" (S6.5).
+	// Contact is the rname of the SOA as written by the user: a mail address or a name. "" means the name hostmaster in
+	// the zone (S6.5).
 	Contact     string       `json:"contact,omitempty"`
 	NameServers []NameServer `json:"nameServers,omitempty"`
 }
@@ -66,7 +67,6 @@ func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// AppendTTL appends the element of an RRset's TTL (S6.7), if explicit.
 func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
 	if !ttl.Explicit {
 		return to
@@ -81,7 +81,6 @@ func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
 
-// Compare is Row.Compare without text.
 func (s RRset) Compare(other RRset) int { return compareKey(s.Owner, s.Type, other.Owner, other.Type) }
 
 func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rdata.Type) int {

@@ -224,7 +224,6 @@ func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 	}
 }
 
-// Check returns the faults of the header, and of values that Entries omits.
 func Check(h Header, sets iter.Seq[RRset]) error {
 	errs := []error{h.Check()}
 	for set := range sets {

@@ -56,7 +56,6 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 	return text
 }
 
-// Equal reports whether h and other have the same Hash for equal states.
 func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
 // Hash returns status.hash (S6.7): hex SHA-256 over algorithm number, header and state.
@@ -82,7 +81,6 @@ func (h Header) hashFields() [sha256.Size]byte {
 	return sha256.Sum256(sethash.NewElement(parts...))
 }
 
-// Check returns an error for each field without a valid entry.
 func (h Header) Check() error {
 	var errs []error
 	if h.FQDN.IsZero() {

@@ -14,13 +14,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Packed is an RRset in wire form.
+// Packed is an RRset in wire form, for zone transfers.
 type Packed struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   uint32
-	// Rdata is uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a sequence it is never empty, and
-	// its memory is reused.
+	// Rdata has the RDATA of each record, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a
+	// sequence it is never empty, and valid only until the next element, because its memory is reused.
 	Rdata [][]byte
 }
 

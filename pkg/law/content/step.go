@@ -84,12 +84,13 @@ type RecordRef struct {
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the source of a step. (law.Origin is a removed zone.)
+// Origin says by what a step, a change of a zone, was caused, for the history. (law.Origin is another type: a removed
+// zone.)
 type Origin struct {
-	// Manager is the field manager, Audit the ID of the request in the audit log.
+	// Manager is the field manager of the request. Audit is the ID of the request in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason of a step without a request, CausedBy the namespace that caused it.
+	// Cause is the reason of a step without a request. CausedBy is the namespace that caused it.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }
@@ -102,30 +103,34 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step is the change between the definitions at two serials (I3). It can be applied and undone.
+// Step is the change of a zone's content between two serials. Views apply steps to follow a zone, and undo them to
+// return to an earlier serial.
 type Step struct {
-	// N numbers a zone's steps from 1, without gaps. A condensed step has the last N.
+	// N numbers the steps of a zone from 1, without gaps. A step condensed from several keeps the last N.
 	N uint64 `json:"n"`
-	// From is the serial before the step; 0 if the step creates the zone.
+	// From is the serial before the step; 0 if the step creates the zone. Serial is the serial after.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
-	State  sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are set if the header changed; HeaderBefore is nil if the step creates the zone.
+	// State is the hash of the content after the step.
+	State sethash.State `json:"h,omitzero"`
+	// HeaderBefore and HeaderAfter are nil unless the step changes SOA, default TTL or name servers. If the step
+	// creates the zone, only HeaderAfter is set.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
-	// No row is in both lists, or twice.
+	// Removed and Added are values of RRsets. No value is in both lists, or in a list twice.
 	Removed []Row       `json:"r,omitempty"`
 	Added   []Row       `json:"a,omitempty"`
 	TTLs    []TTLChange `json:"t,omitempty"`
-	// Record and By, the user, made the step; Others are further Records of a change set. None is part of the
-	// definition.
+
+	// The other fields are for the history. Record is the Record whose write made the step. Others are further Records
+	// of the same change set. By is the user.
 	Record *RecordRef  `json:"rec,omitempty"`
 	Others []RecordRef `json:"recs,omitempty"`
 	By     string      `json:"by,omitempty"`
 	Origin
-	// Trace is the traceparent of the span behind the step, or "".
+	// Trace is the W3C traceparent of the request; "" without a trace.
 	Trace string `json:"tp,omitempty"`
-	// Time is in unix seconds.
+	// Time is in Unix seconds.
 	Time int64 `json:"at,omitempty"`
 }
 
@@ -161,30 +166,36 @@ type Identity struct {
 	Name      string `json:"n"`
 }
 
-// Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
+// Transaction is an entry of the journal, the log that keeps the servers' zones in memory up to date. It has the steps
+// of a zone from a single etcd transaction. Without steps it marks the zone as settled or gone.
 type Transaction struct {
-	// After is set only without steps: the N of the last step before the mark, 0 for the newest. So a mark applied late
-	// settles no later content.
+	// After is for an entry without steps: N of the last step before the mark; 0 means the newest. A mark read late
+	// then settles no later step.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
-	// Zone is set in the transaction that creates the zone.
+	// Zone is set if the transaction creates the zone.
 	Zone *Identity `json:"z,omitempty"`
-	// Settled is true if the definition after the last step may be delivered (S7.2).
-	Settled bool     `json:"ok,omitempty"`
+	// Settled is true if name servers may get the content after the last step. Settled is false, for example, while a
+	// cascade moves records (S7.2).
+	Settled bool `json:"ok,omitempty"`
+	// Gone is true if the zone ended or was deleted. Removal has the details for the history.
 	Gone    bool     `json:"gone,omitempty"`
 	Removal *Removal `json:"x,omitempty"`
 }
 
-// Removal is the end of a zone: its object was deleted, or lost its name (S3.7).
+// Removal records in the journal that a zone is gone: its object was deleted, or lost its name because no zone above
+// delegated it (S3.5).
 type Removal struct {
 	Identity
 	FQDN   name.Name     `json:"f"`
 	Serial serial.Serial `json:"s"`
 	By     string        `json:"by,omitempty"`
 	Origin
+	// Time is in Unix seconds.
 	Time int64 `json:"at"`
-	// Retention is the zone's historyRetention in seconds.
+	// Retention is how long the history is kept, in seconds.
 	Retention int64 `json:"k"`
-	// State is the packed state of the deleted object; empty if the object stays.
+	// State is the deleted Zone object, packed, for a later restore. State is empty if the object still exists, or if
+	// no history is kept.
 	State []byte `json:"o,omitempty"`
 }

@@ -11,16 +11,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// TTL is the TTL of an RRset as defined: explicit seconds, inherited, or the smaller of both if Records differ (S5.2).
-// It stays symbolic, so that a change of the zone's ttl is a single step.
+// TTL is the TTL of an RRset before the zone's default is known. It is a number of seconds, or inherited from the zone,
+// or the smaller of both if several Records of the RRset differ (S5.2). An inherited TTL is not stored as a number, so
+// that a change of the zone's default is a single step, and not a change of every RRset.
 type TTL struct {
-	// Inherit is true if a value has no ttl, Explicit if one has. Seconds is the smallest.
+	// Inherit is true if a Record of the RRset has no ttl, Explicit if a Record has a ttl. Both may be true.
 	Inherit  bool
 	Explicit bool
-	Seconds  uint32
+	// Seconds is the smallest explicit ttl.
+	Seconds uint32
 }
 
-// InheritTTL returns the TTL of values without ttl (S5.5).
 func InheritTTL() TTL { return TTL{Inherit: true} }
 
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
@@ -42,7 +43,6 @@ func (t TTL) Merge(other TTL) TTL {
 // EqualTTLs compares two TTLs; nil means no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
-// Resolve returns the seconds, in a zone with the ttl zoneTTL.
 func (t TTL) Resolve(zoneTTL uint32) uint32 {
 	switch {
 	case !t.Explicit:

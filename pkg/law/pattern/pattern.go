@@ -17,14 +17,15 @@ const (
 	maxWire  = 255
 )
 
-// Pattern is immutable. The zero value matches nothing.
+// Pattern selects names of a zone in a rule, for example "www", "*.dev" or "foo*". A Pattern is immutable. The zero
+// value matches nothing.
 type Pattern struct {
 	text string
-	// absolute: labels count from the root.
+	// absolute is true for a pattern with a trailing dot. Its labels count from the root, not from the zone.
 	absolute bool
-	// leadingStar: a leading "*" matches a label or more.
+	// leadingStar is true if the first label is "*". This "*" matches a label or more.
 	leadingStar bool
-	// hasStar: a pattern with "*" never matches the apex (S4.6).
+	// hasStar is true if there is any "*". Such a pattern never matches the apex (S4.6).
 	hasStar bool
 	// labels go from left to right, without the leading "*".
 	labels []label
@@ -133,7 +134,6 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match n or a name below.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -154,7 +154,6 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	return true
 }
 
-// MatchBelow reports whether p matches all names below n.
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)
 	return p.leadingStar && err == nil && p.Match(child, zone)

@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// LabelNamespaceName is kube-apiserver's label with a namespace's name.
 const LabelNamespaceName = "kubernetes.io/metadata.name"
 
 const MessageNoClass = "the zone names no class and no default class applies; only secondaries that transfer the zone by themselves have it"
@@ -46,7 +45,6 @@ func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bo
 	return err == nil && selector.Matches(labels.Set(of))
 }
 
-// EveryView in spec.views means every view.
 const EveryView = "*"
 
 // Delivers reports whether the class delivers zones of a view (S1.9).

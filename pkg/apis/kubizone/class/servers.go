@@ -26,38 +26,42 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 // Zones follow changes of the list.
 const HiddenPrimary = "kubizone"
 
-// Server is a BIND server of a class.
+// Server is a running Bind9Instance (the object of a BIND 9 server) with the zones of a DNSClass.
 type Server struct {
 	Namespace, Name string
 	UID             types.UID
 	Created         time.Time
-	// Address answers queries, with or without a port; "" if unknown.
+	// Address is where the server answers DNS queries: "192.0.2.53" or "192.0.2.53:5353"; "" if unknown.
 	Address string
-	// Key names the Secret with the TSIG key; nil for a server known by its address.
-	Key             *v1alpha1.SecretReference
+	// Key names the Secret with the server's TSIG key. With nil the server is recognized by its address.
+	Key *v1alpha1.SecretReference
+	// Primary and Signer are the role of the instance. Neither is true for a secondary.
 	Primary, Signer bool
 	Agent           Agent
 }
 
-// Agent is the HTTP server beside a BIND server that adds and removes zones.
+// Agent locates the HTTP server beside a BIND server, for adding and removing zones.
 type Agent struct {
-	// URL is https, or http with PlainHTTP.
+	// URL begins with https, or with http if PlainHTTP is true.
 	URL       string
 	PlainHTTP bool
-	Token     v1alpha1.SecretKeyReference
-	// Authorities are PEM certificates that verify the agent. With AuthoritiesKey they are in the Secret of Token; the
-	// default is the system's.
+	// Token is the bearer token for the agent.
+	Token v1alpha1.SecretKeyReference
+	// Authorities are PEM certificates of the authority that signed the agent's. If AuthoritiesKey is set, read them
+	// from this key of Token's Secret instead. If both are empty, the system's authorities count.
 	Authorities    []byte
 	AuthoritiesKey string
 }
 
-// NameServer is a server that a DNSClass names.
+// NameServer is a DNS server that a DNSClass names directly, for the queries of kubizone verify.
 type NameServer struct {
 	Address string
-	Key     *v1alpha1.SecretReference
-	// Guest is true if SOA and apex NS are the server's own.
+	// Key names the Secret with the TSIG key for queries; nil for unsigned queries.
+	Key *v1alpha1.SecretReference
+	// Guest is true if Kubizone writes into a zone of the server by dynamic updates. SOA and apex NS are then the
+	// server's own.
 	Guest bool
-	// Signed is true if the server signs the zone, or transfers it signed.
+	// Signed is true if the zone there is signed by this server or a signer before it.
 	Signed bool
 }
 
@@ -102,7 +106,7 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
 }
 
-// ServerNamespaces returns the namespaces of possible servers of a class with a block bind9.
+// ServerNamespaces returns the namespaces of possible servers of a class.
 func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	var all []string
 	if ref := of.Spec.Bind9.ClusterRef; ref != nil {
@@ -140,7 +144,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// agentOf returns an instance's agent. The fleet's agents have token and authority in one Secret.
+// The fleet's agents have token and authority in one Secret.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {

@@ -60,11 +60,11 @@ func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(addConversionFuncs(scheme))
 }
 
-// Registry is a scheme with codecs.
+// Registry has the Go types of all API groups, and the codecs that encode and decode their objects.
 type Registry struct {
-	// Scheme also has the unversioned meta types of every server.
+	// Scheme maps kinds to Go types. It also has the meta types of every API server, such as Status.
 	Scheme *runtime.Scheme
-	// Codecs are strict if a client requests field validation.
+	// Codecs report unknown fields if a client requests field validation.
 	Codecs         serializer.CodecFactory
 	ParameterCodec runtime.ParameterCodec
 }

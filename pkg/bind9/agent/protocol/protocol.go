@@ -27,9 +27,10 @@ type Record struct {
 	TTL   *uint32 `json:"ttl,omitempty"`
 }
 
-// ZoneConfig is used for a secondary only in its addresses and DNSSECPolicy.
+// ZoneConfig describes a new zone to an agent: its first records, and its options in named.conf. A secondary zone takes
+// only the address lists and DNSSECPolicy, because its records come from a primary.
 type ZoneConfig struct {
-	TTL           *uint32           `json:"ttl,omitempty"`
+	TTL           *uint32           `json:"ttl,omitempty"` // seconds
 	SOA           *SOA              `json:"soa,omitempty"`
 	NameServers   []string          `json:"nameServers"`
 	NameServerIPs map[string]string `json:"nameServerIps"` // required by bindcar; the agent uses Records
@@ -40,7 +41,8 @@ type ZoneConfig struct {
 	Primaries  []string `json:"primaries,omitempty"`
 	// AllowTransfer are addresses. The agent also accepts prefixes, "key NAME", "any" and "none".
 	AllowTransfer []string `json:"allowTransfer,omitempty"`
-	DNSSECPolicy  string   `json:"dnssecPolicy,omitempty"`
+	// DNSSECPolicy is the policy of named for signing the zone; "" means unsigned.
+	DNSSECPolicy string `json:"dnssecPolicy,omitempty"`
 }
 
 type CreateZone struct {

@@ -40,10 +40,11 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("named refused %s: %s", f.Command, err)
 }
 
-// Client is safe for concurrent use.
+// Client sends commands to BIND's control channel, as the program rndc does. It is safe for concurrent use.
 type Client struct {
-	Address string // in the controls block: "127.0.0.1:953"
-	// Keys are tried in turn until named accepts one: both ends may change keys at different times.
+	// Address is in a controls block of named.conf: "127.0.0.1:953".
+	Address string
+	// Keys are tried in turn until named accepts one, because both ends may change keys at different times.
 	Keys func() ([]Key, error)
 	// Timeout bounds a command; 0 means 30 s.
 	Timeout time.Duration
@@ -56,7 +57,6 @@ const defaultTimeout = 30 * time.Second
 
 const window = time.Minute
 
-// Call runs a command and returns named's text (R4).
 func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	keys, err := c.Keys()
 	if err != nil {

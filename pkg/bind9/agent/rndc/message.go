@@ -18,10 +18,8 @@ const version = 1
 const (
 	// maxMessage is named's limit in octets, maxAnswer ours.
 	maxMessage, maxAnswer = 32 << 10, 4 << 20
-	// named uses two levels.
-	maxDepth = 4
-	// macOctets is base64 of the longest hash, padded with zeros.
-	macOctets = 88
+	maxDepth              = 4
+	macOctets             = 88
 )
 
 // Types as in BIND's lib/isccc/include/isccc/cc.h, which also has lists.

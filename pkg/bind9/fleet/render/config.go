@@ -263,8 +263,6 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog or, with a signer, of its members. BIND tries the next primary
-// after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)

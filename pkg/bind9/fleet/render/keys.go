@@ -26,13 +26,17 @@ type Key struct {
 	Secret    []byte
 }
 
-// TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys at
-// different times, so a rotation takes three steps: Next is accepted beside Key; Next becomes Key, and Key Former;
-// Former is removed.
+// TransferKeys are the TSIG keys for zone transfers of a group of BIND servers. Servers and the hidden primary read new
+// keys at different times, so a rotation takes three steps:
+//
+//   - Key still signs, and Next is accepted too.
+//   - Next becomes Key and signs. The old key becomes Former, and is still accepted.
+//   - Former is removed.
 type TransferKeys struct {
 	Key
+	// Next and Former are nil outside a rotation, and never both set.
 	Next, Former *Key
-	// CreatedAt is the time of the newest key, SteppedAt of the last rotation step.
+	// CreatedAt is when the newest key was made, SteppedAt when the rotation last took a step.
 	CreatedAt, SteppedAt time.Time
 }
 
@@ -92,7 +96,6 @@ const minSecret = 16
 
 var ErrKey = errors.New("no usable key")
 
-// The error does not contain the secret.
 func (k *Key) check() error {
 	switch {
 	case !keyNames.MatchString(k.Name):
@@ -121,7 +124,6 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 
 func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
-// ReadTransferKeys returns ErrKey for an unusable key.
 func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {
 	current, err := readKey(data, dataTSIGName, "")
 	if err != nil {

@@ -34,9 +34,8 @@ var (
 	StatefulSets    = appsv1.SchemeGroupVersion.WithResource("statefulsets")
 	NetworkPolicies = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
 	Disruptions     = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
-	// Roles and RoleBindings let KeyReaders and AgentReaders read a single Secret each.
-	Roles        = rbacv1.SchemeGroupVersion.WithResource("roles")
-	RoleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
+	Roles           = rbacv1.SchemeGroupVersion.WithResource("roles")
+	RoleBindings    = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
 type Object struct {

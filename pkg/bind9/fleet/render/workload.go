@@ -89,7 +89,6 @@ func (s *Server) GoesFirst() bool {
 	return s.Workload() == StatefulSets || s.Settings.Placement != nil && s.Settings.Placement.Required
 }
 
-// TemplateHash is "" if rendering fails.
 func (s *Server) TemplateHash() string {
 	files, err := s.Files()
 	if err != nil {
@@ -253,7 +252,6 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// Configuration and keys in one volume are updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
