@@ -69,7 +69,6 @@ func (l *lines) readPhysical() (string, bool) {
 	}
 }
 
-// readNext returns the next non-blank logical line, and its first physical line's number.
 func (l *lines) readNext() (text string, number int, err error) {
 	for {
 		first, ok := l.readPhysical()

@@ -257,7 +257,6 @@ func (f *file) setOwner(text string) error {
 	return err
 }
 
-// parseName reads escapes of characters of owner names (S1.3).
 func (f *file) parseName(text string) (name.Name, error) {
 	if strings.IndexByte(text, '\\') >= 0 {
 		plain, ok := unescapeOwner(text)
