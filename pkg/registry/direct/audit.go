@@ -25,7 +25,6 @@ const (
 	reasonKey   = "authorization.k8s.io/reason"
 )
 
-// auditWrite calls serve between the audit events of filters.WithAudit.
 func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.AttributesRecord,
 	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
 	if h.AuditSink == nil || h.AuditPolicy == nil {
@@ -86,7 +85,6 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	return code, answer
 }
 
-// impersonatorOf returns the impersonating user of the change set's request, or nil.
 func impersonatorOf(w *Write, as user.Info) user.Info {
 	if w.Request == nil || as == nil {
 		return nil

@@ -16,7 +16,6 @@ import (
 // maxRulesTime bounds the reading of rules; beyond, there is no Warning.
 const maxRulesTime = time.Second
 
-// warnOfPatterns warns of each pattern of an UpdateKey without a matching rule (S13.1).
 func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {
 	within, cancel := context.WithTimeout(ctx, maxRulesTime)
 	defer cancel()

@@ -162,7 +162,6 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is the work on a message.
 type plan struct {
 	w         *Writer
 	key       *v1alpha1.UpdateKey
@@ -182,7 +181,6 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
 }
 
-// attemptWrite sets status, or returns true if the Records must be read again.
 func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	failure, err := p.checkMessage(ctx)
 	if err != nil {
@@ -238,7 +236,6 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// checkMessage sets scope and zone, or returns a refusal.
 func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	m := p.message
 	if p.key.Spec.Suspended {
@@ -383,7 +380,6 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
-// answerError sets status for a refusal, and returns other errors.
 func (p *plan) answerError(ctx context.Context, err error) error {
 	var answered apierrors.APIStatus
 	if err == nil {

@@ -76,7 +76,6 @@ func parseSearch(text string) (*search, error) {
 	return s, nil
 }
 
-// matches reports whether the search selects an entry. ofOwner is true if the owner name contains s.part.
 func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	if !s.prefix.IsValid() {
 		return ofOwner || s.rrtype != 0 && entry.Type == s.rrtype
