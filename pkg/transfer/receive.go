@@ -265,7 +265,6 @@ func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 	return false, nil
 }
 
-// beginZone takes the first SOA, and returns true if no other record follows.
 func (z *receiver) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {

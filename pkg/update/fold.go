@@ -56,7 +56,6 @@ type folding struct {
 	order []name.Name
 }
 
-// foldedName has a name's dynamic share by type, before and after the updates.
 type foldedName struct {
 	before, after map[rdata.Type]RRset
 	order         []rdata.Type // of first use
@@ -64,7 +63,6 @@ type foldedName struct {
 	foreignNS     bool
 }
 
-// fixedRRset is an RRset that updates may not change.
 type fixedRRset struct {
 	RRset
 	reason string
@@ -99,7 +97,6 @@ func (n *foldedName) setRRset(set RRset) {
 	}
 }
 
-// findFixedReason returns why updates may not change a value (any for ""), or "".
 func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixedSets {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
@@ -109,7 +106,6 @@ func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string)
 	return ""
 }
 
-// foldRecord applies a record of the update section.
 func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	apexNS := rr.Name == f.zone && rr.Type == rdata.NS
 	if rr.Type == rdata.SOA {

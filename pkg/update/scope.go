@@ -18,7 +18,7 @@ type ScopeRecords struct {
 	Types   []string
 }
 
-// Scope is what a key may write, if a zone's rules allow it (S13.1).
+// Scope has the names and types that a key may write (S13.1).
 type Scope []scopeEntry
 
 type scopeEntry struct {
