@@ -235,7 +235,6 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 	return written, nil
 }
 
-// isFreed reports whether a refusal may end with the deletions of an earlier set.
 func isFreed(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:
@@ -246,7 +245,6 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
-// isOfZone reports whether a refusal depends on a zone, or on the choice of a zone.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:

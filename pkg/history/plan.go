@@ -26,7 +26,6 @@ import (
 // FieldManager is the field manager of reverts.
 const FieldManager = "kubizone-revert"
 
-// serverLabel is set by the server (S6.12).
 const serverLabel = v1alpha1.GroupName + "/parent-zone"
 
 // Plan is a revert's output: the writes and the reasons against.
@@ -41,7 +40,7 @@ type Plan struct {
 	// Objects are a deleted Zone and Delegations.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
-	// Left is not undone.
+
 	Left []Left `json:"left"`
 	// Gaps are names without values between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
@@ -106,7 +105,7 @@ type Present map[types.NamespacedName]*v1alpha1.Record
 type touch struct {
 	key types.NamespacedName
 	uid types.UID
-	// newest and oldest step that wrote the Record
+
 	newest, oldest *v1alpha1.HistoryStep
 	// stateBefore and existed precede oldest.
 	stateBefore *v1alpha1.HistoryState
@@ -156,7 +155,6 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 
 const updateKeyUser = "kubi.zone:updatekey:"
 
-// addWriter notes a step's writer that renews the Record.
 func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	switch x.Way {
 	case v1alpha1.WayChallenge:
@@ -182,7 +180,6 @@ func renews(manager string) bool {
 	return manager != ""
 }
 
-// renewerOf returns the owner or field manager that renews a Record, or "".
 func renewerOf(r *v1alpha1.Record) string {
 	if owner := metav1.GetControllerOf(r); owner != nil {
 		return owner.Kind + " " + owner.Name
@@ -283,7 +280,6 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
-// addRecord adds the write that restores a Record, or the reason to leave the Record.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.present[t.key], AuthorOf(t.newest)
 	// nil without a Record or a kept spec
@@ -495,7 +491,6 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
-// findGaps orders the change sets of names that pass between namespaces, and notes the gaps.
 func (p *planner) findGaps() {
 	from := map[string]string{}
 	for i := range p.Changes {

@@ -251,7 +251,6 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, er
 		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 }
 
-// refusedItems returns a change set's refusals by item.
 func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
@@ -266,7 +265,6 @@ func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	return out
 }
 
-// isRefusal reports whether the error is about the changes, not the request.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -287,7 +285,6 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits reports whether refused items may be retried later unchanged.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast
