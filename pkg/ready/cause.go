@@ -40,7 +40,6 @@ func (f *ClassFacts) findPause(prefix string) Judgement {
 		"sets spec.paused of the class to false")
 }
 
-// findCause returns why a class has not confirmed a zone yet; zero if unknown.
 func (f *Facts) findCause(of *ClassFacts) Judgement {
 	if cause := cmp.Or(f.findPause(of), f.findDeadController()); cause.Status != "" {
 		return cause
