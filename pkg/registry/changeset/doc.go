@@ -10,7 +10,8 @@
 //  1. Each item is authorized, admitted, audited and counted like a request of the user.
 //  2. If an item is refused, nothing is written. The error has all refusals, each with its place, such as
 //     spec.items[3].
-//  3. Sets in progress with several items or prerequisites have at most maxItems items, and maxItemsOfNamespace in a
+//  3. A set ends with its request.
+//  4. Sets in progress with several items or prerequisites have at most maxItems items, and maxItemsOfNamespace in a
 //     namespace.
 //
 // Out of scope: decisions about items.

@@ -14,6 +14,7 @@
 //  2. Entries and changes have a single serial, at least etcd's at the request (S7.1), and stream in constant memory.
 //  3. A request that cannot be answered fails before the first byte: 410 means start over, 429 and 504 mean retry. A
 //     watch of changes ends with the reason in the stream.
+//  4. Watches and reads have separate slots, at most half of them for a user.
 //
 // Out of scope: writes and views of a zone.
 //
