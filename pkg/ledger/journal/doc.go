@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package journal reads and trims the journals of zones. A journal has the recent steps (changes of content) of a zone,
-// by which a server follows the zone.
+// for servers with a copy of the zone.
 //
 //   - journal.go reads steps, and deletes old steps in the background.
 //   - condense.go merges the oldest steps of a zone while name servers still have earlier content, as after a mass
