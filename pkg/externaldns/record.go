@@ -249,7 +249,6 @@ func matches(r, wanted *v1alpha1.Record) bool {
 // Resource identifies the object of an endpoint.
 type Resource struct{ Kind, Namespace, Name string }
 
-// String formats a Resource as external-dns does.
 func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
 // ReadResource returns false if the endpoint's label names no namespaced object.

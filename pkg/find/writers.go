@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// EveryNamespace among writers stands for a rule without namespaces.
+// EveryNamespace among writers means a rule without namespaces.
 const EveryNamespace = "*"
 
 // Writers returns the namespaces that a zone's rules allow to write Records of a type at a name; "" and zero mean any.

@@ -1,14 +1,21 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heartbeat reports which processes of Kubizone work: replicas renew Leases, and others watch them.
+// Package heartbeat reports when a process of Kubizone, such as the controller, has ended. Each replica renews a
+// Kubernetes Lease (Beat). The API server and the controller follow the Leases (Watcher), and name the ended process in
+// the conditions of waiting Zones and Records.
 //
-// Guarantees: (1) A replica renews a Lease of its own every Interval while ready, and takes over a Lease only after
-// EndAfter without a change. If clocks differ by more, the other replica takes another Lease. (2) Life.Ended is set
-// only when no known Lease of a process has changed for EndAfter, by the watcher's clock: skewed clocks end nothing.
-// (3) While the API server does not answer, a Life stays.
+// Guarantees:
 //
-// Out of scope: election (package process), and the conditions about an end (package ready).
+//  1. While ready, a replica renews a Lease of its own every ten seconds (Interval). Of more than eight replicas, the
+//     rest has none (Places).
+//  2. A replica takes over another's Lease only after thirty seconds (EndAfter) without a change, if their clocks
+//     agree.
+//  3. A process has ended (Life.Ended) only when none of its Leases has changed for EndAfter by the watcher's clock. So
+//     a wrong clock ends nothing.
+//  4. While the API server does not answer, the last Life stays.
+//
+// Out of scope: leader election (package process), and conditions (package ready).
 //
 // Read first: life.go follows Leases, beat.go renews a Lease.
 package heartbeat

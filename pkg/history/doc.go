@@ -1,17 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history reads a zone's past from the API, rebuilds former content, and reverts Records.
+// Package history lets users see and undo changes of a zone, by commands such as `kubectl kubizone revert`. From the
+// API it reads a zone's past steps (changes between two serials), rebuilds former content, reverts Records, and
+// restores deleted Zones. A revert first makes a Plan of changes, with the refusals of a dry run. Then Run writes the
+// plan.
 //
 // Guarantees:
 //
-//  1. A past is whole since the asked moment, or an error names the oldest possible moment.
-//  2. A plan is a function of the past, the present Records and the options. It changes only Records of the past, and
-//     none renewed by another writer unless the user includes them.
-//  3. A revert with a refusal in its plan writes nothing, otherwise only the plan's Records, with the user's rights, by
-//     a change set for each namespace.
+//  1. The steps since the asked moment are complete, or an error names the oldest possible moment.
+//  2. A plan depends only on the past, the present Records and the options. Records that a controller or other tool
+//     writes again are left, unless the user includes them.
+//  3. If the plan has a refusal, Run writes nothing. Otherwise Run writes with the user's rights, in change sets (all
+//     Records of a set or none).
 //  4. A repeated revert changes nothing.
-//  5. Writes of values that another Record has make no step, so no revert undoes them.
 //
 // Out of scope: the store of the past, and printing.
 //

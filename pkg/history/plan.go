@@ -105,7 +105,7 @@ type Present map[types.NamespacedName]*v1alpha1.Record
 type touch struct {
 	key types.NamespacedName
 	uid types.UID
-	// newest and oldest step that wrote the Record
+
 	newest, oldest *v1alpha1.HistoryStep
 	// stateBefore and existed precede oldest.
 	stateBefore *v1alpha1.HistoryState

@@ -1,13 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inprocess sends HTTP requests to a handler of this process without a connection.
+// Package inprocess sends HTTP requests to a handler of the same process without a connection. Transport is an
+// http.RoundTripper for ordinary clients.
 //
-// Guarantees: (1) the handler receives a request as from a connection; the request's context ends with the sender's,
-// without the sender's values; (2) the whole response is in memory, so watches and streams do not work; (3) a handler's
-// panic ends that request alone.
+// Guarantees:
 //
-// Out of scope: users. The handler authenticates the requests like all others.
+//  1. The handler gets a request as from a connection. The request's context ends with the sender's, but has none of
+//     the sender's values.
+//  2. The whole response is in memory, so watches and other streams do not work.
+//  3. If the handler panics, only that request fails.
+//
+// Out of scope: authentication, by the handler.
 //
 // Read inprocess.go.
 package inprocess

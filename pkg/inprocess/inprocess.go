@@ -65,17 +65,14 @@ type Recorder struct {
 // NewRecorder returns an empty Recorder.
 func NewRecorder() *Recorder { return &Recorder{header: http.Header{}} }
 
-// Header implements http.ResponseWriter.
 func (r *Recorder) Header() http.Header { return r.header }
 
-// WriteHeader keeps the first code.
 func (r *Recorder) WriteHeader(code int) {
 	if r.Code == 0 {
 		r.Code = code
 	}
 }
 
-// Write implements http.ResponseWriter.
 func (r *Recorder) Write(data []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	return r.Body.Write(data)

@@ -1,10 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory returns the memory available to this process, and tunes a server's garbage collector by it.
+// Package memory sizes a server by its memory. Total returns the memory of the machine, or the limit of the container
+// if lower, in octets. SpareHeap makes Go's garbage collector run less often while memory is free.
 //
-// Guarantees: (1) A container's limit counts if lower. (2) Unknown memory is 0, never a guess. (3) GOGC and GOMEMLIMIT
-// in the environment are respected.
+// Guarantees: (1) Unknown memory is 0, never a guess. (2) SpareHeap respects GOGC and GOMEMLIMIT in the environment.
 //
 // Out of scope: the use of the memory.
 //

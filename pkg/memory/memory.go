@@ -17,7 +17,6 @@ import (
 // Total returns the memory of the machine, or of the container if less, in octets; 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
-// readTotal reads proc(5) and the limits of cgroup v2 and v1.
 func readTotal(root fs.FS) uint64 {
 	least := uint64(0)
 	for _, x := range []struct {
@@ -88,7 +87,6 @@ func readHeap() heap {
 	return heap{all[0].Value.Uint64(), all[1].Value.Uint64() + all[2].Value.Uint64() + all[3].Value.Uint64()}
 }
 
-// isLoose reports whether the return of memory is worth a collection.
 func (h heap) isLoose() bool { return h.held > h.live+h.live/2+8<<20 }
 
 func spareOf(total uint64) uint64 {

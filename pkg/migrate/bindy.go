@@ -78,7 +78,6 @@ type referenceOfBindy struct {
 	Namespace string `json:"namespace"`
 }
 
-// UnmarshalJSON decodes both forms.
 func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	if text[0] == '"' {
 		return strictjson.UnmarshalCaseSensitivePreserveInts(text, &r.Name)

@@ -1,8 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate converts other operators' custom resources to Zones, Records and DNSClasses: kubizone v0.1 to v0.4,
-// bindy, external-dns, Gardener's external-dns-management, and the operator with DNSRecords and a webhook.
+// Package migrate converts the custom resources of other DNS operators to Zones, Records and DNSClasses, for `kubectl
+// kubizone import`: kubizone v0.1 to v0.4, bindy, external-dns, Gardener's external-dns-management, and the operator
+// with DNSRecords and a webhook.
 //
 // Guarantees:
 //
@@ -12,7 +13,7 @@
 //	M3. If two objects want a name, the older wins, as in bindy and external-dns-management. External-dns serves the
 //	    data of both: each becomes a Record, and the server decides.
 //
-// Out of scope: requests. The server validates the result of Convert.
+// Out of scope: validation, by the server.
 //
 // Read migrate.go first, then a file for each operator.
 package migrate

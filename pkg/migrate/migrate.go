@@ -155,7 +155,6 @@ func id(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o
 
 type texts []string
 
-// UnmarshalJSON decodes text or a list.
 func (t *texts) UnmarshalJSON(text []byte) error {
 	var one string
 	if json.Unmarshal(text, &one) == nil {
@@ -165,7 +164,6 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// quoteText quotes a character-string (RFC 1035 §5.1).
 func quoteText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -1,11 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package objectname names Zones and Records that a program creates.
+// Package objectname computes metadata.name for Zones and Records that a program creates. For example, the A record of
+// www in the Zone example.org gets "www-a.example.org". A program finds its object again by this name.
 //
-// Guarantees: (1) a name is a valid metadata.name, readable if the object can be parsed from the name; (2) zone, owner
-// and type always have the same name; (3) different objects have different names, except for a collision of 40-bit
-// digests, found at the creation.
+// Guarantees:
+//
+//  1. A name is valid for Kubernetes. If the readable form would be ambiguous or too long, the name has a digest.
+//  2. Different objects have different names, except for a collision of 40-bit digests, found at the creation.
 //
 // Out of scope: existing objects.
 //

@@ -1,11 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package precedence decides which of several claimants gets a name: a zone's name in a class, a TSIG key's name at a
-// primary.
+// Package precedence decides which of several claimants gets a name. For example, two zones of the same name are in a
+// class, or two UpdateKeys have TSIG keys of the same name.
 //
-// Guarantees: (1) A name in use stays with the claimant; an unused name goes to the earlier claimant, or of two at the
-// same time to the lower id. (2) Every process returns the same, from claims and recorded uses.
+// Guarantees: (1) A claimant keeps a name in use, as recorded in its status. An unused name goes to the first claimant
+// by Rank: the older, or of two at the same time the lower id. Claimants with Last come after all others. (2) Every
+// process decides the same, from claims and recorded uses alone.
 //
 // Out of scope: the purpose of names.
 //

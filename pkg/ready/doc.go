@@ -1,13 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ready decides the classes in force for a zone (its delivery targets), and from their confirmations the
-// condition Ready of Zones and Records, for the class controller and the API server.
+// Package ready decides the condition Ready of Zones and Records, for the class controller and the API server. A Record
+// is Ready when every class in force has confirmed it. A class (DNSClass or Bind9Cluster) has name servers that receive
+// zones.
 //
-// Guarantees: (1) A class is in force if the class is for the zone's namespace and view, and the zone names the class,
-// or names none and the class is a default class. (2) Ready is a function of the objects: a confirmation of another
-// target, of a class not in force, or lost by a server, makes nothing Ready (S6.13). (3) Tenants read the kind of a
-// class's fault, no words of its provider (S6.17).
+// Guarantees:
+//
+//  1. A class is in force if it is for the zone's namespace and view, and the zone names it. If a zone names none, its
+//     default classes are in force.
+//  2. Ready follows from the objects alone. A confirmation of a class not in force, of a former target of the class, or
+//     lost by a server, makes nothing Ready (S6.13).
+//  3. Tenants read the kind of a class's fault, no words of its provider (S6.17).
 //
 // Out of scope: the delivery of zones, and writes of conditions.
 //

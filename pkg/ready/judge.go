@@ -77,7 +77,6 @@ func (f ClassFacts) findFault() Judgement {
 	return Judgement{}
 }
 
-// findFault returns zero while the zone or class is paused.
 func (f *Facts) findFault(of *ClassFacts) Judgement {
 	if f.findPause(of).Status != "" {
 		return Judgement{}

@@ -1,11 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reasons looks up the reasons of conditions, Warnings and Events in docs/reasons.md.
+// Package reasons explains the reasons of conditions, Warnings and Events, such as NameHeld, for commands such as
+// `kubectl kubizone explain`. The explanations are the tables of docs/reasons.md, which the program contains.
 //
 // Guarantees:
 //
-//	R1. Each reason of the API has a meaning, the role that can mend it, and a next step.
+//	R1. Each reason of the API has a meaning, the role that can mend the fault, and a next step.
 //
 // Out of scope: the text of rules (docs/semantics.md).
 //

@@ -1,12 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refusal writes the parts of a refusal (item of a ChangeSet, field, rule and reason) as causes of a
-// metav1.Status in the server, and reads them in clients. A Warning has item and rule in the text.
+// Package refusal carries the parts of a refused request from server to client: the field, the rule of
+// docs/semantics.md (such as S4.8), the reason, and the item of a ChangeSet. The server writes them as causes of the
+// metav1.Status, and clients read them with Of. A Warning is only a line, so its text begins with item and rule.
 //
-// Guarantees: (1) no reader has to parse a sentence; (2) the cause of a rule repeats field and message, so kubectl
-// prints the same text with and without rule; (3) a rule has a single writer and reader: Cite and Of for fields,
-// Warning and CutWarning for Warnings.
+// Guarantees:
+//
+//  1. No reader has to parse a sentence.
+//  2. kubectl prints the same text with and without a rule, since the cause with the rule repeats field and message of
+//     the other cause.
 //
 // Out of scope: the rules and the objects.
 //

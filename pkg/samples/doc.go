@@ -1,9 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package samples registers metrics whose values are read at each scrape.
+// Package samples registers Prometheus metrics whose values are read at each scrape, such as the octets that a
+// namespace has stored.
 //
-// Guarantees: (1) a metric is BETA, and a counter if its name ends with _total, otherwise a gauge.
+// Guarantees: (1) A metric has the stability level BETA. If the name ends with _total, the metric is a counter,
+// otherwise a gauge.
 //
 // Out of scope: metrics counted at each event.
 //

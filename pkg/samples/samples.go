@@ -38,14 +38,12 @@ type collector struct {
 	collect func(send Send)
 }
 
-// DescribeWithStability implements metrics.StableCollector.
 func (c *collector) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	for _, m := range c.all {
 		descriptions <- m.desc
 	}
 }
 
-// CollectWithStability implements metrics.StableCollector.
 func (c *collector) CollectWithStability(found chan<- metrics.Metric) {
 	c.collect(func(of Metric, value float64, labels ...string) {
 		found <- metrics.NewLazyConstMetric(of.desc, of.kind, value, labels...)

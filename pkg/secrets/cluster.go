@@ -92,7 +92,6 @@ func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][
 	return data, err
 }
 
-// findSecret returns the cache entry of a Secret, watches a new entry, and ends unused watches.
 func (s *Cluster) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()

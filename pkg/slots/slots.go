@@ -22,7 +22,6 @@ type Slots struct {
 	queues     map[Client]*queue
 }
 
-// queue has a client's callers of TakeInOrder.
 type queue struct {
 	turn  chan struct{} // full while the first caller waits
 	users int

@@ -19,7 +19,6 @@ const layout = "\n\t"
 // Escape returns text as a line of printable characters.
 func Escape(text string) string { return string(appendEscaped(nil, text, "")) }
 
-// appendEscaped escapes octets that are not UTF-8, and characters neither printable nor in keep.
 func appendEscaped(to []byte, text, keep string) []byte {
 	start, size := 0, 0
 	for i := 0; i < len(text); i += size {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transfer queries name servers: for zones by AXFR and IXFR (RFC 5936, RFC 1995), and for single signed
-// answers.
+// Package transfer is a client for zone transfers. Fetch reads a zone, or the changes since a serial, from a name
+// server by AXFR and IXFR (RFC 5936, RFC 1995). Exchange sends a single question.
 //
 // Guarantees:
 //
@@ -11,7 +11,7 @@
 //     a row may be unsigned (RFC 8945 §5.3.1).
 //  3. Every wait, message and transfer is bounded.
 //
-// Out of scope: the use of the zone, and the types allowed in Records.
+// Out of scope: the use of the zone.
 //
 // Read receive.go first, then exchange.go; tsig.go verifies signatures.
 package transfer

@@ -58,7 +58,6 @@ type folding struct {
 	order []name.Name
 }
 
-// foldedName has a name's dynamic share by type, before and after the updates.
 type foldedName struct {
 	before, after map[rdata.Type]RRset
 	order         []rdata.Type // of first use
@@ -66,7 +65,6 @@ type foldedName struct {
 	foreignNS     bool
 }
 
-// fixedRRset is an RRset that updates may not change.
 type fixedRRset struct {
 	RRset
 	reason string

@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify compares a name server with the content of a zone.
+// Package verify compares the records of a name server with the content of a zone, for commands such as `kubectl
+// kubizone verify`. It transfers the zone from the server.
 //
 // Guarantees:
 //
 //  1. Server and zone are parsed by the same reader: owner, type, TTL and each value count, spelling does not.
-//  2. If a server refuses transfers, each RRset is queried, and the report says so: other data of the server is unseen.
+//  2. If a server refuses transfers, each RRset is queried. Other data of the server is then unseen, and the report
+//     says so.
 //  3. An unreachable server, or an answer without a required signature, is Failed.
 //
 // Out of scope: the source of the zone, and writes.

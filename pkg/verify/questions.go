@@ -94,7 +94,6 @@ func (z *Zone) delegated(k key) bool {
 	return false
 }
 
-// sendQuestion sends a question over UDP, at most attempts times, and over TCP after a truncated answer.
 func sendQuestion(ctx context.Context, server string, question *mdns.Msg, signs *transfer.Key, repeatAfter time.Duration) (
 	*mdns.Msg, error) {
 	question.SetEdns0(payload, false)

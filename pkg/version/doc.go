@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version returns the version of a Kubizone program.
+// Package version returns the version of a Kubizone program, such as "0.5.0".
 //
 // Guarantees: (1) The version has -dev unless the program is of a release, or installed by go at a release's tag. (2)
 // Commands, /version, backups and every client's User-Agent have the same version.
 //
-// Out of scope: Kubernetes' version, which pkg/apiserver adds to /version.
+// Out of scope: Kubernetes' version.
 //
 // Read version.go.
 package version

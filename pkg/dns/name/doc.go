@@ -1,13 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package name has types for owner names: canonical, comparable, usable as map keys.
+// Package name parses, compares and prints the owner names of DNS records. A Name is absolute, such as
+// "www.example.org.". A Rel is relative to a zone, such as "www", or "@" for the name of the zone.
 //
-// Guarantees: (1) A Name is absolute, lower case, in A-labels and within the limits of RFC 1035 §2.3.4; a Rel obeys the
-// same rules without a trailing dot. (2) IDNA maps the whole text before any other rule, so U+3002 is a dot (S1.2). (3)
-// Parsing a canonical form returns the same value. (4) Key is a bijection, and the keys with a prefix are a subtree.
+// Both hold the canonical form: lower case, with international labels as A-labels ("xn--…"). So == compares names, and
+// a name can be the key of a map.
 //
-// Out of scope: names in rdata, with any octet (package rdata), and zones.
+// Guarantees:
+//
+//  1. A name is within the limits of RFC 1035 §2.3.4: 63 octets for a label, 255 in all.
+//  2. IDNA maps the whole text before any other rule. For example, the ideographic full stop (U+3002) counts as a dot
+//     (S1.2).
+//
+// Out of scope: names in rdata (package rdata), and zones.
 //
 // Read name.go, then parse.go.
 package name

@@ -13,7 +13,6 @@ type Name struct{ s string }
 
 var Root = Name{"."}
 
-// String returns the canonical text; "" for zero.
 func (n Name) String() string { return n.s }
 
 // IsZero reports whether n is no name.

@@ -90,7 +90,6 @@ func ParseRel(text string) (Rel, error) {
 	return Rel{s}, nil
 }
 
-// canonicalLabels returns "@", or a name, with a trailing dot if absolute.
 func canonicalLabels(text string) (s string, absolute bool, err error) {
 	if text == "" {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
@@ -176,7 +175,6 @@ type asciiScan struct {
 	beyond    bool                    // a byte beyond ASCII
 }
 
-// canonical reports whether the text is canonical, A-labels aside.
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
 // scanASCII checks S1.3. It allocates only for a fault.

@@ -13,7 +13,6 @@ type Rel struct{ s string }
 
 var Apex = Rel{"@"}
 
-// String returns the canonical text; "" for zero.
 func (r Rel) String() string { return r.s }
 
 // IsZero reports whether r is no name.

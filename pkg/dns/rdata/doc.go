@@ -1,14 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rdata parses, normalises and formats rdata, as its author defined it or with absolute names. The data of
-// unknown types is octets.
+// Package rdata parses, normalises and formats the data of DNS records (rdata), such as "10 mail" of an MX record. A
+// Value is the data as its author wrote it, in canonical spelling: "mail" stays relative to the zone. Resolve returns
+// the text with absolute names, and Pack the wire form.
 //
-// Guarantees: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text returns
-// the same Value. (2) A relative name stays relative: a Value depends on no zone. (3) The type alone determines the
-// names in a value. (4) Nothing is dropped or truncated without an error. (5) No input panics.
+// The data of a type without a format here is octets, written "\# length hex" (RFC 3597).
 //
-// Out of scope: owners, TTLs, RRsets, zones, and conflicts between records.
+// Guarantees:
+//
+//  1. Two Values of a type with equal Texts are the same definition. Parsing a Text returns the same Value.
+//  2. Nothing is dropped or truncated without an error, and no input panics.
+//
+// Out of scope: owners, TTLs, RRsets and zones.
 //
 // Read value.go for the API, pack.go for many values, format.go for the types, text.go for a value's syntax.
 package rdata

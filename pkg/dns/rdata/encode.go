@@ -63,7 +63,6 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString appends a single character-string, whose position gives its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -72,7 +71,6 @@ func appendOneString(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-// checkTag checks a CAA's tag (RFC 8659 §4.1), printed without quotes.
 func checkTag(text string) error {
 	ok := text != ""
 	for i := 0; i < len(text); i++ {

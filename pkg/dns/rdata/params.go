@@ -15,7 +15,6 @@ import (
 	"strings"
 )
 
-// paramKey is a service parameter's number (RFC 9460 §14.3).
 type paramKey uint16
 
 // Others are octets.
@@ -42,7 +41,6 @@ func (k paramKey) String() string {
 	return "key" + strconv.Itoa(int(k))
 }
 
-// parseParamKey also parses "key" and a number (RFC 9460 §2.1).
 func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	if i := slices.Index(paramNames[:], text); i >= 0 {
 		return paramKey(i), false, nil
@@ -63,7 +61,6 @@ type param struct {
 	value   string
 }
 
-// appendParams appends service parameters, sorted (RFC 9460 §2.2).
 func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	var space [8]param
 	params := space[:0]
@@ -150,7 +147,6 @@ func (p param) appendValue(wire []byte) ([]byte, error) {
 	return appendOctets(wire, p.value), nil
 }
 
-// appendMandatory appends the numbers of keys, sorted (RFC 9460 §8).
 func appendMandatory(wire []byte, list string) ([]byte, error) {
 	if list == "" {
 		return wire, nil // checkParams has the error
@@ -216,7 +212,6 @@ func errEmptyItem(key paramKey) error {
 	return fmt.Errorf("%s has nothing before or behind a comma; take the comma away, or name what belongs there", key)
 }
 
-// appendHints appends addresses (RFC 9460 §7.3).
 func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 	for item := range strings.SplitSeq(list, ",") {
 		addr, err := netip.ParseAddr(item)

@@ -175,7 +175,6 @@ func errNewline(c byte) error {
 	return fmt.Errorf("a value stands on one line; write \\%03d if the newline belongs to the data, and one value for each record", c)
 }
 
-// checkEscape returns the length of the escape at the start of s (RFC 1035 §5.1).
 func checkEscape(s string) (int, error) {
 	if len(s) < 2 {
 		return 0, errors.New("a backslash ends the text; write \\\\ for a backslash")

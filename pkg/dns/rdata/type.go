@@ -76,7 +76,6 @@ const (
 
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
-// otherNames are types without a format.
 const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 21 NSAP-PTR 23 SIG 24 KEY 25 PX 26 GPOS 27 NXT 30
 	EID 31 NIMLOC 32 ATMA 34 OPT 41 APL 42 RRSIG 46 NSEC 47 NSEC3 50 NSEC3PARAM 51 HIP 55 NINFO 56 RKEY 57 TALINK 58 ZONEMD 63
 	UINFO 100 UID 101 GID 102 UNSPEC 103 NXNAME 128 TKEY 249 TSIG 250 IXFR 251 AXFR 252 MAILB 253 MAILA 254 ANY 255 AVC 258
@@ -168,7 +167,6 @@ func upperASCII(text string) string {
 	}, text)
 }
 
-// String returns the mnemonic, or TYPE123.
 func (t Type) String() string {
 	switch t {
 	case A:

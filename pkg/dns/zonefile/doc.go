@@ -1,11 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package zonefile writes and reads master files (RFC 1035 §5).
+// Package zonefile reads and writes zone files, also called master files (RFC 1035 §5).
 //
-// Guarantees: (1) Read returns the entries given to Write, and BIND, Knot, NSD and PowerDNS load the file. (2) Read
-// reports a bad line and continues. (3) Read opens no other file, and returns at most a record per line. (4) The owner
-// of a rejected line applies to no other line.
+// Guarantees:
+//
+//  1. Read returns the entries given to Write. BIND, Knot, NSD and PowerDNS load the written file.
+//  2. Read reports a bad line as a LineError, and continues with the next line.
+//  3. Read opens no other file and expands nothing: $INCLUDE and $GENERATE are errors.
+//  4. A line that begins with a blank has the owner of the line above. If that owner was rejected, so is the line.
 //
 // Out of scope: conflicts between records, and the types allowed in Records.
 //

@@ -1,9 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package alarm names the health checks of /healthz that fail while etcd has an alarm.
+// Package alarm names two health checks of /healthz, "etcd-space" and "etcd-corrupt". A check fails while etcd has the
+// alarm NOSPACE (writes are refused) or CORRUPT (the members differ).
 //
-// Guarantees: (1) A name never changes: users' monitoring has the names.
+// Guarantees: (1) The names never change, because users' monitoring has them.
 //
 // Out of scope: the checks (package maintenance).
 //

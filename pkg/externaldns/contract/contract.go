@@ -72,7 +72,6 @@ func (e *Endpoint) Key() (key Key, err error) {
 	return key, nil
 }
 
-// String formats an RRset.
 func (k Key) String() string { return k.Name.String() + " " + k.Type.String() }
 
 // ParseName parses an absolute name, also without the trailing dot.

@@ -1,9 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract defines the protocol between external-dns and its webhook providers (version 1, as of v0.22).
+// Package contract has the JSON bodies of the HTTP protocol between external-dns and a webhook provider (version 1, as
+// of external-dns v0.22). An Endpoint is an RRset in the words of external-dns.
 //
-// Guarantees: (1) reads are bounded; (2) no input panics.
+// Guarantees: (1) At most 32 MiB of a body are read. (2) No input panics.
 //
 // Out of scope: Records, and the sender.
 //

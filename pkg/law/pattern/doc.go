@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern parses and matches the patterns of delegations (S4.6).
+// Package pattern parses and matches the name patterns in the rules of a zone (S4.6). A pattern is relative to the
+// zone. For example, "*.dev" matches a.dev and a.b.dev but not dev, and "foo*" matches foobar.
 //
 // Guarantees:
-//  1. A pattern never matches a name outside the zone. A pattern with "*" never matches the apex, even if absolute.
-//  2. Matching is linear in the length of the name: only a leading label "*" matches several labels.
-//  3. Names and patterns are compared in canonical form (S1.2): lower case, A-labels.
-//  4. CanMatch is false exactly when no legal name matches.
+//
+//  1. A pattern never matches a name outside the zone. A pattern with "*" never matches the name of the zone itself.
+//  2. Matching takes time linear in the length of the name, since only a leading label "*" matches several labels.
 //
 // Out of scope: types, namespaces and claims.
 //

@@ -23,7 +23,7 @@ type delta struct {
 	// owners are the changed owners, each once: first the dataOwners (of removed and added), then base names and hosts.
 	owners     ownerChanges
 	dataOwners int
-	// The count of the namespace's records before and after.
+
 	storedCount *law.Count
 	newCount    int64
 	admission   rules.Admission

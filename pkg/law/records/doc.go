@@ -1,13 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package records checks and plans writes of Records (S1 to S5), and of a child's cut (NS, glue and DS) in the parent
-// zone (S6.1). "Own" is the zone's own namespace. A decision finds the record's zone (place.go), removes the old
-// contribution (delta.go), admits the new (admission.go, coexistence.go), and makes the zone's step (step.go).
+// Package records decides the writes of Records: the zone that takes a record, and the change of this zone (S1 to S5).
+// It also decides how a parent zone lists a child's NS, glue and DS (S6.1). A decision gets stored values, and returns
+// a plan of writes or a refusal.
 //
-// Guarantees: (1) A record is in at most one zone, and a decision changes one zone (I1). (2) If a cascade (the stepwise
-// decisions after a change) refuses a record, it leaves its zone and waits (S2.5). (3) Serial, content state and
-// journal step follow from the change (I3).
+// A decision about a Record takes four steps:
+//
+//   - find the zone (place.go)
+//   - take the former data out of the zone (delta.go)
+//   - check the new data: rules, claims, and other data at the name (admission.go, coexistence.go)
+//   - compute the next serial and the step for the journal (step.go)
+//
+// Guarantees: (1) A record is in at most one zone, and a decision changes one zone (I1). (2) A cascade decides stored
+// records again after a change of rules or zones. A record that it refuses leaves its zone and waits (S2.5).
 //
 // Out of scope: creation and removal of zones, in package zones.
 //

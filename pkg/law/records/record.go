@@ -157,7 +157,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	// Admit added, or let the record wait or stay.
 	if x.added != nil {
 		if locked := x.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
-			return nil, locked // the cascade of the lock brings the record
+			return nil, locked
 		}
 		refusal, awaited := x.admitAdded(plan), ""
 		var waits law.Warning

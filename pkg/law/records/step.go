@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// stepOf returns the step's number, which all writes of a change set share.
 func stepOf(z, set *law.Zone) uint64 {
 	if set != nil && z.N > set.N {
 		return z.N

@@ -1,11 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rules evaluates the delegations of a zone: the names and types of a namespace (S4.1 to S4.6), the kinds of
-// rules (S4.7), and delegated zones (S3.1).
+// Package rules evaluates the rules of a zone: the names and types that a namespace may write (S4.1 to S4.6), its child
+// zones (S3.1), and the kind of a rule (S4.7). For example, the pattern "*.apps" allows records below apps.
 //
-// Guarantees: (1) Rules add: a new rule takes nothing from another. (2) The stored form of a rule is complete, and
-// rules with the same text allow the same (S4.3).
+// Guarantees: (1) A name is allowed if any rule allows it. But a pattern without "*" reserves its name: patterns such
+// as "*" of other namespaces no longer reach the name (S4.20). (2) The stored form of a rule is complete, and rules
+// with the same text allow the same (S4.3).
 //
 // Out of scope: the data of a zone, in package claims.
 //

@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// kv encrypts puts and decrypts responses. A compare of an encrypted value is an error.
+// kv encrypts puts and decrypts responses.
 type kv struct {
 	clientv3.KV
 	values *values

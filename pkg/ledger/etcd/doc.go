@@ -1,8 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcd wraps etcd's client: operations and compares (ops.go), ranges in pages and watches (ranges.go), charges
-// to namespaces (charge.go), and goroutines with deep stacks (workers.go).
+// Package etcd has helpers around etcd's Go client:
+//
+//   - operations and compares of transactions (ops.go)
+//   - reads of long ranges in pages, and watches that resume (ranges.go)
+//   - charges of written octets to namespaces (charge.go)
+//   - goroutines with deep stacks, for reuse (workers.go)
 //
 // Guarantees:
 //

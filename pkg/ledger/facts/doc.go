@@ -1,18 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package facts caches zones and their facts (memory.go), and collects a decision's facts with the compares that prove
-// them (session.go). A fact is a value in etcd that the law reads, for example the data at a name.
+// Package facts gives each decision its input. A fact is a value in etcd that the law reads to decide a write, for
+// example the data at a name. A Session collects the facts of a decision, with compares: the transaction fails if a
+// fact has changed meanwhile. A Memory caches zones and their facts, so most decisions need no read.
 //
 // Guarantees:
 //
-//  1. Stale memory costs a round trip: every fact of a decision is compared in its transaction (I5).
-//  2. A zone's facts are cached at the revision of its object. A write of this server moves them to the new revision; a
-//     write of another drops them.
-//  3. The number of zones, and of facts of each, is bounded. A zone's facts are dropped a minute after the last was
-//     added.
-//
-// Memory.Mu also guards the queues of zones in package commit. No request to etcd holds Mu.
+//  1. A stale cache costs a round trip, never a wrong decision (I5).
+//  2. A zone's facts are cached for a revision of its Zone object. A write of this server moves them to the new
+//     revision. A write of another server drops them.
+//  3. The number of cached zones, and of facts of each, is bounded.
 //
 // Out of scope: the meaning of a decision, and writes to etcd.
 //

@@ -432,7 +432,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	return nil
 }
 
-// isCurrent returns true if the head is not older than the read. The caller holds Mu.
+// The caller holds Mu.
 func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.absentRev:

@@ -1,16 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fsck recomputes every internal key and journal step of a store from the objects, and reports the differences.
+// Package fsck checks the consistency of a store, for `kubizone fsck`. From the Zones, Records and Delegations it
+// computes again every internal key and every step of the journals, and reports the differences.
 //
 // Guarantees:
 //
-//  1. A check only reads.
-//  2. All reads are at a single revision: writers need not stop.
-//  3. Values determined by the objects are recomputed from the text of the semantics, without the ledger. The law
-//     decides only whether a zone would adopt a waiting object.
-//  4. A difference that pending work will remove is Pending, never Damage. A difference explained by former rules is a
-//     note.
+//  1. A check only reads, at a single revision, so servers may write meanwhile.
+//  2. Values that follow from the objects are computed by the text of docs/semantics.md, without the server's code. So
+//     a mistake of the server shows. Package law decides only the adoption of waiting objects.
+//  3. A difference is Pending, not Damage, if work in progress will remove it. A difference explained by former rules
+//     is a note.
 //
 // Out of scope: repair, and the caches and views of servers.
 //

@@ -19,8 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// This file implements the text of the semantics, parts 2 to 5, without the law, whose errors show up here.
-
 func (c *check) checkNames() error {
 	for _, r := range c.records {
 		if r.zone != nil {

@@ -50,7 +50,6 @@ func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	m.values[key] = cachedValue{value, tx}
 }
 
-// Read returns the transaction in a journal value, decoded unless cached.
 func (m *valueCache) Read(key string, value []byte) (*content.Transaction, error) {
 	m.mu.Lock()
 	known := m.values[key]

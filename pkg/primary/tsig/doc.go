@@ -1,10 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tsig signs DNS messages with shared keys and verifies signatures (RFC 8945).
+// Package tsig signs DNS messages with shared keys, and verifies such signatures (TSIG, RFC 8945). ParseKeys reads keys
+// in the syntax of BIND's named.conf.
 //
-// Guarantees: (1) No error or formatted Key reveals a secret. (2) A signature is valid only with the whole MAC, within
-// Fudge of its time. (3) A key is found by canonical name, and only with its algorithm.
+// Guarantees:
+//
+//  1. No error or formatted Key reveals a secret.
+//  2. A signature is valid only with a MAC of full length, made at most 300 seconds (Fudge) before or after now.
+//  3. A key is found by its canonical name (lower case, with trailing dot), and only with its algorithm.
 //
 // Out of scope: rights, and the parsing of messages and TSIG records.
 //

@@ -1,15 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updates queues signed DNS UPDATE messages (RFC 2136), which package primary has received, and questions of
-// update clients, for a Handler, package controller/updatekey. Package update/wire parses the messages.
+// Package updates queues DNS UPDATE messages (RFC 2136). Package primary receives a message, verifies the signature,
+// and puts the message into a Queue. The Queue parses the message (package update/wire) and calls a Handler, which
+// sends the changes to the API server. Questions of update clients pass the Queue too.
 //
-// Guarantees: (1) Waiting messages, their octets and messages in progress are bounded, in total and for each tenant
-// (the key's namespace). Messages of a TCP connection reach the Handler in order. (2) The Handler gets a message once
-// (package replay). (3) A message is parsed only in a slot of its tenant, and a panic of the Handler fails only that
-// message.
+// Guarantees:
 //
-// Out of scope: the answer's transport and signature, and the changes: the Handler posts a message to the API server.
+//  1. Waiting messages, their octets and messages in progress are bounded, in total and for each tenant (the key's
+//     namespace). A panic of the Handler fails only one message.
+//  2. Messages of a TCP connection reach the Handler in order.
+//  3. A repeated message gets the first answer (package replay).
+//
+// Out of scope: the answer's transport, and the changes (package controller/updatekey).
 //
 // Read key.go, then queue.go.
 package updates

@@ -1,11 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acme is the REST storage of ChallengePayloads: it solves DNS-01 challenges for cert-manager's webhook solver.
+// Package acme solves DNS-01 challenges for cert-manager's webhook solver. cert-manager posts a ChallengePayload. Its
+// action Present writes the challenge's TXT record, and CleanUp removes the record.
 //
-// Guarantees: (1) a challenge is solved by the zone rules for its resourceNamespace, if the caller may solve there; (2)
-// only a TXT value at resolvedFQDN with the form of a DNS-01 response is written or removed; (3) write and removal are
-// idempotent; (4) cert-manager copies a refusal to the Challenge.
+// Guarantees:
+//
+//  1. The caller needs the right to solve for the resourceNamespace of the request, and the zone's rules must give the
+//     name to this namespace.
+//  2. Only a TXT value at resolvedFQDN with the form of a DNS-01 response (43 characters) is written or removed.
+//  3. A repeated write or removal succeeds.
+//  4. cert-manager copies a refusal to the Challenge.
 //
 // Out of scope: the write, by package updatekey.
 //

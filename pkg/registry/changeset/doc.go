@@ -1,13 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package changeset is the create-only REST storage of changesets.kubi.zone: writes of several Records in a single
-// transaction.
+// Package changeset serves ChangeSets. A user creates a ChangeSet to write several Records in a single transaction, all
+// or none; the object is not stored. Package direct serves each item (a create, apply or delete of a Record) like a
+// request. Before its commit, the item waits for all others.
 //
-// Guarantees (S10): (1) each item is authorized, admitted, audited and counted like a request of the user, but commits
-// only with all others; (2) the error has all refusals, each with its spec.items[N]; (3) a set ends with the request;
-// (4) sets in progress with several items or prerequisites have at most maxItems items, maxItemsOfNamespace in a
-// namespace; (5) an item passed as an object (RawExtension.Object) is not encoded.
+// Guarantees (S10):
+//
+//  1. Each item is authorized, admitted, audited and counted like a request of the user.
+//  2. If an item is refused, nothing is written. The error has all refusals, each with its place, such as
+//     spec.items[3].
+//  3. A set ends with its request.
+//  4. Sets in progress with several items or prerequisites have at most maxItems items, and maxItemsOfNamespace in a
+//     namespace.
 //
 // Out of scope: decisions about items.
 //

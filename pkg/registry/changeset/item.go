@@ -31,7 +31,6 @@ type item struct {
 	set   *v1alpha1.ChangeSet
 	write *direct.Write
 
-	// The response; failure is nil on success.
 	code    int
 	record  metav1.ObjectMeta
 	failure *metav1.Status
@@ -127,7 +126,6 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
-// run serves the item until the set has committed or ended.
 func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	own, cancel := x.newContext(ctx)
 	defer cancel()
@@ -140,7 +138,6 @@ func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	set.EndRequest(x.index, x.failure != nil)
 }
 
-// serve sets the response. A panic fails only the item.
 func (x *item) serve(ctx context.Context, handler Handler) {
 	defer func() {
 		if why := recover(); why != nil {

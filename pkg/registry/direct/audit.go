@@ -25,7 +25,6 @@ const (
 	reasonKey   = "authorization.k8s.io/reason"
 )
 
-// auditWrite calls serve between the audit events of filters.WithAudit.
 func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.AttributesRecord,
 	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
 	if h.AuditSink == nil || h.AuditPolicy == nil {

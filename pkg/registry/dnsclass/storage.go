@@ -74,7 +74,6 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 	}
 }
 
-// narrowed reports whether a change may deselect zones.
 func narrowed(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) && !class.IsDefault(after) || !equality.Semantic.DeepEqual(before.Spec.Views, after.Spec.Views) ||
 		!equality.Semantic.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces)

@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromcache starts deletions from the object in the watch cache. The generic store's first read of etcd takes a
-// tenth of a deletion's time, and the transaction checks again.
+// Package fromcache makes deletions faster: the first read of the object comes from the watch cache instead of etcd,
+// and saves a tenth of the time. The transaction checks the object again.
 //
-// Guarantees: (1) etcd decides: if finalizers, uid or deletionTimestamp differ, the deletion starts again from etcd;
-// (2) objects absent in the cache, and deletions with preconditions, start from etcd; (3) a deletion of the collection
-// is a conflict if an object meanwhile gets a first finalizer.
+// Guarantees:
+//
+//  1. If finalizers, uid or deletionTimestamp differ in etcd, the deletion starts again from etcd.
+//  2. Objects absent in the cache, and deletions with preconditions, start from etcd.
+//  3. A deletion of the collection is a conflict if an object meanwhile gets a first finalizer.
 //
 // Out of scope: other validation.
 //

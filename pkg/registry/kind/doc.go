@@ -1,13 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kind implements the REST storage that all kinds share. A Kind declares the differences.
+// Package kind implements the REST storage that all kinds of the API share: create, update, delete, list, watch and
+// subresources. A Kind, such as record.Kind, declares the differences, such as validation and columns.
 //
-// Guarantees: (1) a write silently keeps server-set fields, and generation counts changes of spec (S7.4); a new object
-// is Ready=Unknown until judged (S7.11); (2) a controller's Ready for an older serial is dropped (S6.13); (3) a write
-// of a subresource changes only its fields; (4) the subresource finalizers only adds or removes kubi.zone/delivery; (5)
-// a dry run returns the commit's object or error (S7.3); (6) deletions start from the watch cache (package fromcache);
-// (7) a 422 has the cited rule of each error as a cause.
+// Guarantees:
+//
+//  1. A write silently keeps the fields set by the server. metadata.generation counts changes of spec (S7.4).
+//  2. A new object has Ready=Unknown until judged (S7.11). A controller's Ready for an older serial is dropped (S6.13).
+//  3. A write of a subresource changes only its fields. The subresource finalizers only adds or removes
+//     kubi.zone/delivery.
+//  4. A dry run returns the object or error of the write (S7.3).
+//  5. An answer 422 has the rule cited by each error as a cause (package refusal).
 //
 // Out of scope: the validation and decisions of a kind.
 //

@@ -138,7 +138,6 @@ func (k *Kind[T]) makeIndexers() *cache.Indexers {
 	return &all
 }
 
-// selectObjects uses an index only for its Values.
 func (k *Kind[T]) selectObjects(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
 	selection := storage.SelectionPredicate{Label: label, Field: field, GetAttrs: k.AttributesOf}
 	for i := range k.Indexes {

@@ -1,10 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record is the REST storage of records.kubi.zone and the subresource status.
+// Package record serves Records (REST storage of records.kubi.zone), with the subresource status. A Record is an RRset
+// of a zone, or a part.
 //
-// Guarantees, beside those of package kind: (1) package validation refuses by the object alone; (2) columns and field
-// selectors suit kubectl get and watches of a zone.
+// Guarantees, beside those of package kind: (1) Package validation refuses by the object alone. (2) Columns suit
+// kubectl get, and field selectors suit watches of a zone's Records.
 //
 // Out of scope: the adopting zone, decided by the ledger.
 //

@@ -66,7 +66,6 @@ func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	}
 }
 
-// authorVerbs are the rights on Records that an author needs (S13.2).
 var authorVerbs = []string{"create", "patch", "delete"}
 
 func reviewAuthor(ctx context.Context, by authorizer.UnconditionalAuthorizer, key *v1alpha1.UpdateKey) error {

@@ -168,7 +168,6 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is the work on a message.
 type plan struct {
 	w         *Writer
 	key       *v1alpha1.UpdateKey

@@ -28,7 +28,6 @@ func newSlots(total, each int) *slots {
 	return &slots{total: total, perUser: each, byUser: make(map[string]int)}
 }
 
-// acquire returns 429 without a free slot. readsAll is for a user who may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

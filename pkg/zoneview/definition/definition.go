@@ -59,7 +59,6 @@ type (
 	}
 )
 
-// RRsets are decoded singly, so that a large zone is in memory only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta

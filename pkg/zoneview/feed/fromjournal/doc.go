@@ -1,14 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromjournal feeds a zoneview.Set from the store: every zone at an etcd revision, then the journal.
+// Package fromjournal keeps the API server's copies of all zones (a zoneview.Set) up to date. First it reads every zone
+// from etcd at a single revision. Then it follows the journal: each transaction has steps (changes of a zone) for the
+// copy.
 //
 // Guarantees:
 //
-//  1. After a misfit every zone is read again. A zone whose steps never fit, or whose rows do not match the hash, is
-//     frozen.
+//  1. If a step does not fit, every zone is read again. A zone whose steps never fit, or whose content does not match
+//     the hash, is frozen: the last proven content is served.
 //  2. Frozen zones are read again after a minute, then ever less often, down to once an hour.
-//  3. A zone stays in the Set while it is read again.
 //
 // Out of scope: proofs and sync (package feed), and the API.
 //
