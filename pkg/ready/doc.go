@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ready decides the condition Ready of Zones and Records, for the class controller and the API server. A Record
-// is Ready when every class in force has confirmed it. A class (DNSClass or Bind9Cluster) has name servers that receive
-// zones.
+// is Ready when every class in force has confirmed the data. A class (DNSClass or Bind9Cluster) has name servers that
+// receive zones.
 //
 // Guarantees:
 //

@@ -68,7 +68,7 @@ func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 // the returned objects.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Processes returns whether controller and primary are alive; it may be nil.
+	// Processes returns whether controller and primary are alive; may be nil.
 	Processes func() Processes
 	// Namespaces is nil without a cluster: a namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer

@@ -65,7 +65,7 @@ func (s *Stalls) Forget(uid types.UID) {
 }
 
 // Judge returns the condition Stalled of an object that waits for the reason in waits; otherwise nil. Before StallAfter
-// it returns nil, and calls again with the time left.
+// Judge returns nil, and calls again with the time left.
 func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
