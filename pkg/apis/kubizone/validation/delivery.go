@@ -64,7 +64,7 @@ func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	return errs
 }
 
-// DeliveryStatusUpdate validates a status written by a controller.
+// DeliveryStatusUpdate validates a status.
 func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path, status := field.NewPath("status"), &after.Status
