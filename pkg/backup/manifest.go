@@ -56,7 +56,6 @@ func (m Manifest) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// String returns the numbers of zones and records.
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
 // ManifestFile is the path of a backup's manifest.
