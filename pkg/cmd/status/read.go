@@ -186,7 +186,6 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 	return err
 }
 
-// readFirst notes a list with further pages as partial.
 func (f *reading) readFirst(resource string, read func() (runtime.Object, error), do func(runtime.Object) error) error {
 	page, err := read()
 	if err != nil {
