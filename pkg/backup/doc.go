@@ -7,8 +7,8 @@
 //
 //	B1. A backup has every write that was answered before the backup began, all at one etcd revision. Servers keep
 //	    running meanwhile.
-//	B2. A backup is an etcd snapshot, with a manifest beside it. A truncated or foreign file is rejected before anything
-//	    is written.
+//	B2. A backup is an etcd snapshot, with a manifest beside it. A truncated or foreign file is rejected before
+//	    anything is written.
 //	B3. Either the directory gets the whole restored store, or no data. The restored store has passed the consistency
 //	    check (fsck).
 //	B4. Revisions are ahead of all earlier revisions, and no earlier revision can be watched. So clients of the old

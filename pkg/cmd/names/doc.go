@@ -8,7 +8,7 @@
 // Guarantees:
 //
 //	N1. Requests have the rights of the user. If objects are hidden, a line names the missing right.
-//	N2. The exit code is 1 if may answers no, or who or tree finds nothing.
+//	N2. The exit code is 1 if "may" answers no, or if "tree" or "who" finds nothing.
 //
 // Out of scope: decisions, made by the API server (NameReview).
 //

@@ -27,7 +27,7 @@ const (
 	maxRefusal         = 256
 )
 
-// Delivery validates a new Delivery. Zone and class determine its name.
+// Delivery validates a new Delivery. Zone and class determine the name.
 func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	spec := &delivery.Spec

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation checks the fields of an API object, such as a Record, before the API server stores it. It sees
-// that object alone, so kubectl kubizone lint can call it without a server.
+// Package validation checks the fields of an API object, such as a Record, before the API server stores it. No other
+// object is needed, so kubectl kubizone lint can call the package without a server.
 //
 // Guarantees:
 //  1. All errors are reported at once. Each names the field, the rule and the next step.
