@@ -8,8 +8,8 @@
 //
 //	W1. A pull request has one comment of a name, and later runs change it. It is found by first line and author:
 //	    comments of other authors never change.
-//	W2. Texts of files and of the server are only code in the comment: no mention, link, HTML or command. It has at
-//	    most the forge's size, and names omissions.
+//	W2. Texts of files and of the server are only code in the comment: no mention, link, HTML or command. The comment
+//	    has at most the forge's size, and names omissions.
 //	W3. Requests and waiting are bounded, and the token goes only to the forge's API.
 //	W4. Exit code 1 means that a file is wrong, or that the server or the gate (limits of removals) refuses; 2 that
 //	    this is unknown, or the comment could not be written. A fork's token without the right to write is no failure.
