@@ -29,9 +29,9 @@ import (
 // parallelRaises bounds concurrent writes: etcd merges disk writes.
 const parallelRaises = 32
 
-// raiseSerials advances every serial of a store: of zones by spec.minimumSerial (S6.11), so that hash and journal are
-// as from a server, of names without a zone, and the floor, the first serial of unknown names (S6.8). No server may
-// run. limited counts the zones whose Clock.serial is limited.
+// raiseSerials advances every serial of a store: of zones by spec.minimumSerial (S6.11), of names without a zone, and
+// the floor, the first serial of unknown names (S6.8). No server may run. limited counts the zones whose Clock.serial
+// is limited.
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

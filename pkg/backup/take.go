@@ -61,7 +61,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	return m, syncDir(filepath.Dir(out))
 }
 
-// WriteTime writes the backup's time into its store, for the metric and the alert of a late backup.
+// WriteTime notes the backup's time in its store, for the alert of a late backup.
 func (m *Manifest) WriteTime(ctx context.Context, where storagebackend.TransportConfig) error {
 	config, err := clientConfig(where)
 	if err != nil {

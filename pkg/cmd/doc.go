@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cmd is the command line of kubizone, the program of servers and of the store.
+// Package cmd is the command line of the program kubizone, which runs the servers, and backs up, restores and checks
+// the store. Users of zones have another program, kubectl-kubizone.
 //
-// Guarantees: (1) a command of the client, kubectl-kubizone, ends with exit code 2, and prints the command line to
-// type.
+// Guarantees: (1) If a user types a command of kubectl-kubizone, such as kubizone apply, the program prints the command
+// line to type instead, and ends with exit code 2.
 //
-// Out of scope: the client (package client); errors, exit codes and the log (package program).
+// Out of scope: kubectl-kubizone (package client).
 //
 // Read kubizone.go.
 package cmd

@@ -1,13 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dns has the common DNS types: an Entry is a resource record of a zone, a Change the difference between two
-// serials.
+// Package dns has the DNS types that all of Kubizone shares. An Entry is a resource record of a zone, such as
+// www.example.org. 300 IN A 192.0.2.1. A Change has the Entries removed and added between two serials of a zone.
 //
-// Guarantees: (1) The packages below implement only RFCs. (2) No I/O, no clock, no blocking. (3) Values are immutable,
-// and comparable if Go allows.
+// Guarantees:
+//  1. The packages below implement only RFCs.
+//  2. No function does I/O, reads a clock or blocks.
+//  3. Values are immutable.
 //
-// Out of scope: Kubernetes, storage, delegations and hashes.
+// Out of scope: Kubernetes and storage.
 //
 // Read entry.go, then name/name.go.
 package dns

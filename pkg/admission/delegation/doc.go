@@ -1,14 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delegation is the admission plugin KubizoneDelegation. It refuses Records without an allowing rule before
-// webhooks and the write, and writes the rule into the audit event.
+// Package delegation is the admission plugin KubizoneDelegation of the API server. It refuses a Record that the zone
+// may not take in, for example because no delegation rule gives the name to the Record's namespace, before validating
+// policies and webhooks see it. The rule of an allowed Record goes into the audit event, such as `zone example.org.,
+// pattern "*.dev"`.
 //
-// Guarantees: (1) each refusal is proven in etcd, and has the text of the write's refusal; in doubt the Record passes;
-// (2) the commit decides again, so stale facts only delay a refusal; (3) deletions, status, and updates without a
-// change of spec pass (S2.4); (4) no object is changed.
+// Guarantees:
+//  1. The plugin decides from the server's cache, and the write's transaction decides again. So an outdated cache only
+//     delays a refusal.
+//  2. A refusal is checked against etcd, and has the text of the write's refusal. In doubt, the Record passes.
+//  3. Deletions, status, and updates that keep the spec pass unchecked (S2.4).
 //
-// Out of scope: decisions, and Zones (S4.15).
+// Out of scope: the decision (package ledger).
 //
 // Read plugin.go.
 package delegation

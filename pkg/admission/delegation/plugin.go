@@ -42,7 +42,7 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// NewInitializer returns an initializer that passes decider to plugins.
+// NewInitializer passes decider to plugins.
 func NewInitializer(decider Decider) admission.PluginInitializer { return initializer{decider} }
 
 type initializer struct{ decider Decider }

@@ -1,12 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package traced records a tracing span for each request of an admission chain, if tracing is configured.
+// Package traced wraps the API server's chain of admission plugins, to record OpenTelemetry spans. A request has a span
+// for the plugins that change the object, and another for validating plugins. Without a tracing configuration nothing
+// is recorded.
 //
-// Guarantees: (1) The decision of the chain is not changed. (2) The message of a refusal, which may name other tenants'
-// objects, is not recorded.
+// Guarantees:
+//  1. The wrapped chain decides alone.
+//  2. A refusal's span has no message, because the message may name objects of other tenants.
 //
-// Out of scope: the plugins of the chain; webhooks record spans of their own.
+// Out of scope: spans of single plugins.
 //
 // Read traced.go.
 package traced

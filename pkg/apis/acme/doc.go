@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acme has the API group acme.kubi.zone: the payload of a DNS-01 webhook solver
-// (webhook.acme.cert-manager.io/v1alpha1).
+// Package acme has the Go types of the API group acme.kubi.zone. To cert-manager, Kubizone is a webhook solver of ACME
+// DNS-01 challenges (webhook.acme.cert-manager.io/v1alpha1). cert-manager posts a ChallengePayload with a request, and
+// gets it back with a response.
 //
-// Guarantees: (1) the JSON of the types is cert-manager v1.21's.
+// Guarantees: (1) The types have the JSON of cert-manager v1.21.
 //
-// Out of scope: the handling of a payload.
+// Out of scope: the solution of a challenge (package registry/acme).
 //
 // Read types.go.
 //

@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decoding explains why a decoder refuses fields of a request body.
+// Package decoding explains to users why the API server cannot decode their request (S5.13). For example, a quoted TTL
+// gets the error `spec.ttl: got string "60"; want a whole number of at most 2147483647, without quotes`, and a misspelt
+// field gets `spec.valuse: unknown field; did you mean values?`
 //
-// Guarantees: (1) an error names the field, its value and a right value, or the known field most like an unknown field
-// (S5.13); (2) a body is read only after a refusal; (3) at most ten fields are named.
+// Guarantees:
+//  1. A body is read a second time only after the decoder has refused it.
 //
-// Out of scope: requests, and the meaning of values.
+// Out of scope: the meaning of values (package validation).
 //
 // Read explain.go first.
 package decoding

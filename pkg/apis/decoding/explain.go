@@ -27,7 +27,6 @@ type Serializer struct {
 	Creater runtime.ObjectCreater
 }
 
-// DecoderToVersion returns a decoder whose errors name each wrong field (S5.13).
 func (s Serializer) DecoderToVersion(serializer runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
 	return decoder{s.NegotiatedSerializer.DecoderToVersion(serializer, version), s.Creater}
 }

@@ -28,7 +28,7 @@ const (
 // CauseTooMuch is the cause of refusals for stored octets or Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// idle sets the burst: at once a namespace may write the octets of a minute's rate.
+// idle sets the burst.
 const idle = time.Minute
 
 // Config configures Budgets, the limits of namespaces for octets stored and written in etcd.
@@ -118,7 +118,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets written; the charge never exceeds twice the burst.
+// Charge adds octets written.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

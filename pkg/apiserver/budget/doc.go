@@ -1,20 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package budget limits a namespace's octets stored in etcd, octets written in a second, and Bind9Clusters (S9).
+// Package budget limits how much of etcd a namespace uses: the octets of its stored objects, the octets that it writes
+// in a second, and its Bind9Clusters. Beyond a limit the API server answers 403, or 429 for writes (S9.1, S9.2).
+//
+// Each server counts by itself. A namespace may write the octets of a minute at once; this is the burst.
 //
 // Guarantees:
 //
-//	G1. Each server counts stored octets from a watch, and written octets from its own transactions. A write costs
-//	    O(1). Memory grows with the namespaces that have objects or wrote recently.
-//	G2. Writes and dry runs are checked before the ledger (pkg/ledger) decides them.
-//	G3. Deletions, updates that shrink an object by a quarter, and the ledger's follow-up writes always pass. They are
-//	    charged up to twice the burst (a minute's rate), so a namespace can soon write again.
-//	G4. Limits are approximate: n servers allow n times the rate, and n-1 Bind9Clusters more. Concurrent writes may
-//	    exceed a budget, since commits are charged afterwards. Stored octets lag, and are unchecked before the first
-//	    count.
+//	G1. Deletions, updates that shrink an object by a quarter, and follow-up writes of the ledger (pkg/ledger) always
+//	    pass. They count as written, but never beyond two bursts, so a namespace can soon write again.
+//	G2. Limits are approximate. With n servers, a namespace may write n times the rate, and have n-1 more
+//	    Bind9Clusters. Concurrent writes may exceed a limit, since they are counted after the commit.
 //
-// Out of scope: etcd, Kubernetes' storage, and the origin of overrides.
+// Out of scope: the origin of overrides.
 //
 // Read budget.go first, then limits.go.
 package budget

@@ -1,16 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history answers zones/changes in the form history, and records/changes, from the ledger, finds the Records of
-// entries for sources=true, and sends steps to a file or receiver.
+// Package history tells clients of the API server who changed a zone, when, and how. A Reader answers
+// zones/NAME/changes?form=history and records/NAME/changes. Sources finds the Records at a name of a zone, for requests
+// with sources=true. A Sender copies each change that this server commits to a file or an HTTP receiver.
 //
 // Guarantees:
+//  1. records/NAME/changes has only changes by Records of its namespace (S1.8). No answer has changes older than the
+//     namespace, since a former namespace with its name made them.
+//  2. A Sender never delays a write. It keeps 8 MiB of unsent changes, drops further changes, and sends their number.
 //
-//  1. An answer for a namespace has only steps made by its Records (S1.8), none from before the namespace's creation.
-//  2. An answer reads a bounded number of zones and segments.
-//  3. A Sender delays no write, and its memory is bounded. It counts lost steps.
-//
-// Out of scope: the rights of readers, and the form of the answer (package registry/zone).
+// Out of scope: the form of answers (package registry/zone).
 //
 // Read first: history.go, sources.go, sender.go.
 package history

@@ -1,12 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory fills the Installation's status: the processes, etcd, certificates and the last backup of a server.
+// Package inventory fills the status of the Installation, an API object for operators, with the running processes, the
+// members of etcd, the ends of certificates, and the last backup.
 //
-// Guarantees: (1) ReadStatus sends no request. (2) Each part unknown to the server is in status.unknown, with the
-// reason and the next step. (3) No private key and no data of a tenant is in the status.
+// Guarantees:
+//  1. ReadStatus sends no request.
+//  2. Each part that the server does not know is in status.unknown, with the reason and the next step.
+//  3. The status has no private key and no data of a tenant.
 //
-// Out of scope: the checks of etcd (package maintenance) and the Leases (package heartbeat).
+// Out of scope: the checks of etcd (package maintenance).
 //
 // Read inventory.go first, then certificates.go.
 package inventory

@@ -1,13 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pace ends requests of clients that send or read too slowly.
+// Package pace ends HTTP requests of clients that send or read too slowly. A request occupies a seat of API priority
+// and fairness until its response is sent, so stalled clients could otherwise take all seats.
 //
-// Guarantees: (1) a request ends, and frees its seat of API priority and fairness, if the client stalls for five
-// seconds, or takes five seconds longer than at 64 KiB a second; (2) the handler's time does not count; (3) no response
-// is cut while the client reads.
+// Guarantees:
+//  1. A request ends if its client stalls for five seconds, or takes five seconds longer than at 64 KiB a second.
+//  2. The time of the server's own work does not count.
 //
-// Out of scope: long-running requests, such as watches.
+// Out of scope: long-running requests such as watches, without a seat.
 //
 // Read pace.go.
 package pace

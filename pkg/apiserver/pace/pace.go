@@ -17,8 +17,6 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// A request holds a seat of priority and fairness until the response is sent, so stalled requests could take all seats.
-
 // clientTimeout bounds a stall, at a third of other requests' wait for a seat.
 const clientTimeout = 5 * time.Second
 
@@ -41,8 +39,7 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients ends requests of stalled clients, except long-running requests, which hold no seat. Filters that
-// respond must be within.
+// EndSlowClients wraps handler. Filters that respond must be within.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -1,10 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package permissions checks the RBAC rules that an API server needs at kube-apiserver (A7 of package apiserver).
+// Package permissions asks kube-apiserver whether Kubizone's API server has the RBAC rights that it needs there, for
+// example to create SubjectAccessReviews.
 //
-// Guarantees: (1) A server that starts without a required rule is not ready, and logs each missing rule with the
-// effect. (2) A revoked rule is listed within a minute, and readiness stays.
+// Guarantees:
+//  1. A server that starts without a required rule is not ready. It logs each missing rule, with the consequence.
+//  2. A rule revoked later is listed within a minute, but the server stays ready.
 //
 // Out of scope: the rules of the manifests (test/deploy).
 //

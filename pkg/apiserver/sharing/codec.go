@@ -22,8 +22,7 @@ const (
 	sharedParts   = 1000
 )
 
-// Codec decodes a watch's events, whose cache keeps objects for over a minute. Each write of a Record also writes its
-// Zone, so equal large fields of successive versions share memory.
+// Codec decodes a watch's events.
 type Codec struct {
 	runtime.Codec
 	lastVersions *lru.Cache // from types.UID to sharedFields

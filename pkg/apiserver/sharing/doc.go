@@ -1,12 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sharing decodes objects for the watch caches, so that equal parts of objects are in memory once.
+// Package sharing saves memory in the API server's watch caches. Each write of a Record also writes its Zone, so a
+// cache has many almost equal versions of it. This package decodes them so that equal parts are in memory once.
 //
-// Guarantees: (1) decoding gives the same object as the wrapped codec; (2) successive versions of an object share equal
-// large fields; (3) objects of a resource share equal strings of conditions, managed fields and labels.
+// Guarantees:
+//  1. Decoding gives the same object as the wrapped codec. Decoded objects are read-only, since others share their
+//     memory.
+//  2. Versions of an object share equal large fields, such as a Zone's rules.
 //
-// Out of scope: writes, which decode with the wrapped codec. Decoded objects are read-only.
+// Out of scope: writes.
 //
 // Read first: codec.go.
 package sharing

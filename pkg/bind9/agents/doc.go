@@ -1,11 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agents keeps a client for the agent of each BIND server in a DNSClass.
+// Package agents makes the controller's HTTP clients for agents, the programs beside BIND servers that create and
+// remove zones there. The client authenticates by a token from the Secret that a Bind9Instance names.
 //
-// Guarantees: (1) Classes with the same server share a client and its rate. (2) A request has the current credentials
-// of the agent's Secrets; after a 401 it is repeated once with a newer token. (3) The last credentials stay in use
-// while a Secret is unreadable, but not after its deletion.
+// Guarantees:
+//  1. The Secret is read again after five seconds. If the agent answers 401 and the Secret has another token, the
+//     request is repeated once.
+//  2. While a Secret cannot be read, the last token stays in use. After the deletion of the Secret it does not.
 //
 // Out of scope: the requests about zones.
 //

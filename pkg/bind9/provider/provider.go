@@ -158,7 +158,6 @@ func (f *fleet) listLeaving() []delivery.Server {
 	return rows
 }
 
-// Deliver makes the zone a member of the class, makes agents create missing zones, and waits briefly for transfers.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))
@@ -219,7 +218,6 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing makes agents create a missing zone, at the instances in made, and remove the zone from leaving instances.
 // failed has agents' errors; err is of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
@@ -273,8 +271,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	return failed, made, err
 }
 
-// mayDiffer reports whether an instance's zone may have former primaries. A changed class creates a new Provider and
-// clears plan.Delivered, so the agent is asked once.
+// A changed class creates a new Provider and clears plan.Delivered, so the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -374,8 +371,7 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove makes agents remove the zone from all instances, and then removes it from the class. In mode Catalog, agents
-// remove nothing: the zone of this name at the signer may belong to another Zone.
+// Remove does not call agents in mode Catalog: the zone of this name at the signer may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
@@ -462,5 +458,5 @@ func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Transfer.Claims}
 }
 
-// Close does nothing: agents belong to the source of the instances.
+// Close does nothing.
 func (p *Provider) Close() error { return nil }

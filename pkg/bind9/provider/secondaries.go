@@ -83,7 +83,7 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behindSince, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources waits for the secondaries of each primary with the plan's serial. The error is of fence or ctx.
+// The error is of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}

@@ -290,8 +290,7 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 	return err
 }
 
-// Remove removes our RRsets from every primary, and the zone unless foreign RRsets are left. Agents remove the zone
-// from other instances.
+// Remove keeps a primary's zone if foreign RRsets are left.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
 	targets, err := u.readTargets(plan.ServerNames())

@@ -33,7 +33,6 @@ const (
 	besideTimeout = 30 * time.Second
 )
 
-// subcommand runs in the server's process with its own user's rights (P4).
 type subcommand struct {
 	name, user string
 	run        func(ctx context.Context, server *process.Server) error
@@ -143,8 +142,8 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runSubcommands waits until the server is ready, and runs the sub-commands until ctx ends. Its error is a sub-command
-// that does not stop (process.ErrUnfinished). They reach the server directly: their last outcomes need no Service.
+// runSubcommands waits until the server is ready, and runs the sub-commands until ctx ends (P4). Its error is a
+// sub-command that does not stop (process.ErrUnfinished).
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends or a part fails, then stops the parts, the last started first (P3). It returns nil if only
-// ctx ended. The options must be completed and validated.
+// Run serves until ctx ends or a part fails (P3). It returns nil if only ctx ended. The options must be completed and
+// validated.
 func (o *Options) Run(ctx context.Context) error {
 	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)
@@ -112,7 +112,6 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 	return errors.Join(err, <-ended)
 }
 
-// stopped returns nil for an error after the end of outer.
 func stopped(outer context.Context, err error) error {
 	if outer.Err() != nil {
 		return nil

@@ -1,11 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package applier is the sub-command that applies and deletes Records together.
+// Package applier is the command kubectl kubizone apply. It creates, changes and deletes several Records of a zone by
+// one ChangeSet, a request that the API server executes in a single transaction.
 //
 // Guarantees:
 //
-//	P1. All Records of a call change in one transaction, or none (S10.1).
+//	P1. All Records of a call change, or none (S10.1).
 //	P2. A call with too many Records is refused, never split.
 //	P3. A refusal names each refused Record with its file.
 //

@@ -1,10 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backup is the sub-command that takes a backup.
+// Package backup is the command kubizone backup. It writes the data of etcd into a file, while the servers continue to
+// answer.
 //
-// Guarantees: (1) Servers continue to answer. (2) No existing file is written. (3) After exit code 0 the backup is
-// complete and on disk.
+// Guarantees: (1) An existing file is not overwritten. (2) After exit code 0 the backup is complete and on disk.
 //
 // Out of scope: the format (pkg/backup).
 //

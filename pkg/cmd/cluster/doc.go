@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster has clients for Kubernetes' own API groups, used by kubectl-kubizone.
+// Package cluster makes clients for Kubernetes' own API groups, such as Events and RBAC, for the commands of
+// kubectl-kubizone. A full clientset of client-go makes the program much larger: html/template calls methods by name,
+// so the linker keeps all methods of every group.
 //
-// Guarantees: (1) a clientset has only the API groups of Interface, which keeps the program small: html/template calls
-// methods by name, so the linker keeps all methods of every group; (2) a kubernetes.Interface can replace an Interface,
-// as in tests.
+// Guarantees: (1) A clientset has only the API groups of Interface.
 //
 // Out of scope: clients of the group kubi.zone (module api).
 //

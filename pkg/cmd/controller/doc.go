@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller is the sub-command that delivers zones by their DNSClasses. Of several processes, the holder of a
-// Lease delivers.
+// Package controller is the command kubizone controller, which delivers zones to the name servers of their DNSClasses.
+// If several processes run, a Kubernetes Lease elects the process that delivers.
 //
-// Guarantees: (1) The holder releases the Lease when no work is in flight, and ends after the loss of the Lease. (2)
-// The others follow the zones, and can take over at once. (3) Delivery begins when every zone is read. (4) /metrics has
-// no names of zones.
+// Guarantees:
+//  1. The elected process releases the Lease only when no delivery is in progress, and exits if it loses the Lease.
+//  2. The others keep all zones in memory, to take over at once.
+//  3. Delivery begins when every zone has been read.
 //
 // Out of scope: the delivery of a zone (pkg/controller/class).
 //

@@ -38,7 +38,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errStandalone ends an endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
 	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 

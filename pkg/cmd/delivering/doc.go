@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivering has the common parts of sub-commands that deliver zones: the constructors of providers, and
-// settings of retries.
+// Package delivering has the common parts of the commands that deliver zones, kubizone controller and kubizone up:
+// constructors of providers (clients of a DNSClass's name servers), and delays of retries, from environment variables
+// such as DNS_RECORD_RETRY_MAX_DELAY.
 //
-// Guarantees: (1) Each block of a DNSClass has a constructor, as a test checks. (2) A flag overrides the environment
-// variable of the same meaning.
+// Guarantees: (1) Each kind of provider that a DNSClass can name has a constructor, as a test checks.
 //
 // Out of scope: the content of zones.
 //

@@ -1,13 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dnsserving has the flags and metrics of the hidden primary.
+// Package dnsserving has the flags and metrics of the hidden primary, the DNS server from which secondaries transfer
+// the zones. The commands kubizone primary and kubizone up share them.
 //
 // Guarantees:
-//
-//  1. All errors in the flags are reported at once.
-//  2. Zones are transferred only to clients, and served only in views, of a flag or its default.
-//  3. Metrics have no name of a zone or address of a peer; counters never decrease.
+//  1. Zones are transferred only to the clients, and served only in the views, that a flag names.
 //
 // Out of scope: the source of the zones.
 //

@@ -30,7 +30,7 @@ type Options struct {
 	TSIGKeyFile   string
 }
 
-// NewOptions serves the default view, on loopback, to loopback clients.
+// NewOptions returns the defaults.
 func NewOptions() Options {
 	return Options{
 		DNSListen:     "127.0.0.1:5300",

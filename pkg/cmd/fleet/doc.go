@@ -1,11 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet is the sub-command that runs BIND servers for the objects of bind9.kubi.zone, while the process holds a
-// Lease. No other process has rights on Secrets, Deployments and Services.
+// Package fleet is the command kubizone fleet. It runs BIND servers in Kubernetes, as objects of the API group
+// bind9.kubi.zone describe them. No other process of Kubizone has rights on Secrets, Deployments and Services. If
+// several run, a Kubernetes Lease elects the process that works.
 //
-// Guarantees: (1) A process ends after the loss of the Lease. (2) The Lease names the installation: objects of another
-// installation never change.
+// Guarantees:
+//  1. A process that loses the Lease exits.
+//  2. The Lease also names the installation. Objects of another installation are never changed.
 //
 // Out of scope: the objects of a server (pkg/bind9/fleet).
 //

@@ -24,7 +24,7 @@ var (
 		"of the ten namespaces with the longest.", "namespace")
 )
 
-// NewMetrics registers the metrics of the BIND servers of a fleet.
+// NewMetrics registers the metrics.
 func NewMetrics(registry metrics.KubeRegistry, servers listers.Bind9InstanceLister) {
 	samples.Register(registry, func(send samples.Send) {
 		all, _ := servers.List(labels.Everything()) // a lister cannot fail

@@ -109,7 +109,6 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 	return o.printSteps(past, steps, note, out)
 }
 
-// describeSearch names the subject of a search, as the end of a sentence.
 func describeSearch(s *history.Subject) string {
 	switch {
 	case s.Zone == nil:

@@ -84,7 +84,6 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 
 func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
 
-// findPresent finds a Zone, else a Record, or one kind of them.
 func (r *room) findPresent(ctx context.Context, s *history.Subject, kind string, at types.NamespacedName) (err error) {
 	api := r.api.KubizoneV1alpha1()
 	if kind != find.KindRecord {
@@ -110,7 +109,6 @@ func (r *room) findPresent(ctx context.Context, s *history.Subject, kind string,
 	return r.setRecord(ctx, s, at.Namespace, fqdn, record.Status.View)
 }
 
-// setRecord sets the name of a Record of a namespace, with the zone, if readable.
 func (r *room) setRecord(ctx context.Context, s *history.Subject, namespace string, fqdn name.Name, view string) error {
 	s.Namespace, s.Name = namespace, fqdn
 	search := &find.Search{API: r.api.KubizoneV1alpha1(), Namespace: namespace, Everywhere: true} // -n is the Record's
@@ -123,7 +121,7 @@ func (r *room) setRecord(ctx context.Context, s *history.Subject, namespace stri
 	return err
 }
 
-// findPast finds a deleted Zone, else a deleted Record, or one kind of them: the history outlives the objects.
+// findPast finds a deleted Zone or Record: the history outlives the objects.
 func (r *room) findPast(ctx context.Context, s *history.Subject, kind string, at types.NamespacedName) (found bool, err error) {
 	if kind != find.KindRecord {
 		if step, err := r.reader.LastOfZone(ctx, at.Namespace, at.Name); step != nil || err != nil && !isAbsent(err) {

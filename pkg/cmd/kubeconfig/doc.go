@@ -1,13 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeconfig has the usual flags of Kubernetes clients: kubeconfig, context, user, namespace, impersonation.
+// Package kubeconfig connects a command to a Kubernetes API, with kubectl's flags, such as --kubeconfig, --context,
+// --namespace and --as.
 //
 // Guarantees:
 //
 //	K1. Precedence is kubectl's: flags, --kubeconfig, $KUBECONFIG, ~/.kube/config, the pod's ServiceAccount.
-//	K2. The namespace of -n is distinguished from that of the context.
-//	K3. A command reports a silent API within seconds; its reads then end with the next step.
+//	K2. A command can distinguish the namespace of -n from that of the context.
+//	K3. If the API does not answer, the command says so within seconds. Its reads then fail, and the error has the
+//	    next step.
 //
 // Out of scope: requests.
 //

@@ -85,7 +85,6 @@ func judgeSet(all []*judged) {
 	}
 }
 
-// placeZones makes each zone after the zones above and the zone of its zoneRef.
 func (s *set) placeZones(all []*judged) {
 	labels := func(one *judged) int { return strings.Count(one.object.(*v1alpha1.Zone).Spec.DomainName, ".") }
 	left := slices.Clone(all)
@@ -106,7 +105,6 @@ func (s *set) placeZones(all []*judged) {
 	}
 }
 
-// placeZone returns false if the zone of the zoneRef is missing and not to be assumed.
 func (s *set) placeZone(one *judged, assume bool) bool {
 	zone := one.object.(*v1alpha1.Zone)
 	spec, err := lawform.ZoneSpec(zone)
@@ -166,7 +164,6 @@ func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
 	return true
 }
 
-// withZone assumes the zone of a zoneRef, or drops a zoneRef beside an absolute name.
 func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
 	if name.IsAbsolute(spec.DomainName) {
 		out := *spec
@@ -214,7 +211,6 @@ func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	return plan.Zone.Zone
 }
 
-// addRefusal adds a warning if rules outside of the files may allow the object, else an error.
 func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	text := withoutPlaceholder(refused.Message)
 	switch refused.Kind {
@@ -250,7 +246,6 @@ func (s *set) isRefused(fqdn name.Name) bool {
 	return slices.ContainsFunc(s.refusedZones, func(zone name.Name) bool { return zone.Encloses(fqdn) })
 }
 
-// judgeZone decides an update that gives a zone its rules and name servers.
 func (s *set) judgeZone(one *judged) {
 	zone := one.object.(*v1alpha1.Zone)
 	z := s.store.zones[key{zone.Namespace, zone.Name}]
@@ -293,7 +288,6 @@ func (s *set) placeDelegation(one *judged) {
 	}
 }
 
-// judgeDelegation decides a twin of the Delegation.
 func (s *set) judgeDelegation(one *judged) {
 	of := one.object.(*v1alpha1.Delegation)
 	z := s.store.zones[key{of.Namespace, of.Spec.ZoneRef.Name}]
@@ -407,7 +401,6 @@ func (s *set) isResolved(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	return !w.Host.IsZero() && s.mayBeElsewhere(z, w.Host)
 }
 
-// mayBeElsewhere reports whether namespaces in other files may have a host of the zone.
 func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	return slices.ContainsFunc(s.store.listRules(z), func(r rules.Rule) bool {
 		if slices.Equal(r.Namespaces, []string{z.Namespace}) {
@@ -425,7 +418,6 @@ func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	})
 }
 
-// judgeKey warns of patterns without a rule for the namespace (S13.1).
 func (s *set) judgeKey(one *judged) {
 	of := one.object.(*v1alpha1.UpdateKey)
 	var given []v1alpha1.NameReviewRule

@@ -184,7 +184,6 @@ func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.
 	return set, len(set.Data) > 0
 }
 
-// makeZone decides a new Zone of a user who may establish zones.
 func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	spec.UID, spec.MaxDeletePercent = s.newUID(), 100
 	ask := zones.ZoneInput{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
@@ -195,7 +194,6 @@ func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	return out.Plan, out.Refusal
 }
 
-// amendZone decides an update of a Zone without rules and name servers, and applies nothing.
 func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	before := *s.zones[key{spec.Namespace, spec.Name}]
 	before.Rules, before.Header.NameServers = nil, nil
@@ -217,7 +215,6 @@ func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*
 	return out.Plan, out.Refusal
 }
 
-// makeRecord decides a new Record, and applies the plan if adopted.
 func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	r.UID = s.newUID()
 	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}

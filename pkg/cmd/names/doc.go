@@ -1,14 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names has sub-commands for questions about names: may, names, tree, and the search of Records.
+// Package names has the commands of kubectl kubizone about names. "may create www A" asks whether your namespace may
+// have this Record, "names" lists the names that it may use, "who" finds the Records of a name or address, and "tree"
+// shows the zones.
 //
 // Guarantees:
 //
 //	N1. Requests have the rights of the user. If objects are hidden, a line names the missing right.
-//	N2. The command may exits with code 1 if the answer is no, who and tree if nothing is found.
+//	N2. The exit code is 1 if "may" answers no, or if "tree" or "who" finds nothing.
 //
-// Out of scope: decisions, which the API server makes (NameReview).
+// Out of scope: decisions, made by the API server (NameReview).
 //
 // Read names.go, then who.go and tree.go.
 package names

@@ -35,7 +35,6 @@ type question struct {
 	view    string
 }
 
-// answer is a result, and its text for people.
 type answer struct {
 	kind   string
 	result any
@@ -198,7 +197,6 @@ func (q *question) listNames(ctx context.Context, s *find.Search, _ []string) (*
 	return &answer{kind: "Names", result: result, text: result.printText}, nil
 }
 
-// addClasses includes classes with selectors.
 func (a *namesAnswer) addClasses(ctx context.Context, api client.KubizoneV1alpha1Interface) error {
 	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

@@ -1,13 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package output prints the results of commands: as text for a terminal or a pipe, as JSON or YAML for programs.
+// Package output prints the results of commands: as text for people, or as JSON or YAML for programs (-o).
 //
 // Guarantees:
 //
-//	T1. Text fits the width of a terminal. In a pipe a line stays whole.
-//	T2. Colour is only for a terminal without NO_COLOR and TERM=dumb. No text of a tenant makes a colour.
-//	T3. A JSON document has apiVersion and kind, and a schema in the release.
+//	T1. On a terminal, text is wrapped at its width. In a pipe a line stays whole.
+//	T2. Colour appears only on a terminal, without NO_COLOR and TERM=dumb. Text of a tenant is escaped, and makes
+//	    none.
+//	T3. A JSON document has apiVersion and kind, and the release has its schema.
 //	T4. A progress bar appears after two seconds, on a terminal only.
 //
 // Out of scope: the content of a result.

@@ -26,7 +26,7 @@ func (t *Text) IsWide() bool { return t.wide }
 // NewText returns an empty text for a writer's screen.
 func NewText(to io.Writer) *Text { return &Text{screen: screenOf(to)} }
 
-// WriteTo writes the text, in colour if the screen allows.
+// WriteTo writes the text.
 func (t *Text) WriteTo(to io.Writer) (int64, error) {
 	if screened, ok := to.(*Writer); ok && t.screen.Color {
 		to = screened.raw // every part is escaped
@@ -57,8 +57,7 @@ func (t *Text) paint(word, text string) string {
 	return text
 }
 
-// Line adds a line, wrapped with an indent on a narrow terminal. A change (+, -, ~) has one colour, as has the first
-// word of another line.
+// Line adds a line. A change (+, -, ~) has one colour, as has the first word of another line.
 func (t *Text) Line(format string, args ...any) {
 	var line strings.Builder
 	terminal.Fprintf(&line, format, args...)
@@ -162,7 +161,7 @@ func (t *Text) paragraphWidth() int {
 	return helpWidth
 }
 
-// Table adds the rows below their header, which may be nil, in columns. On a terminal the widest columns are wrapped.
+// Table adds rows in columns, below their header, which may be nil.
 func (t *Text) Table(header []string, rows [][]string) {
 	all := make([][]string, 0, len(rows)+1)
 	if header != nil {

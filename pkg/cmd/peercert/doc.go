@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package peercert is kubizone peer-certificate, which creates the certificates of etcd members in API servers, in a
-// Secret.
+// Package peercert is the command kubizone peer-certificate. It creates the certificate by which etcd members in API
+// servers trust each other, stores it in a Secret for all members, and writes it to files.
 //
 // Guarantees:
 //
-//	K1. All members have certificates of one authority, also if several start at once.
-//	K2. A leaf is renewed after two thirds of its validity or for a new host. An authority is never renewed by itself:
-//	    running members would not trust the new one.
+//	K1. All members have certificates of one authority, even if several start at once.
+//	K2. The certificate is renewed after two thirds of its validity, or for a new host. The authority is never renewed
+//	    automatically, because running members would not trust the new one.
 //	K3. Files are replaced atomically, and only their owner can read keys.
 //
 // Out of scope: etcd.

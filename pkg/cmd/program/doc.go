@@ -1,18 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program is the command line of each program: log, errors and exit codes.
+// Package program runs the command line of each program of Kubizone: it sets up the log, handles signals, prints
+// errors, and chooses the exit code.
 //
 // Guarantees:
 //
-//	P1. The sub-commands are listed in a slice; none registers itself.
-//	P2. An error is a single message on stderr, with the next step. Usage is only printed on request. Exit code 1
-//	    means no (a server differs, an object was refused, a check fails), 2 that the command could not (a server is
-//	    silent, the command line is wrong).
+//	P1. An error is a single message on stderr, with the next step. Usage is printed only on request.
+//	P2. Exit code 1 means no: a server differs, an object was refused, a check fails. Exit code 2 means that the
+//	    command could not answer: a server is silent, a flag is wrong.
 //	P3. The first Ctrl-C or SIGTERM stops in order, the second at once.
 //	P4. Without -v the log has only warnings and errors.
 //
-// Out of scope: the work of a sub-command, in a package of its own.
+// Out of scope: the sub-commands.
 //
 // Read first: program.go, log.go.
 package program

@@ -147,7 +147,6 @@ type place struct {
 
 func newPlaceLimit(to io.Writer) *placeLimit { return &placeLimit{to: to, places: map[string]*place{}} }
 
-// Write writes a line of klog.
 func (l *placeLimit) Write(line []byte) (int, error) {
 	header, _, _ := strings.Cut(string(line), "] ")
 	at := header[strings.LastIndex(header, " ")+1:]

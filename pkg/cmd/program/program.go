@@ -170,7 +170,6 @@ var exitCodes = [][]string{
 	{"", "2", "could not"},
 }
 
-// optionsCommand lists the flags of every command, in a program with AddOptions.
 const optionsCommand = "options"
 
 // Shared marks flags for the command options: the help of each command leaves them out.

@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package provider makes the providers that need only a class and its Secrets, for the sub-commands that deliver zones
-// and for kubectl kubizone verify.
+// Package provider makes the providers (clients of DNS servers) that need only a DNSClass and its Secrets: for dynamic
+// updates (rfc2136) and webhooks. Commands that deliver zones use it, and kubectl kubizone verify.
 //
 // Guarantees: (1) A class with a missing or broken Secret has no provider, so nothing is sent unsigned. (2) No error
 // quotes a value of a Secret.
 //
-// Out of scope: providers whose servers transfer zones from the primary (package delivering).
+// Out of scope: other providers (package delivering).
 //
 // Read providers.go first.
 package provider

@@ -58,7 +58,6 @@ func newWebhook(of *v1alpha1.DNSClass, secret secrets.GetFunc) (delivery.Provide
 	return provider, target, nil
 }
 
-// readValue returns an error for a missing or empty value: no request is sent unsigned.
 func readValue(secret secrets.GetFunc, namespace, name, key string) ([]byte, error) {
 	data, err := secret(namespace, name)
 	if err != nil {

@@ -121,7 +121,6 @@ func (o *options) writeComment(ctx context.Context, r *review, progress io.Write
 // maxSummary is in octets: GitHub Actions takes 1 MiB.
 const maxSummary = 1000 << 10
 
-// putComment changes the token's own comment that begins with marker, or makes it.
 func putComment(ctx context.Context, c *client, marker, body string) error {
 	own, err := c.findAuthor(ctx)
 	if err != nil {

@@ -1,17 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package review is the sub-command that comments a branch's effect on zones in its pull request.
+// Package review is the command kubectl kubizone review, for a CI job. It writes a branch's effect on zones into a
+// comment of the pull request, and fails the job if a file is wrong or the branch removes too much.
 //
 // Guarantees:
 //
-//	W1. A pull request has one comment of a name, which later runs change. It is found by first line and author:
+//	W1. A pull request has one comment of a name, and later runs change it. It is found by first line and author:
 //	    comments of other authors never change.
-//	W2. Texts of files and of the server are only code in the comment: no mention, link, HTML or command. It has at
-//	    most the forge's size, and names omissions.
+//	W2. Texts of files and of the server are only code in the comment: no mention, link, HTML or command. The comment
+//	    has at most the forge's size, and names omissions.
 //	W3. Requests and waiting are bounded, and the token goes only to the forge's API.
-//	W4. The exit code is 1 if a file is wrong, or the server or the gate refuses; 2 if that is unknown or the comment
-//	    could not be written. A fork's token without the right to write is no failure.
+//	W4. Exit code 1 means that a file is wrong, or that the server or the gate (limits of removals) refuses; 2 that
+//	    this is unknown, or the comment could not be written. A fork's token without the right to write is no failure.
 //
 // Out of scope: the plan (package importer), and the verdicts about files (package lint).
 //

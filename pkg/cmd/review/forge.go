@@ -286,7 +286,6 @@ func (c *client) sendOnce(ctx context.Context, method, path string, body []byte,
 	return -1, errors.New(said)
 }
 
-// readLimit returns the delay if the forge limits the rate.
 func readLimit(answer *http.Response) (after time.Duration, limited bool) {
 	if answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusForbidden {
 		return 0, false

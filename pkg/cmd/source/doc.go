@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source has the flags that select a store: a data directory, in use or not, or an etcd cluster.
+// Package source has the flags by which commands such as kubizone backup and fsck reach a store: a data directory of an
+// embedded etcd, or an etcd cluster.
 //
 // Guarantees:
 //
 //	S1. No data directory is created.
-//	S2. A data directory in use is reached through the process using it.
+//	S2. A data directory in use is reached through the process that uses it.
 //
 // Out of scope: the use of the store.
 //

@@ -1,15 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updatekey is the sub-command that creates TSIG keys for dynamic updates, and prints clients' configurations.
+// Package updatekey has the commands kubectl kubizone updatekey create and show. "create" makes a TSIG key that may
+// send DNS UPDATE messages for some names. "show" prints the configuration of a client with that key, such as nsupdate.
 //
 // Guarantees:
 //
-//	K1. The command create writes Secret, Role, RoleBinding and UpdateKey with the rights of the user, and removes
-//	    them after a refusal. With --secrets-dir the Secret is files for kubizone up, without Role and RoleBinding.
-//	K2. The command show prints each client's format, with the algorithm, since most clients' default is refused.
+//	K1. create writes Secret, Role, RoleBinding and UpdateKey with the rights of the user, and removes them if one is
+//	    refused.
+//	K2. show prints the algorithm in each format, because the default of most clients is refused.
 //
-// Out of scope: the scope of a key, enforced by the API server.
+// Out of scope: the names of a key, enforced by the API server.
 //
 // Read updatekey.go.
 package updatekey

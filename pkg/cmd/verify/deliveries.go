@@ -219,7 +219,6 @@ func toReport(set delivery.RRset) verify.RRset {
 	return verify.RRset{Name: set.Name.String(), Type: set.Type.String(), TTL: set.TTL, Data: set.Data}
 }
 
-// keyOf returns the key of a class's server if readable, else that of --tsig-key-file.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil

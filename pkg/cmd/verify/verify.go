@@ -251,7 +251,6 @@ type deliveredZone struct {
 	why    string
 }
 
-// readDelivered reads the current content, or an unsettled zone's at settledSerial (S7.2, S7.5).
 func (r *run) readDelivered(ctx context.Context) (*deliveredZone, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id)
 	if err != nil {

@@ -154,7 +154,7 @@ func (k *candidate) uses() []string {
 	return []string{k.object.Status.KeyName}
 }
 
-// syncKeys serves keys and writes the status of UpdateKeys. A key is served only once its name is in the status.
+// syncKeys serves keys and writes the status of UpdateKeys.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -258,7 +258,7 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey returns the key, or a verdict other than Served. While reads fail, unless forbidden, the last key stays.
+// readKey returns the key, or a verdict other than Served.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.lastKeys, of.UID)
@@ -321,6 +321,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
+// A later outcome of another primary stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status

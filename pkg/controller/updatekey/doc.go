@@ -1,16 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updatekey gives a primary the keys of UpdateKeys, and writes the outcomes of updates to their status. It
-// posts DNS UPDATE messages, queued by package primary/updates, to package registry/updatekey in the API server.
+// Package updatekey lets a primary accept DNS UPDATE messages. It gives the primary the TSIG keys of UpdateKeys, the
+// API objects that permit such messages. It posts each message, queued by package primary/updates, to the API server,
+// and writes the outcome into the UpdateKey's status.
 //
-// Guarantees: (1) A key follows the Secret within seconds. While the Secret is missing, invalid or not granted, no key
-// is served; while reads fail otherwise, the last key stays. (2) A key's name belongs to a class with the name, else to
-// the UpdateKey with the name in its status. A key is served only once the status has the name, so all primaries serve
-// the same UpdateKey (S13.3); of two at once, the older has the name. (3) A message gets SERVFAIL if the API server
-// does not answer. (4) Outcomes are written at most once in ten seconds.
+// Guarantees:
+//  1. A key follows its Secret within seconds. If the Secret is missing, invalid or not granted, the key is not served.
+//     While reads fail for other reasons, the last key stays.
+//  2. A key is served only once its name is in the UpdateKey's status, so all primaries serve the same UpdateKey
+//     (S13.3).
+//  3. If the API server does not answer, a message gets SERVFAIL.
 //
-// Out of scope: the contents of messages.
+// Out of scope: the contents of messages (package registry/updatekey).
 //
 // Read controller.go first; poster.go sends messages.
 package updatekey

@@ -27,7 +27,6 @@ func (e *LocalAddressError) Error() string {
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
-		// Control gets each resolved address just before the connect.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {

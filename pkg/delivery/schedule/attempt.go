@@ -143,6 +143,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
+// A retry with the same failure writes nothing.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {

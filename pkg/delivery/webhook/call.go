@@ -148,7 +148,6 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// explainUnreachable uses no foreign text, since users read the message.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {

@@ -163,7 +163,6 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 
 var errNoGet = fmt.Errorf("its server does not answer GET for records: %w", delivery.ErrCannotList)
 
-// Verify finds no foreign RRsets: the protocol has no list.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	var drift delivery.Drift
 	p.mu.Lock()

@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mistakes finds probable mistakes in valid texts: names, addresses, values, and policies for mail.
+// Package mistakes finds values that are valid but probably not meant, for warnings. For example, "10
+// mail.example.org.example.org." repeats a name, and a second SPF policy at a name makes receivers reject both.
 //
-// Guarantees: (1) A mistake is a phrase that follows the quoted text: the effect, then the text to write; "" for none.
-// (2) A result depends on its arguments alone.
+// Guarantees:
+//  1. A mistake is the end of a sentence that begins with the quoted value: the effect, then the text to write. ""
+//     means no mistake.
 //
-// Out of scope: texts that package rdata refuses, and mistakes that only other records show.
+// Out of scope: mistakes that only other records show.
 //
 // Read first: names.go, policy.go.
 package mistakes

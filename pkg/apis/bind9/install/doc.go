@@ -1,11 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install adds the API group bind9.kubi.zone to a scheme, with defaults and field selectors.
+// Package install registers the API group bind9.kubi.zone in the API server's runtime.Scheme, with defaults of fields,
+// and with field selectors of Bind9Instances, such as the role.
 //
-// Guarantees: (1) the defaults of the group are set only here.
+// Guarantees: (1) Only this package sets defaults of the group.
 //
-// Out of scope: storage, validation, and the scheme of all groups (kubizone/install).
+// Out of scope: the scheme of all groups (kubizone/install).
 //
 // Read install.go.
 //

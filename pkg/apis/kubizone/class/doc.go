@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package class decides which zones a DNSClass delivers, for admission and delivery, and finds its provider and
-// servers.
+// Package class interprets a DNSClass, the API object that names the DNS servers of zones. It finds the zones that the
+// class may deliver, the kind of provider (such as bind9 or webhook), and the BIND servers. The API server asks when a
+// Zone is written, the controller when it delivers the zone.
 //
-// Guarantees: (1) for the same labels, the controller delivers the zones that the server admits (Admits, Delivers); (2)
-// an invalid selector selects nothing; (3) DeliveryName is constant for a zone and a class, and differs for successive
-// zones of a name.
+// Guarantees:
+//  1. For the same labels of a namespace, the controller delivers the zones that the server admits (Admits, Delivers).
+//  2. DeliveryName, the name of the object with a zone's progress in a class, never changes. A Zone created again has
+//     another.
 //
 // Out of scope: the storage of classes and namespaces.
 //

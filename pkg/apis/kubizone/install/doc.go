@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install adds the API groups kubi.zone, bind9.kubi.zone and acme.kubi.zone to a scheme.
+// Package install registers the API groups kubi.zone, bind9.kubi.zone and acme.kubi.zone in a runtime.Scheme, for the
+// API server and for kubectl kubizone lint. Kubernetes' generic API server requires an internal version of each group.
+// Here the internal version has the Go types of v1alpha1, so no object is ever converted.
 //
-// Guarantees: (1) the internal version has the types of v1alpha1, so no conversion runs; (2) New shares no scheme or
-// codecs; (3) the defaults of kubi.zone are set only here, but a Zone's classes may set a ttl.
+// Guarantees:
+//  1. Only this package sets defaults of kubi.zone, apart from a Zone's TTL, which its class may set.
 //
-// Out of scope: storage, validation and the server.
+// Out of scope: storage and validation.
 //
 // Read install.go.
 //

@@ -21,7 +21,7 @@ import (
 	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
-// InternalGroupVersion is the generic server's version of kubi.zone, with the Go types of v1alpha1.
+// InternalGroupVersion is the internal version of kubi.zone.
 var InternalGroupVersion = internalOf(v1alpha1.SchemeGroupVersion)
 
 func internalOf(version schema.GroupVersion) schema.GroupVersion {
@@ -91,8 +91,8 @@ func NewServedScheme(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec returns the codec for stored objects. It encodes protobuf, half the octets of a Zone's JSON and a
-// twentieth of the time to read, and decodes every form.
+// StorageCodec encodes protobuf, with half the octets of a Zone's JSON and a twentieth of the time to read, and decodes
+// every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})

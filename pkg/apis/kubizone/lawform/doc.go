@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lawform converts API objects to the types of packages law and dns, for the server and for commands.
+// Package lawform converts API objects, such as Zones and Records, to the Go types of package law, which decides about
+// writes. The API server converts before each decision, kubectl kubizone lint to judge files without a server.
 //
-// Guarantees: (1) a value depends on its object alone; (2) the law gets every field of a spec, or fields_test.go says
-// why not.
+// Guarantees:
+//  1. Each field of a spec is converted, or fields_test.go says why not.
 //
-// Out of scope: the way back to status (package ledger/objects).
+// Out of scope: the way back to objects (package ledger/objects).
 //
 // Read lawform.go; changes.go converts the answers of zones/changes.
 package lawform

@@ -27,7 +27,7 @@ const (
 	maxRefusal         = 256
 )
 
-// Delivery validates a new Delivery. Zone and class determine its name.
+// Delivery validates a new Delivery. Zone and class determine the name.
 func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	spec := &delivery.Spec
@@ -64,7 +64,7 @@ func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	return errs
 }
 
-// DeliveryStatusUpdate validates a status written by a controller.
+// DeliveryStatusUpdate validates a status.
 func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path, status := field.NewPath("status"), &after.Status

@@ -63,7 +63,7 @@ func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.
 		func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
 
-// DNSClassStatusUpdate validates a status written by a controller.
+// DNSClassStatusUpdate validates a status.
 func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")
@@ -301,8 +301,7 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// validateServerAddress allows an IP address with or without a port. seen has the previous addresses, with port 53 by
-// default.
+// seen has the previous addresses, with port 53 by default.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
@@ -571,7 +570,7 @@ func validateRange(value *int32, most int32, unit string, path *field.Path) fiel
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
 }
 
-// DNSClassWarnings warns of probable mistakes in valid fields.
+// DNSClassWarnings warns of probable mistakes.
 func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	var warnings []string
 	spec := &of.Spec

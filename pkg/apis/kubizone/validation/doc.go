@@ -1,13 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation validates an API object by itself.
+// Package validation checks the fields of an API object, such as a Record, before the API server stores it. No other
+// object is needed, so kubectl kubizone lint can call the package without a server.
 //
-// Guarantees: (1) every error names field, rule and next step, and all are reported at once; (2) no content causes a
-// panic; (3) an update is never refused for unchanged values, so that objects older than a rule can be repaired; (4)
-// valid values with a probable mistake give warnings, never errors.
+// Guarantees:
+//  1. All errors are reported at once. Each names the field, the rule and the next step.
+//  2. No content causes a panic.
+//  3. An update is never refused for an unchanged value, so an object older than a rule can be repaired.
+//  4. A valid value that is probably a mistake causes a warning, never an error.
 //
-// Out of scope: the zone, rights and conflicts of a Record, on which package law decides at commit.
+// Out of scope: checks that need other objects, such as the Record's zone (package law).
 //
 // Read record.go first.
 package validation

@@ -108,7 +108,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status written by a controller. octets is its size, had the former size.
+// FleetStatusUpdate validates a status. octets is the size, had the former size.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -123,8 +123,7 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// validateNewFleetObject validates a new object. longest is how many characters the names of its instances and
-// Services, RFC 1035 labels, add.
+// longest is how many characters the names of the object's instances and Services, RFC 1035 labels, add.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
@@ -469,7 +468,7 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 	})...)
 }
 
-// Bind9ClusterWarnings warns of probable mistakes in valid fields of a cluster, or of a provider's clusters.
+// Bind9ClusterWarnings warns of probable mistakes in a cluster, or in a provider's clusters.
 func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	var warnings []string
 	if (spec.Primary == nil || spec.Primary.Replicas == 0) && (spec.Secondary == nil || spec.Secondary.Replicas == 0) {
@@ -478,7 +477,7 @@ func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	return boundWarnings(append(warnings, configWarnings(spec.Config)...))
 }
 
-// Bind9InstanceWarnings warns of probable mistakes in valid fields of an instance.
+// Bind9InstanceWarnings warns of probable mistakes.
 func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	if spec.External == nil {
 		return boundWarnings(configWarnings(spec.Config))

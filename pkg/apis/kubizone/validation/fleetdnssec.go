@@ -24,7 +24,7 @@ const (
 
 var builtinPolicies = []string{"default", "insecure", "none"}
 
-// validateClusterDNSSEC validates spec.dnssec. The cluster's storage is the signer's default.
+// The cluster's storage is the signer's default.
 func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path *field.Path) field.ErrorList {
 	if dnssec == nil {
 		return nil

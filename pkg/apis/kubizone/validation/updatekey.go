@@ -44,7 +44,7 @@ func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	return append(errs, onlyNewErrors(validateUpdateKeySpec(after), func() field.ErrorList { return validateUpdateKeySpec(before) })...)
 }
 
-// UpdateKeyStatusUpdate validates a status written by a primary. The key's name cannot change after its first use.
+// UpdateKeyStatusUpdate validates a status. The key's name cannot change after its first use.
 func UpdateKeyStatusUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("status")

@@ -62,14 +62,14 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 
 const maxNegative = 86400
 
-// SOA timers below these give a warning, in seconds.
+// Lower SOA timers give a warning, in seconds.
 const (
 	minRefresh = 300
 	minRetry   = 60
 	minExpire  = 86400
 )
 
-// ZoneWarnings warns of probable mistakes in valid fields.
+// ZoneWarnings warns of probable mistakes.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
@@ -201,7 +201,7 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings warns of probable mistakes in valid fields.
+// DelegationWarnings warns of probable mistakes.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
@@ -250,7 +250,7 @@ func boundWarnings(warnings []string) []string {
 	return append(warnings[:maxWarnings-1:maxWarnings-1], fmt.Sprintf("and %d more warnings", left))
 }
 
-// RecordWarnings warns of probable mistakes in valid fields (S5.14).
+// RecordWarnings warns of probable mistakes (S5.14).
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -282,7 +282,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// TTLs outside these bounds give a warning, in seconds.
+// Other TTLs give a warning, in seconds.
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400

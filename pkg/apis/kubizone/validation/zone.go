@@ -55,7 +55,7 @@ func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	return append(errs, onlyNewErrors(validateZoneSpec(after), func() field.ErrorList { return validateZoneSpec(before) })...)
 }
 
-// ZoneStatusUpdate validates a status written by a controller.
+// ZoneStatusUpdate validates a status.
 func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)
@@ -192,7 +192,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// validateNameServers checks name servers (S6.2); domainName is empty for zones of any name.
+// domainName is empty for zones of any name (S6.2).
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -312,7 +312,7 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// validateContact checks a contact (S6.5): a mail address, or a name with an escaped "@" in the first label.
+// A contact (S6.5) is a mail address, or a name with an escaped "@" in the first label.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))

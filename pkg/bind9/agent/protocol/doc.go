@@ -1,12 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package protocol has the JSON types of the agents' HTTP API: the zone part of /api/v1 of bindcar 0.9.
+// Package protocol has the JSON types of an agent's HTTP API: the zone part of /api/v1 of bindcar 0.9. An agent is the
+// program beside BIND's named that creates, changes and removes zones: kubizone bind-agent, or another project's
+// bindcar.
 //
 // Guarantees:
 //
-//	P1. A field of both Kubizone's agent and bindcar 0.9 means the same to both. Each ignores other fields.
-//	P2. The comment of a field that only the agent supports says "agent".
+//	P1. A field that both agents know means the same to both. Each ignores other fields.
+//	P2. The comment of a field that only kubizone bind-agent knows says "agent".
 //
 // Out of scope: HTTP.
 //
