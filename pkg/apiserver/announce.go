@@ -68,14 +68,20 @@ type queuedEvent struct {
 	zone *v1alpha1.Zone
 }
 
-// eventQueue has a queue for each namespace, served in turn. If full, a new Event replaces the last of the longest
-// queue, unless its own is as long or one Event shorter.
+// eventQueue has the Kubernetes Events that wait to be written. Each namespace has its own queue, and the namespaces
+// take turns, so a namespace with many Events delays no other. At most maxQueued Events wait in total. Beyond that, a
+// new Event replaces the last Event of the longest queue. The new Event is dropped instead if the queue of its
+// namespace is as long as the longest, or one Event shorter.
 type eventQueue struct {
-	mu      sync.Mutex
-	waiting map[string][]queuedEvent // by namespace; no value is empty
-	next    []string                 // keys of waiting, in turn
-	count   int
-	added   chan struct{}
+	mu sync.Mutex
+	// waiting has the Events by namespace, oldest first. A namespace without Events has no key.
+	waiting map[string][]queuedEvent
+	// next has the namespaces of waiting. The first is served next.
+	next []string
+	// count is the number of Events in waiting.
+	count int
+	// added wakes the writer, which sleeps while the queue is empty.
+	added chan struct{}
 }
 
 func newEventQueue() *eventQueue {

@@ -138,12 +138,13 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 		})
 }
 
-// tracker has the open Records (in no zone or not Ready), and Records to judge.
+// tracker has the Records whose Ready condition may have to be written. These are the open Records (in no zone, or not
+// Ready), and the Records that a change made due for a new judgement. All other Records take no memory.
 type tracker struct {
 	mu sync.Mutex
-	// zones is by UID; "" has the Records in no zone.
+	// zones has the state of each zone by UID. The key "" has the Records that are in no zone.
 	zones map[string]*zone
-	// openIn maps an open Record to the UID of its zone.
+	// openIn maps each open Record to the UID of its zone, or "".
 	openIn map[law.Ref]string
 }
 
@@ -170,12 +171,15 @@ type zone struct {
 	inStallTimes map[law.Ref]bool
 }
 
-// dueRecords are Records to write: fresh not in pages yet, pages by namespace, the next page first. turn has the
-// namespaces of pages, the next first.
+// dueRecords are Records of a zone whose status has to be written. A write takes a page: some Records of one namespace.
+// Namespaces take turns, so a namespace with many Records delays no other.
 type dueRecords struct {
+	// fresh has the Records that are in no page yet.
 	fresh map[law.Ref]bool
+	// pages has the pages of each namespace. The first page is written next.
 	pages map[string][][]law.Ref
-	turn  []string
+	// turn has the namespaces of pages. The first namespace is next.
+	turn []string
 }
 
 func newDueRecords() dueRecords {
