@@ -160,10 +160,13 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error of a waiting take-over. The status already shows service's addresses, because only servers
-// with an address get zones.
+// takingOver is the error while the controller waits to take over an object of another manager, for example until the
+// new server has all zones.
 type takingOver struct {
-	text    string
+	// text says why the controller waits.
+	text string
+	// service is the other manager's Service, or nil for a Deployment. Its addresses are already in the status, because
+	// only servers with an address get zones.
 	service *corev1.Service
 }
 
@@ -299,10 +302,12 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods has a former Deployment's ReplicaSets: idle from now on, and to remove after drainTime.
+// formerPods sorts the ReplicaSets of a former Deployment, one that another manager made and this server has replaced.
+// A ReplicaSet is first marked as idle and drainTime later removed, because nodes may still send queries to its pods.
 type formerPods struct {
+	// idle has the ReplicaSets to mark now, remove those to remove now.
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until the next removal; 0 means none.
+	// wait is the time until the ReplicaSets have to be sorted again; 0 means never.
 	wait time.Duration
 }
 

@@ -23,32 +23,41 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext. A phase has only the fields that it needs.
+// facts is the input of decideNext, which decides the next step of signing a zone, or of ending it. A step depends on
+// the phase in status.dnssec. The caller sets only the fields that the phase needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
-	// policy is "" for an unsigned zone. blocked is why the zone cannot be signed.
+	// policy is the DNSSEC policy that the Zone asks for, "" for an unsigned zone. blocked says why the zone cannot be
+	// signed, "" if it can.
 	policy, blocked string
 	times           times
-	signing         client.Signing
-	otherKeys       bool
-	// current is true if the signed zone has the settled serial or a later one.
+	// signing is the answer of the signer: its state of the zone, with the keys and their DS.
+	signing client.Signing
+	// otherKeys is true if the signer has keys that another namespace had under the zone's name.
+	otherKeys bool
+	// current is true if the signer has signed the settled serial (the last serial for name servers) or a later one.
 	current bool
-	// unsigned names a server that lacks a key of the signer, signed a server with any.
+	// unsigned names a server that lacks a key of the signer, signed a server that still has any. Both are "" if there
+	// is none.
 	unsigned, signed string
-	// ahead is true if no server that answers has a serial ahead of the zone's.
+	// ahead is true if no server that answers has a serial ahead of the zone's. Then servers can go back to the
+	// unsigned zone.
 	ahead bool
 	parent
 }
 
-// parent has the DS at all servers of the parent, and at any. readFailure is why they are unknown.
+// parent has the DS records of a zone at the name servers of its parent. A rollover waits until all of them have a new
+// key's DS, and until none has an old key's.
 type parent struct {
+	// readFailure says why the DS are unknown; "" otherwise.
 	readFailure string
-	// external is true without a parent Zone: the DS is entered by hand.
-	external         bool
+	// external is true if this server does not have the parent zone. Then a person enters the DS there.
+	external bool
+	// dsAtAll has the DS that all servers of the parent have, dsAtAny those that at least one has.
 	dsAtAll, dsAtAny []v1alpha1.DelegationSigner
-	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
-	// removed DS that long.
+	// ttl is the TTL of the DS, or of the zone's NS if the DS is derived. longestTTL is the longest TTL seen so far,
+	// because resolvers may cache a removed DS that long.
 	ttl, longestTTL time.Duration
 }
 

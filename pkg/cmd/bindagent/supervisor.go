@@ -30,12 +30,17 @@ const (
 	namedPause, maxFailures       = 2 * time.Second, 2
 )
 
-// supervisor runs the agent as a child process: if the container's first process crashed, Kubernetes would remove the
-// pod from Services.
+// supervisor is the first process of the container of the agent. It runs the agent as a child process, and starts the
+// agent again after a crash. If the agent were the first process, its crash would end the container, and Kubernetes
+// would remove the pod from its Services although named answers.
 type supervisor struct {
-	probe                   string
-	nameserver, health      string
-	command                 func(ctx context.Context) *exec.Cmd
+	// probe is the address that is open while named answers. The readiness probe of Kubernetes connects to it.
+	probe string
+	// nameserver is the address of named, health the URL at which the agent answers while it works.
+	nameserver, health string
+	// command returns the command that runs the agent.
+	command func(ctx context.Context) *exec.Cmd
+	// healthPause and namedPause are the intervals of the questions to the agent and to named.
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger
 }
