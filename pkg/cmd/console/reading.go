@@ -31,16 +31,18 @@ const (
 	searchPause = 50 * time.Millisecond
 )
 
-// reading has the rights of the user.
+// reading reads objects for the pages, with the rights of the user. It changes no object.
 type reading struct {
 	config  *rest.Config
 	objects versioned.Interface
 	api     client.KubizoneV1alpha1Interface
 	status  *status.Reader
-	// namespaces is NamespaceAll alone, or those of -n; own is the first of -n, or the context's.
+	// namespaces are the namespaces of the flag -n, or NamespaceAll alone. own is the first namespace of -n, or the
+	// namespace of the kubeconfig context.
 	namespaces []string
 	own        string
-	base       string
+	// base is the path of all pages (see door).
+	base string
 }
 
 func newReading(config *rest.Config, asked, own string) (*reading, error) {

@@ -25,14 +25,16 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// set judges the objects of the files together. Of a zone only named there, rules and other Records are unknown.
+// set judges the objects of all files together, as a server would that has only them. A file may name a zone that no
+// file has. The set then assumes such a zone, whose rules and other Records are unknown.
 type set struct {
 	store *store
-	// assumedZones has uids of zones only named.
+	// assumedZones has the uids of the assumed zones.
 	assumedZones map[string]bool
-	// At or below refusedZones nothing is judged.
+	// refusedZones has the names of refused zones. Objects at or below them are not judged.
 	refusedZones []name.Name
-	warnedTexts  map[string]bool
+	// warnedTexts has the warnings given so far. None is given twice.
+	warnedTexts map[string]bool
 }
 
 type verdict struct{ errs, warnings []string }

@@ -21,18 +21,21 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store is a server's store in memory: it gives the law facts (inputs of a decision) and takes plans (writes). No
-// cascade runs: zones come before Delegations, and Delegations before Records.
+// store replaces etcd for the command lint: it has in memory the values that decisions read (facts), and takes the
+// writes of decisions (plans). No cascade runs, so no object is decided again after a change. Therefore the caller
+// makes zones before Delegations, and Delegations before Records.
 type store struct {
 	now   time.Time
 	facts map[law.Key]any
 	zones map[key]*law.Zone
-	// The maps below are by the zone's uid, owners in the order of keys. nsHosts counts the hosts of NS Records.
-	owners          map[string]*btree.BTreeG[name.Rel]
-	records         map[string]map[name.Rel]map[key]*law.Record
+	// The maps below are by the zone's uid. owners has the names with data, in the order of keys.
+	owners  map[string]*btree.BTreeG[name.Rel]
+	records map[string]map[name.Rel]map[key]*law.Record
+	// nsHosts counts, for each host, the NS Records that name it.
 	nsHosts         map[string]map[name.Name]int
 	delegationRules map[string][]rules.Rule
-	lastUID         int
+	// lastUID is the number in the last uid, for example 7 in "uid-7".
+	lastUID int
 }
 
 type key struct{ namespace, name string }

@@ -133,11 +133,14 @@ const (
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit drops further lines of a place, and prints their number in the next interval.
+// placeLimit is the writer of the log. It limits the lines from one place, a line of code that logs, because some
+// libraries log an error for each request. After placeBurst lines it drops further lines until the end of
+// placeInterval, and later writes how many.
 type placeLimit struct {
-	to     io.Writer
-	mu     sync.Mutex
-	places map[string]*place // by file and line of the call, so bounded
+	to io.Writer
+	mu sync.Mutex
+	// places is by file and line of the code, for example "reflector.go:227". So its size is bounded.
+	places map[string]*place
 }
 
 type place struct {

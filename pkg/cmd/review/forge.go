@@ -42,13 +42,17 @@ type pullRequest struct {
 	maxComment int
 }
 
-// forge has the differences between forges; its paths begin at the API's address.
+// forge has the differences between the APIs of GitHub and GitLab. Its paths are relative to the address of the API.
 type forge struct {
-	maxComment               int
+	// maxComment is the largest comment, in characters.
+	maxComment int
+	// The header tokenHeader of a request has tokenPrefix and the token.
 	tokenHeader, tokenPrefix string
-	list, change             func(p *pullRequest) string
-	changeMethod             string
-	// rights says how a token gets the right to write comments.
+	// list returns the path of a pull request's comments. change returns the path below which each comment has its ID.
+	list, change func(p *pullRequest) string
+	// changeMethod is the HTTP method that changes a comment.
+	changeMethod string
+	// rights tells the user how a token gets the right to write comments.
 	rights string
 }
 
