@@ -14,14 +14,14 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is a secondary that asks for a higher zone serial: its serial is ahead, or it has other data at the zone's
-// serial (differs).
+// sighting is an answer of a secondary that only a higher serial of the zone can correct. Either the secondary's serial
+// is ahead of the zone's, so it transfers nothing, or it has other data at the zone's serial (differs).
 type sighting struct {
-	// serial is the secondary's; if differs, the zone's next.
+	// serial is the serial to pass: the secondary's, or with differs the zone's next.
 	serial   serial.Serial
 	differs  bool
 	probedAt time.Time
-	// accepted is the zone's annotation AcceptSerial; "" if differs.
+	// accepted is the annotation AcceptSerial of the Zone, by which its owner allows a large step; "" with differs.
 	accepted string
 }
 

@@ -29,20 +29,24 @@ const (
 	healthTime     = 30 * time.Second
 )
 
-// classSync passes classes to the Loop, and writes their status.
+// classSync passes each class (DNSClass or Bind9Cluster) to the Loop, which delivers the zones, and writes the status
+// of the class.
 type classSync struct {
 	*shared
 	providers   providers
 	listServers func(of *v1alpha1.DNSClass) []string
-	interval    time.Duration
-	metrics     *Metrics
-	checks      sync.WaitGroup
+	// interval is the time between two health checks of a class.
+	interval time.Duration
+	metrics  *Metrics
+	// checks waits for the checks in progress.
+	checks sync.WaitGroup
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions counts queries to servers that fetch zones.
+	// questions counts the queries that a comparison of all zones sends to secondaries.
 	questions questions
-	// emptied is since when deleted classes deliver nothing.
+	// emptied has the time at which a deleted class was first without Deliveries. farewellTime later the class is
+	// released.
 	emptied map[types.UID]time.Time
 }
 

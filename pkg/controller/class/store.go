@@ -28,18 +28,21 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store saves states as Deliveries. A worker with an older resourceVersion gets a conflict (F22).
+// store keeps the state of each delivery (a zone in a class) in a Delivery object. If another worker has written the
+// object meanwhile, the write gets a conflict, since each write names the resourceVersion that the worker read (F22).
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
-	// zone and class return nil if absent.
+	// zone and class return nil if the object does not exist.
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
-	// finalizerLocks are by zone: no delivery may remove a finalizer that another needs.
+	// finalizerLocks are chosen by the zone's UID. A delivery that ends must not remove the zone's finalizer while
+	// another delivery begins.
 	finalizerLocks [64]sync.Mutex
-	mu             sync.Mutex
-	lastSeen       map[delivery.Key]observed
+	// mu guards lastSeen, the last version of each Delivery.
+	mu       sync.Mutex
+	lastSeen map[delivery.Key]observed
 }
 
 // logFailure logs the provider's words, which the Delivery lacks, once until they change or the zone is delivered.

@@ -35,12 +35,15 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory needs no lock: the queue gives a zone to a single worker at a time.
+// zoneMemory has the last outcome of a zone's sync, so that the next sync passes on and writes only changes. It needs
+// no lock, because the queue gives a zone to one worker at a time.
 type zoneMemory struct {
-	desired   delivery.Zone
+	// desired was last passed to the Loop.
+	desired delivery.Zone
+	// progress is the last judgement's, lastWrite the last Ready written.
 	progress  *ready.Progress
 	lastWrite readyWrite
-	// askedSighting was last passed to the API server.
+	// askedSighting is the secondary for which the API server was last asked to raise the serial.
 	askedSighting sighting
 }
 

@@ -69,10 +69,11 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class, with peers its settings and Secrets too, with remind sends NOTIFY for unconfirmed
-// zones.
+// task is an item of the Controller's queue. A plain task updates the zones that the primary serves for the class.
 type task struct {
-	class         string
+	class string
+	// With peers, the task first reads the class's settings and Secrets again. A task with remind has no class: it
+	// repeats the NOTIFY of zones that secondaries have not confirmed.
 	peers, remind bool
 }
 

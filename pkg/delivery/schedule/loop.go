@@ -34,11 +34,13 @@ type Loop struct {
 	closing sync.WaitGroup
 }
 
-// knownZone is guarded by Loop.mu.
+// knownZone is a zone as last passed to SetZone. Loop.mu guards it.
 type knownZone struct {
 	delivery.Zone
-	items map[string]*item // by class
-	// lastContent is an ended zone's (S3.7) whose object still exists; nil otherwise.
+	// items has the zone's deliveries, by class name.
+	items map[string]*item
+	// lastContent is the last content of a zone that has lost its name (S3.7), so that providers can remove it. It is
+	// nil for other zones.
 	lastContent *zoneview.Snapshot
 }
 
@@ -52,23 +54,31 @@ type knownClass struct {
 	losses   losses
 }
 
-// item is a delivery: a zone in a class.
+// item is a delivery: the task to keep one zone up to date at the servers of one class. It is a job of the class's
+// queue, and each run of the job is an attempt.
 type item struct {
 	key   delivery.Key
 	class *knownClass
 	zone  *knownZone
 
-	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone,
-	// delivered if the class has confirmed a serial at its target.
-	job
-	withdrawn, delivered bool
-	// changedAt is the time of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.
-	changedAt, unconfirmedSince time.Time
-	failing                     bool
-	confirmed                   serial.Serial
-	confirmedAt                 time.Time
-	laggingServers              []string
+	// Loop.mu guards the fields from here to laggingServers.
 
+	job
+	// withdrawn is true once the servers have nothing of the zone any more, and its Delivery is deleted. delivered is
+	// true if the servers of the present target have confirmed a serial.
+	withdrawn, delivered bool
+	// changedAt is the time of the oldest change that is neither delivered nor in the running attempt. unconfirmedSince
+	// is the time of the oldest change that the servers have not confirmed. Zero means none.
+	changedAt, unconfirmedSince time.Time
+	// failing is true after a failed attempt.
+	failing bool
+	// confirmed is the last serial that all servers had, confirmedAt the time of that answer.
+	confirmed   serial.Serial
+	confirmedAt time.Time
+	// laggingServers failed, or lacked the zone's serial in the last attempt.
+	laggingServers []string
+
+	// Memory belongs to the running attempt.
 	decision.Memory
 }
 

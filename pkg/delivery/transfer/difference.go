@@ -76,12 +76,16 @@ func measureZone(plan delivery.Plan) (m zoneSummary) {
 // naming limits the comparisons that name differing RRsets, in memory for every RRset of the zone.
 var naming = make(chan struct{}, 4)
 
-// comparison computes the digest of the zone minus the server's records, without signers' records; zero means equal.
+// comparison finds out whether a server has the same records as the zone, without the records that a signer adds. It
+// adds a hash for each RRset of the zone to a digest and subtracts a hash for each record of the server. If the digest
+// is zero at the end, the data are equal.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest
-	soa    bool // true if the server's SOA differs
-	// sets has the digests of RRsets that differ so far, at most maxNames; nil if not collected.
+	// soa is true if the server's SOA differs.
+	soa bool
+	// sets has the digests of the RRsets that differ so far, so that they can be named. It has at most maxNames. It is
+	// nil if RRsets are not to be named.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int
 }
