@@ -63,11 +63,14 @@ type Set struct {
 	subs         map[*subscriber]struct{}
 }
 
-// zoneState is never modified, only replaced. settled is nil until the zone settles (S7.2).
+// zoneState is a zone in the Set. It is never modified, only replaced, so readers need no lock for it.
 type zoneState struct {
-	newest  *Snapshot
+	// newest is the last proven content.
+	newest *Snapshot
+	// settled is the content for name servers. It may be older, while a cascade or a mass deletion is outstanding
+	// (S7.2). It is nil until the zone settles for the first time.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first.
+	// steps lead to newest without a gap, oldest first. octets is their size.
 	steps  []content.Step
 	octets int
 }
@@ -216,17 +219,20 @@ func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 
 const ageEvery = 3600
 
-// boundSteps drops steps of all zones beyond MaxAge and MaxTotal. now is the newest step's time in Unix seconds.
+// boundSteps drops the oldest steps in memory. It drops the steps older than MaxAge, and, while all steps together are
+// larger than MaxTotal, the oldest step of any zone. now is the time of the newest step in Unix seconds.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	// Ages are checked once an hour.
+
+	// Ages are checked only once an hour, since each check reads all zones.
 	full := v.sum > v.config.MaxTotal
 	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
 		return
 	}
 	v.swept = now
 
+	// Count the steps of each zone that are too old. The oldest step of each zone that is left goes into a heap.
 	var zones byOldest
 	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {
@@ -240,7 +246,8 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
-	// Drop the oldest steps of any zone, and an eighth more, to search rarely.
+	// Drop the oldest step of all zones, again and again. An eighth below the limit is enough for a while, so that the
+	// search is rare.
 	if full {
 		heap.Init(&zones)
 	}
@@ -256,6 +263,7 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
+	// Replace the zones that lose steps.
 	for uid, n := range drop {
 		if n > 0 {
 			v.zones[uid] = v.zones[uid].withoutSteps(n)
