@@ -43,12 +43,15 @@ type Set struct {
 	serial         int64
 }
 
-// setItem is the state of a write. arrived is true after the first arrival at the commit, ended after the request's
-// end.
+// setItem is the state of one write of a change set.
 type setItem struct {
-	write                              *commit.SetWrite // nil before the arrival, and after the answer
+	// write is nil before the write has passed through Kubernetes' storage, and again after its answer.
+	write *commit.SetWrite
+	// ended is true after the request's end. arrived is true once the write has arrived at the commit for the first
+	// time. creates is true for a creation, unchanged if the write changes nothing.
 	ended, arrived, creates, unchanged bool
-	growth                             int64 // octets
+	// growth is the growth of the stored object in octets.
+	growth int64
 }
 
 // NewSet returns a change set of n writes.

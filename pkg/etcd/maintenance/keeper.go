@@ -414,10 +414,14 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace compacts and defragments while etcd rejects writes, then disarms the alarm (M2, M4).
+// freeSpace frees space when etcd's data exceed the quota and etcd rejects all writes (alarm NOSPACE). It compacts the
+// history of keys and defragments a member's file. For each member that is below the quota again, it disarms the alarm
+// (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
+
+	// Compact all former versions of keys, up to the present revision.
 	now, err := k.client.Get(limited, k.lockKey)
 	if err != nil {
 		return fmt.Errorf("etcd: its revision: %w", err)
@@ -426,7 +430,9 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		!errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	// A lock would be a write, so the clock selects the member.
+
+	// Defragment a single member, as it does not answer meanwhile. All servers must choose the same member. They choose
+	// by the clock, since a lock would be a write, which etcd rejects.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err
@@ -443,7 +449,8 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 			return err
 		}
 	}
-	// Disarm members below the quota now.
+
+	// Disarm the alarm of members that are below the quota now, and report the others.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}

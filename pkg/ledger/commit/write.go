@@ -132,24 +132,30 @@ type SetAnswer struct {
 	Err    error
 }
 
-// group is a single write or a change set, answered once, or withdrawn.
+// group is the unit of a batch: a single write, or the writes of a change set, committed as a whole or not at all. It
+// gets a single answer, unless its caller withdraws it.
 type group struct {
 	members []*member
-	set     *Set   // nil: a single write
-	order   *order // nil: unordered
-	answer  chan Answer
-	// finalRefusal makes a temporary refusal final (law.Later).
+	set     *Set // nil for a single write
+	// order, if not nil, has groups that must commit one after the other. If one fails, no later group commits.
+	order  *order
+	answer chan Answer
+	// finalRefusal means that a refusal which time may lift (law.Later) is the answer. Otherwise the caller tries
+	// again.
 	finalRefusal bool
-	// A preview takes no locks, and does not compare the object.
+	// preview asks only for the decision. It takes no locks, and does not compare the object.
 	preview bool
-	// onlyCompares means that the batch sends only compares, for a refusal or dry run.
+	// onlyCompares means that the transaction has the group's compares without its puts, for a refusal or a dry run.
+	// The compares prove that the decision was made on current values.
 	onlyCompares bool
-	// contradictions counts the decisions whose facts contradicted unchanged objects.
+	// contradictions counts the decisions on values that contradicted the stored objects.
 	contradictions int
-	// After a panic in its batch the group is decided alone. Only the committing goroutine accesses answered and alone.
+	// answered is true after the answer. alone means that the group needs a batch of its own, after a panic in its
+	// batch. Only the committing goroutine accesses them.
 	answered, alone bool
-	// deciding is held while the decision reads the caller's objects. A gone caller may change them: the group is
-	// skipped. admitted means that a batch has the group, and may commit it; overtaken that a try has failed.
+	// deciding is held during the decision, which reads objects of the caller. callerGone means that the caller has
+	// withdrawn the group and may change the objects, so the group is skipped. admitted means that a batch has the
+	// group and may commit it. overtaken means that a try has failed because of other writes.
 	deciding                        sync.Mutex
 	callerGone, admitted, overtaken bool
 	spans

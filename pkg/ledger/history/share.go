@@ -306,10 +306,11 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches values written by this process, with revisions that each transaction compares: an outdated value only
-// fails a transaction.
+// recent caches values that this process has written, to save reads. Another process may have changed a value, so each
+// transaction compares its revision: an outdated value fails the transaction, and does no other harm.
 type recent struct {
-	mu     sync.Mutex
+	mu sync.Mutex
+	// values is by etcd key.
 	values map[string]written
 }
 

@@ -55,11 +55,11 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 // newZoneAge is the age in seconds up to which segments of an unknown zone stay.
 const newZoneAge = 3600
 
-// removedZones are the zones that have an archive and no object, by uid.
+// removedZones are the deleted zones whose history still exists, by uid.
 type removedZones struct {
-	// retentions are those of the last archived steps, in seconds.
+	// retentions has the time in seconds for which each zone's steps are kept.
 	retentions map[string]int64
-	// expired has the zones that were removed longer ago, each with the keys of its names.
+	// expired has the zones removed longer ago than that, each with the keys by which its history is found by name.
 	expired map[string][]string
 }
 
