@@ -138,10 +138,12 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is a Reversal or half of one: the deletion that frees a name for another namespace, or the later creation.
+// write is a write of a Record that carries out a Reversal. If the Record's name passes to another namespace, the
+// Reversal has two writes: an early deletion, which frees the name, and a later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change
+	// counts is false for the early deletion, so that a Reversal is counted once.
 	counts bool
 }
 

@@ -102,17 +102,18 @@ type Options struct {
 // Present Records, by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch is what the steps to undo did to a Record.
+// touch summarizes the steps that wrote a Record and are to be undone. A step is a change of the zone in the history.
 type touch struct {
 	key types.NamespacedName
 	uid types.UID
-	// newest and oldest step that wrote the Record
+	// newest and oldest are the last and first of these steps.
 	newest, oldest *v1alpha1.HistoryStep
-	// stateBefore and existed precede oldest.
+	// stateBefore is the Record before oldest. existed is false if oldest created the Record.
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
-	// renewer writes the Record again by itself; "" for none.
-	renewer   string
+	// renewer is a client that would write the Record again, for example "external-dns"; "" for none.
+	renewer string
+	// challenge is true if an ACME client wrote the Record.
 	challenge bool
 }
 

@@ -270,8 +270,10 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// zoneSpec reports and replaces values that the API would refuse.
+// zoneSpec returns the spec of a Zone for a zone file with the given SOA record. Values that the API would refuse, such
+// as a refresh time above 2147483647, are replaced, and reported to refuse. An error means that the SOA is malformed.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
+	// Read the two names and the five numbers.
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
 		return v1alpha1.ZoneSpec{}, fmt.Errorf("SOA %q: seven fields are needed (RFC 1035 §3.3.13): primary name server, contact, "+
@@ -285,6 +287,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		}
 		numbers[i] = uint32(n)
 	}
+
+	// Replace times that are too long. The serial may have 32 bits.
 	replaced := func(reason, fix string) {
 		refuse(Refusal{Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data, Reason: reason, Fix: fix})
 	}
@@ -294,6 +298,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 			numbers[i+1] = math.MaxInt32
 		}
 	}
+
+	// The rule admits Records of the file's namespace at every name, of every type except types written by number.
 	serial, refresh, retry, expire, minimum := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 	spec := v1alpha1.ZoneSpec{
 		DomainName:            soa.Name.String(),
@@ -302,7 +308,6 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		Retry:                 ptr.To(int32(retry)),
 		Expire:                ptr.To(int32(expire)),
 		NegativeResponseCache: ptr.To(int32(minimum)),
-		// Every name, and every type except those by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: namespace,
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -311,7 +316,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	if serial > 0 {
 		spec.MinimumSerial = ptr.To(int64(serial))
 	}
-	// The root means none; the server has defaults for absent fields (S6.5).
+
+	// The name "." means that there is no server or contact. Leave the field empty, for the server's default (S6.5).
 	if spec.PrimaryNameServer = fields[0]; fields[0] == "." {
 		spec.PrimaryNameServer = ""
 		replaced("the primary name server . names none", "loaded with what the server makes: the first name server of the zone")

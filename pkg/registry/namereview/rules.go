@@ -102,14 +102,17 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads all rules once for all waiting reviews, then rests four times as long. A review waits for a later
-// reading.
+// ruleReader reads the rules of all Zones and Delegations, and answers all waiting NameReviews from one reading. Then
+// it rests four times as long as the reading took, so that it reads at most a fifth of the time. A review waits for a
+// reading that begins after its request.
 type ruleReader struct {
 	zones, delegations rest.Lister
 
-	mu     sync.Mutex
-	busy   bool
-	queued *ruleReading // nil without waiting reviews
+	mu sync.Mutex
+	// busy is true while the goroutine reads or rests.
+	busy bool
+	// queued is the next reading; nil if no review waits.
+	queued *ruleReading
 }
 
 type ruleReading struct {
