@@ -69,7 +69,6 @@ func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) str
 	return fmt.Sprintf("%s (%s)", number, strings.Join(names, ", "))
 }
 
-// stays reports whether a changed class still delivers a zone; true if unreadable.
 func (d *deliveredZones) stays(ctx context.Context, of *v1alpha1.Delivery, after *v1alpha1.DNSClass) bool {
 	if !class.Admits(after, of.Namespace, d.namespaces.labelsOf(of.Namespace)) {
 		return false

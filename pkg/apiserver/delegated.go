@@ -135,7 +135,6 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	if err := d.ServerRun.ApplyTo(config); err != nil {
 		return err
 	}
-	// Both are global in the process.
 	config.EffectiveVersion, config.FeatureGate = serving.EffectiveVersion, serving.FeatureGate
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
@@ -269,7 +268,6 @@ func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As upstream.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -40,7 +40,6 @@ type Metrics struct {
 	keyCounts map[string]*atomic.Int64
 }
 
-// countedPrefixes has the kind of work under each key prefix to count, or "".
 var countedPrefixes = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
 // NewMetrics registers and returns the metrics.
@@ -60,7 +59,6 @@ func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjour
 
 type metric struct {
 	samples.Metric
-	// value returns false if unknown.
 	value func(m *Metrics) (float64, bool)
 }
 

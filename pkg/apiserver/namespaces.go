@@ -38,7 +38,6 @@ func (n *namespaces) find(name string) *corev1.Namespace {
 	return found
 }
 
-// labelsOf returns a namespace's labels; if unknown, only the label of its name.
 func (n *namespaces) labelsOf(name string) map[string]string {
 	if found := n.find(name); found != nil {
 		return found.Labels
@@ -54,7 +53,6 @@ func (n *namespaces) budgetOf(name string) string {
 	return ""
 }
 
-// listGone returns the names without a Namespace; false until Namespaces are listed.
 func (n *namespaces) listGone(names []string) (gone []string, known bool) {
 	if n.lister == nil {
 		return nil, true

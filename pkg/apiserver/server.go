@@ -95,7 +95,6 @@ type Server struct {
 	leaving   atomic.Bool
 }
 
-// connectEtcd opens the ledger. limits is nil without budgets.
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	limits *budget.Limits, kept history.Config) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {

@@ -33,16 +33,16 @@ import (
 type views struct {
 	// zones has each zone's newest content and its last steps.
 	zones *zoneview.Set
-	// frozenCause returns why a zone (by UID) is not served: its content could not be proven against its hash. It
-	// returns nil for other zones.
+	// frozenCause returns why a zone (by UID) is not served, because its content does not match its hash. It returns
+	// nil for other zones.
 	frozenCause func(uid string) error
-	// readSteps reads the steps from the serial since up to step number n. It also returns the content state (a hash)
-	// at since. The error is journal.ErrTrimmed if the journal no longer has all of them.
+	// readSteps reads the steps from the serial since up to step number n, and the content state (a hash) at since. The
+	// error is journal.ErrTrimmed if some are gone.
 	readSteps func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// readJournal reads all steps that the journal has up to step number n, and the content state before them.
 	readJournal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// readEnded returns the RRsets that a provider with the serial since may have of an ended zone, one that has lost
-	// its name (S3.7). The error is journal.ErrTrimmed if they are unknown.
+	// readEnded returns the RRsets of an ended zone (without a name, S3.7) that a provider with the serial since may
+	// have, or journal.ErrTrimmed.
 	readEnded func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error)
 }
 

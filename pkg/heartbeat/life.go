@@ -31,9 +31,8 @@ const (
 
 const (
 	// A process has ended EndAfter after the last renewal that a watcher saw.
-	Interval = 10 * time.Second
-	EndAfter = 30 * time.Second
-	// lookInterval is between lists, lookTimeout bounds a list.
+	Interval     = 10 * time.Second
+	EndAfter     = 30 * time.Second
 	lookInterval = 5 * time.Second
 	lookTimeout  = 5 * time.Second
 )

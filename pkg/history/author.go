@@ -124,7 +124,6 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	}
 }
 
-// hasServer reports whether the Zone's spec made entries at the name around a step.
 func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
 	return slices.ContainsFunc([]*v1alpha1.ZoneHeader{x.HeaderBefore, x.HeaderAfter}, func(h *v1alpha1.ZoneHeader) bool {
 		if h == nil {

@@ -74,7 +74,6 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	return p.Plan, r.Judge(ctx, p.Plan)
 }
 
-// readDeleted returns a deleted zone's steps from its removal back to deletionWindow before.
 func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	namespace := d.Namespace
 	if d.Object.Name != "" {
@@ -126,7 +125,6 @@ func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Na
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: removed.Namespace, Name: removed.Name}}, nil
 }
 
-// oneTimeAnnotations request an action once.
 var oneTimeAnnotations = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
 	v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt}
 
@@ -230,7 +228,6 @@ func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) erro
 	return err
 }
 
-// addDeleted adds absent Records deleted with the zone.
 func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.HistoryStep) error {
 	steps := slices.DeleteFunc(slices.Clone(p.past.Steps[1:]), func(x v1alpha1.HistoryStep) bool {
 		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletionWindow))
@@ -263,7 +260,6 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 	return nil
 }
 
-// deletedBy returns the Records whose newest step removed them.
 func deletedBy(steps []v1alpha1.HistoryStep) []*touch {
 	of := map[types.NamespacedName]*touch{}
 	var all []*touch

@@ -71,7 +71,6 @@ func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grow
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-// maxShared bounds the names to read.
 const maxShared = 200
 
 // foreseeShared adds a Left for each removed value that further Records have: they made no step (S5.2).

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// fewRecords of a namespace are read singly.
 const fewRecords = 20
 
 // ReadPresent reads the Records that steps wrote; unreadable has the refusals by namespace.
@@ -237,7 +236,6 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 	return written, nil
 }
 
-// isFreed reports whether a refusal may end with the deletions of an earlier set.
 func isFreed(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:
@@ -248,7 +246,6 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
-// isOfZone reports whether a refusal depends on a zone, or on the choice of a zone.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:
@@ -259,7 +256,6 @@ func isOfZone(one refusal.Refusal) bool {
 	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
-// replanWrite returns the write for a Record that changed since the plan, nil for none. A new spec is refused.
 func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
 	switch {

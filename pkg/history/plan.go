@@ -157,7 +157,6 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 
 const updateKeyUser = "kubi.zone:updatekey:"
 
-// addWriter notes a step's writer that renews the Record.
 func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	switch x.Way {
 	case v1alpha1.WayChallenge:
@@ -183,7 +182,6 @@ func renews(manager string) bool {
 	return manager != ""
 }
 
-// renewerOf returns the owner or field manager that renews a Record, or "".
 func renewerOf(r *v1alpha1.Record) string {
 	if owner := metav1.GetControllerOf(r); owner != nil {
 		return owner.Kind + " " + owner.Name
@@ -273,7 +271,6 @@ func (t *touch) owner(apex name.Name) string {
 	return ""
 }
 
-// addLeft notes that the revert leaves a Record; r may be nil.
 func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	text := "a Record that was there"
 	if r != nil {
@@ -284,7 +281,6 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
-// addRecord adds the write that restores a Record, or the reason to leave the Record.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.present[t.key], AuthorOf(t.newest)
 	// nil without a Record or a kept spec
@@ -403,7 +399,6 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	return text
 }
 
-// isInZone decides by the Zone, if unknown by name and view.
 func (p *planner) isInZone(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
 	if ref == nil || p.zone.Name != "" {
@@ -496,7 +491,6 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
-// findGaps orders the change sets of names that pass between namespaces, and notes the gaps.
 func (p *planner) findGaps() {
 	from := map[string]string{}
 	for i := range p.Changes {

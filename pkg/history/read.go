@@ -159,7 +159,6 @@ func laterOf(x, y time.Time) time.Time {
 	return x
 }
 
-// readAll reads pages until enough returns true, the history ends or maxSteps are read.
 func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
 	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
@@ -225,7 +224,6 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	return p, nil
 }
 
-// readNamespaceSteps reads steps of the namespace's own Records, in the zone or each zone at or above the name.
 func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string) (*page, error) {
 	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
 	if s.Zone != nil {

@@ -125,7 +125,6 @@ func (c *Content) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(c.Header, c.Serial, slices.Values(sets))
 }
 
-// entriesAt returns the entries at a name, zero for all, by text. The SOA gets the serial 1.
 func (c *Content) entriesAt(at name.Name) map[string]dns.Entry {
 	one := *c
 	one.Serial = 1

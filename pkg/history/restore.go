@@ -25,7 +25,6 @@ type ErrStopped struct{ Reason string }
 
 func (e ErrStopped) Error() string { return e.Reason }
 
-// createObject returns the refusals; an object that exists meanwhile is none.
 func (r *Reader) createObject(ctx context.Context, x *Restoral, dryRun []string) (refused []string, err error) {
 	_, err = rrsets.Retry(ctx, func() (struct{}, error) { return struct{}{}, x.create(ctx, dryRun) })
 	var answer apierrors.APIStatus

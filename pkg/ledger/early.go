@@ -51,7 +51,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil // other writes of the change set may remove the reason
 	}
 
-	// With the data, the write may be refused for another reason first. Then it is not forbidden here.
+	// With the data, the write may be refused for another reason first.
 	if ask, _, err = l.recordAsk(ctx, before, after, lawform.Record); err != nil {
 		return "", nil
 	}

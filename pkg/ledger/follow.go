@@ -198,7 +198,6 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince sets b.UndeliveredSteps, nil if the journal lacks a step.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {

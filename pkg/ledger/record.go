@@ -129,7 +129,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
-// recordAsk returns the request to the law, and the key of the zone that probably changes, "" if unknown.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordInput, string, error) {
 	ask := records.RecordInput{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}

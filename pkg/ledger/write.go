@@ -38,7 +38,6 @@ type objectWrite[T any, P object[T]] struct {
 	release func() // at the end of the storage's call
 }
 
-// begin returns two views of one write: for the storage's callbacks, and the commit.
 func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], storeWrite) {
 	w := &objectWrite[T, P]{release: func() {}}
 	return w, s.newStoreWrite(w)

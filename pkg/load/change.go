@@ -310,7 +310,6 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.byRRset[key] = append(t.byRRset[key], record)
 }
 
-// coversSet reports whether adopted Records have every value of s (L5), and returns their TTL.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {

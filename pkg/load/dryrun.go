@@ -108,7 +108,6 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 	return left, nil
 }
 
-// listZones fills l.priors.liveZones, if any absolute name without zoneRef needs the list.
 func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	if !slices.ContainsFunc(wanted, func(m *manifest) bool {
 		_, found, _ := unstructured.NestedMap(m.object.Object, "spec", "zoneRef")
@@ -129,7 +128,6 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	return err
 }
 
-// zoneOf returns an object's zone and DNS name; zero if unknown.
 func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName, fqdn name.Name) {
 	domainName, _, _ := unstructured.NestedString(o.Object, "spec", "domainName")
 	if target, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "name"); target != "" {

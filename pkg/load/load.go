@@ -217,7 +217,6 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	return groups
 }
 
-// refusalReason returns the server's message if err rejects the object.
 func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

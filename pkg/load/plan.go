@@ -128,7 +128,6 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 		Types: named})
 }
 
-// soa is the index of the first SOA, or -1.
 func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
 	for row, err := range rows {
@@ -219,7 +218,6 @@ func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	return fmt.Sprintf("loaded with %d, the other timers as in the file", to), true
 }
 
-// soa is the index of the SOA of p.fqdn, or -1.
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	type key struct {
 		owner name.Rel
@@ -386,7 +384,6 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	return r
 }
 
-// fqdn returns the relative owner if the absolute name is too long.
 func (s *set) fqdn(origin name.Name) string {
 	fqdn, err := s.owner.In(origin)
 	if err != nil {

@@ -46,7 +46,6 @@ func (p *priors) addNewZone(zone types.NamespacedName, fqdn name.Name, view stri
 	p.add(zone, prior{object: "Zone " + zone.String(), isNew: true, fqdn: fqdn, view: view})
 }
 
-// firstFor returns a zone's first change for a namespace; zero for none.
 func (p *priors) firstFor(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {

@@ -70,7 +70,6 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	return result, err
 }
 
-// leaveToOthers reports a Record changed by others, unless conflicts are forced (L4).
 func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 	if c.Before != nil {
 		at.Text += fmt.Sprintf(" (%s/%s)", c.Before.Namespace, c.Before.Name)
@@ -171,7 +170,6 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-// nameRecord returns the Record of a set, or nil if other clients' Records have its values.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.destination, file.existing
 	want = to.newRecord(s)

@@ -138,7 +138,6 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// readSpec rejects unknown fields (M1).
 func readSpec(spec, into any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -171,7 +170,6 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// quoteText quotes a character-string (RFC 1035 §5.1).
 func quoteText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -333,7 +333,6 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes pending changes, or returns the time until it may; 0 if none are left.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

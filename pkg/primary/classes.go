@@ -218,8 +218,7 @@ type changeQueue struct {
 	mu sync.Mutex
 	// pending has a zone by its class and UID. A nil class means all classes of the zone, and the UID "" all zones of
 	// the class. The value is true to send the NOTIFY even to secondaries that have confirmed it.
-	pending map[classUID]bool
-	// wakeNotifier and wakeCatalogs wake the goroutines that send NOTIFY and publish catalogs.
+	pending      map[classUID]bool
 	wakeNotifier chan struct{}
 	wakeCatalogs chan struct{}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // compressor compresses names in a DNS message (RFC 1035 §4.1.4): a name, or its last labels, that the message has
-// already is replaced by a pointer. Names are in lower case. It remembers only some names in a hash table. A name that
-// it has not remembered is written in full, and each pointer is verified against the message.
+// already is replaced by a pointer. Names are in lower case. A hash table remembers some names. All others are written
+// in full. Each pointer is verified against the message.
 type compressor struct {
 	// zone is the zone's name in wire form, empty without a zone.
 	zone []byte
@@ -32,7 +32,7 @@ type compressor struct {
 	owner   name.Rel
 	ownerAt uint16
 
-	// The fields below save allocations: a name in wire form, the beginning of each label, and the hash of each suffix.
+	// Space for a name in wire form, the beginning of each label, and the hash of each suffix.
 
 	labels []byte
 	starts [128]uint8

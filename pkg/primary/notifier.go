@@ -170,7 +170,6 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 	}
 }
 
-// announceName notifies the targets not yet notified of the present serial.
 func (n *notifier) announceName(ctx context.Context, at servedName) {
 	s, served := at.class.findZone(at.fqdn, true)
 	var targets []Target
@@ -257,7 +256,6 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	}
 }
 
-// sendPending sends and retries the newest notification, until none is left.
 func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
 	c := n.config
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())

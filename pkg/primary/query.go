@@ -146,7 +146,6 @@ type record struct {
 	ttl                     uint32
 }
 
-// parseRecord reads OPT, TSIG and SOA; false if malformed.
 func (r *request) parseRecord(msg []byte, rr record, section int) bool {
 	switch {
 	case rr.rtype == typeOPT:

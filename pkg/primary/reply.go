@@ -32,7 +32,7 @@ type answer struct {
 	// tenant is the namespace whose classes admit the source; "" if a class of the platform does.
 	tenant string
 
-	// The fields below are for logs and statistics.
+	// For logs and statistics:
 
 	zone name.Name
 	// refusal says why msg has no data; "" otherwise. advice tells the client's owner the remedy.

@@ -96,7 +96,6 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt adds the answer for a name, and returns the target of a CNAME or DNAME to resolve next, or nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.zoneSuffix.Rel(s.zone.FQDN())
 	if !ok {
@@ -268,7 +267,6 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	return &next, nil
 }
 
-// referTo adds the NS of a delegation, and their addresses in the zone, glue first.
 func (s *resolution) referTo(servers content.Packed) error {
 	cut := servers.Owner // the delegation's name
 	s.authority = append(s.authority, sectionRRset{Packed: servers})
@@ -306,7 +304,6 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
-// addSets adds whole RRsets, until one does not fit.
 func (m *message) addSets(sets []sectionRRset, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]

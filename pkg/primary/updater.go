@@ -52,7 +52,6 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	return answer{zone: req.qname, update: pending}
 }
 
-// answerProbe answers a question; rcode is the Handler's for the Probe.
 func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }

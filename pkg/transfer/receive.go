@@ -192,7 +192,6 @@ const (
 	stepAdding
 )
 
-// handleMessage returns true if the message has the SOA that ends the transfer.
 func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
@@ -265,7 +264,6 @@ func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 	return false, nil
 }
 
-// beginZone takes the first SOA, and returns true if no other record follows.
 func (z *receiver) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {

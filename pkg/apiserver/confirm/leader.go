@@ -92,14 +92,12 @@ type Metrics struct {
 
 type leader struct {
 	*Confirmer
-	index  *ready.Index
-	frozen *ready.FrozenZones
-	queue  workqueue.TypedRateLimitingInterface[string] // UIDs of zones
-	stalls ready.Stalls
-	// revokeLimit has revokeRate, otherLimit otherRate, zoneLimit zoneRate.
+	index                              *ready.Index
+	frozen                             *ready.FrozenZones
+	queue                              workqueue.TypedRateLimitingInterface[string] // UIDs of zones
+	stalls                             ready.Stalls
 	revokeLimit, otherLimit, zoneLimit *rate.Limiter
-	// causes bounds pages of causes that the platform ends.
-	causes *rate.Limiter
+	causes                             *rate.Limiter
 	tracker
 	changes changes
 }
@@ -155,8 +153,7 @@ func newTracker() tracker {
 type zone struct {
 	// progress is nil until processZone has judged the zone.
 	progress *ready.Progress
-	// open has the zone's open Records, trimmed.
-	open map[law.Ref]*v1alpha1.Record
+	open     map[law.Ref]*v1alpha1.Record
 	// due has Records to judge and write, noCause Records that lack the known cause of Pending.
 	due, noCause dueRecords
 	// noCauseSince is when the next page of noCause began to wait.

@@ -63,7 +63,6 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
-// resetTracker forgets all Records, which the watch delivers again, and judges all zones.
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

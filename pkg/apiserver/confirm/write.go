@@ -135,7 +135,6 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// The zone's released Records are tracked again, in no zone.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -257,7 +256,6 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 	return left, err
 }
 
-// scanPage writes the Records at a scan's cursor whose Ready is wrong. If left is true the page is repeated.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {

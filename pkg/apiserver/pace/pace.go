@@ -73,7 +73,6 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 // broken.
 type pacedBody struct {
 	io.ReadCloser
-	// control sets the deadline of the connection.
 	control *http.ResponseController
 
 	pace pace

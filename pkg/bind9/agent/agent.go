@@ -87,7 +87,6 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// runCommand returns named's text, or a 503 if named does not answer.
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+

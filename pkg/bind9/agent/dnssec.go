@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// showDS returns only published key signing keys.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
@@ -98,7 +97,6 @@ const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)
 
-// readDNSSEC returns nil without a policy.
 func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) (*protocol.DNSSECStatus, error) {
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil

@@ -44,7 +44,6 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// content is nil for a secondary.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:])

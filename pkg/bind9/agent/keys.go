@@ -30,7 +30,6 @@ func (f zoneFiles) keyOwnerPath(zone name.Name) string {
 	return filepath.Join(f.dir, "K"+escapeZone(zone)+".owner")
 }
 
-// readKeyOwner returns "" for keys added by hand.
 func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	owner, err := os.ReadFile(f.keyOwnerPath(zone))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +68,6 @@ func (f zoneFiles) markOrphaned(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listOrphanedKeys lists the keys of removed zones, the last removed first.
 func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {

@@ -95,9 +95,8 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading records the expected zones that named has loaded since its start. The agent uses it for the readiness of a
-// new named. Once all zones were loaded, loading is done: if a zone is lost later, named stays ready, because an
-// unready server answers for no zone.
+// loading records the expected zones that named has loaded since its start. Once all were loaded, named is ready, and
+// stays ready if a zone is lost later, because an unready server answers for no zone.
 type loading struct {
 	// boot is the start time in the output of `rndc status`. After a new start everything is counted again.
 	boot string
@@ -163,7 +162,6 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 		zones, _ = a.readCatalogs()
 	}
 
-	// Random order: withheld zones must not displace others.
 	for _, at := range rand.Perm(len(missing))[:min(len(missing), refreshes)] {
 		if missing[at].listed {
 			zones = append(zones, missing[at].name)

@@ -167,7 +167,6 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns the time to wait; 0 means none.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

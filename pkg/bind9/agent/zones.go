@@ -71,7 +71,6 @@ func asConflict(err error) error {
 	return err
 }
 
-// readStatus returns a 404 for an unknown zone.
 func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, error) {
 	text, err := a.runCommand(ctx, "zonestatus "+quoteZone(zone))
 	switch {
@@ -116,7 +115,6 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readModifiable returns a 409 for a zone of named.conf or of a catalog.
 func (a *Agent) readModifiable(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -414,7 +412,6 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone removes DNSSEC keys only with keys=remove.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")

@@ -34,7 +34,6 @@ type silence struct {
 	err   error
 }
 
-// countAnswer reports whether the result of find has changed.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +49,6 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	return before+1 == maxSilences
 }
 
-// find returns the last error, but nil before maxSilences.
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -163,7 +163,6 @@ var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 // takingOver is the error while the controller waits to take over an object of another manager, for example until the
 // new server has all zones.
 type takingOver struct {
-	// text says why the controller waits.
 	text string
 	// service is the other manager's Service, or nil for a Deployment. Its addresses are already in the status, because
 	// only servers with an address get zones.

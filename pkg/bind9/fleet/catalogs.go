@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// listClasses sorts, so that each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
 	all, _ := f.classes.List(labels.Everything()) // a lister cannot fail
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
@@ -33,7 +32,6 @@ func (f *Fleet) findCluster(namespace, name string) *bind9.Bind9Cluster {
 	return cluster
 }
 
-// classHas reports whether a class's block bind9 selects the server (S11.13).
 func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) bool {
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
@@ -50,8 +48,6 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs of the server's DNSClasses, and of a cluster in use as a class, sorted by name,
-// with the signer's address but no Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil
@@ -143,8 +139,6 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// listPrimaries returns the primaries of zones created by a server's agent: the class's and, for a secondary in mode
-// Update, the servers with role Primary and the same key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)
 	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {

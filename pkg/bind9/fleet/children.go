@@ -257,7 +257,6 @@ func (e *foreign) Error() string {
 		e.manager, TakeOver)
 }
 
-// formatFingerprint returns a text that changes with each applied field, but not with a workload's status.
 func formatFingerprint(object runtime.Object) string {
 	o := accessor(object)
 	if o.GetGeneration() == 0 {
@@ -272,7 +271,6 @@ func formatFingerprint(object runtime.Object) string {
 	return string(text)
 }
 
-// patchMeta fails if the object has changed since the read.
 func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object, meta map[string]any) error {
 	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
 	patch, err := json.Marshal(map[string]any{"metadata": meta})
@@ -283,7 +281,6 @@ func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object,
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 
-// removeObject ignores a missing or replaced object.
 func (c *children) removeObject(ctx context.Context, resource schema.GroupVersionResource, o metav1.Object) error {
 	if o.GetDeletionTimestamp() != nil {
 		return nil
@@ -301,7 +298,6 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll deletes an owner's objects, except pods, and returns the number found, pods included.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()

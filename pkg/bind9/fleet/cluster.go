@@ -100,12 +100,10 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ch
 	return keys, f.children.removeChildren(ctx, listSurplus(made, objects, false))
 }
 
-// instanceName returns the name that the operator bindy would give.
 func instanceName(cluster string, role bind9.Role, index int) string {
 	return cluster + "-" + strings.ToLower(string(role)) + "-" + strconv.Itoa(index)
 }
 
-// makeInstances also removes surplus instances, the highest index first.
 func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) error {
 	var wrong []error
 	wanted := map[string]bool{}
@@ -186,7 +184,6 @@ type clusterFacts struct {
 	err       error
 }
 
-// countServers also returns each role's number of servers without a change in progress.
 func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount, stable map[*bind9.ServerCount]int32) {
 	spec := &w.cluster.Spec
 	counts = map[bind9.Role]*bind9.ServerCount{

@@ -31,7 +31,6 @@ const (
 	tokenOctets                      = 32
 )
 
-// sooner returns the shorter delay; 0 means never.
 func sooner(x, y time.Duration) time.Duration {
 	if x == 0 || y > 0 && y < x {
 		return y
@@ -62,7 +61,6 @@ const (
 	dropFormer keyStep = "drop the former"
 )
 
-// nextKeyStep returns requeueAfter 0 if no later step is due.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.current
 	switch {
@@ -146,7 +144,6 @@ type keyTaker struct {
 	group    string
 }
 
-// record records the keys, "" for none, and reports a change.
 func (t *acceptedKeys) record(at keyTaker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -74,7 +74,6 @@ const (
 	deletionDone     deletionStep = "let it go"
 )
 
-// nextDeletionStep returns the next step (S11.12), and the delay until the next reconcile; 0 means none.
 func nextDeletionStep(f *deletionFacts) (next deletionStep, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {

@@ -172,7 +172,6 @@ func addressOf(object metav1.Object) string {
 	return server.Address
 }
 
-// isOtherSpec reports whether more than the status has changed.
 func isOtherSpec(o, before metav1.Object) bool {
 	return before == nil || o.GetUID() != before.GetUID() || o.GetGeneration() != before.GetGeneration() ||
 		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)

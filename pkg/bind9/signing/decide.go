@@ -23,13 +23,13 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext, which decides the next step of signing a zone, or of ending it. A step depends on
-// the phase in status.dnssec. The caller sets only the fields that the phase needs.
+// facts is the input of decideNext, which decides the next step of signing a zone, or of ending it. The caller sets
+// only the fields that the phase in status.dnssec needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
-	// policy is the DNSSEC policy that the Zone asks for, "" for an unsigned zone. blocked says why the zone cannot be
-	// signed, "" if it can.
+	// policy is the wanted DNSSEC policy, "" for an unsigned zone. blocked says why the zone cannot be signed; ""
+	// otherwise.
 	policy, blocked string
 	times           times
 	// signing is the answer of the signer: its state of the zone, with the keys and their DS.
@@ -41,8 +41,7 @@ type facts struct {
 	// unsigned names a server that lacks a key of the signer, signed a server that still has any. Both are "" if there
 	// is none.
 	unsigned, signed string
-	// ahead is true if no server that answers has a serial ahead of the zone's. Then servers can go back to the
-	// unsigned zone.
+	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
 	parent
 }

@@ -54,7 +54,6 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
-// takePlaces returns false if the zone has to wait for wake.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -112,7 +112,6 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 	return errors.Join(err, <-ended)
 }
 
-// stopped returns nil for an error after the end of outer.
 func stopped(outer context.Context, err error) error {
 	if outer.Err() != nil {
 		return nil

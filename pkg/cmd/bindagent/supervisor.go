@@ -37,10 +37,8 @@ type supervisor struct {
 	// probe is the address that is open while named answers. The readiness probe of Kubernetes connects to it.
 	probe string
 	// nameserver is the address of named, health the URL at which the agent answers while it works.
-	nameserver, health string
-	// command returns the command that runs the agent.
-	command func(ctx context.Context) *exec.Cmd
-	// healthPause and namedPause are the intervals of the questions to the agent and to named.
+	nameserver, health      string
+	command                 func(ctx context.Context) *exec.Cmd
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger
 }

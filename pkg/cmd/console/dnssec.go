@@ -95,7 +95,6 @@ func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests [
 	return at
 }
 
-// untilOf returns the end of a phase, which a message has last, or nil.
 func untilOf(message string) *time.Time {
 	_, text, _ := strings.Cut(message, ", until ")
 	if at, err := time.Parse(time.RFC3339, text); err == nil {

@@ -23,8 +23,7 @@ const (
 	tokenAge    = time.Minute
 	cookieName  = "kubizone-console"
 	maxSessions = 64
-	// maxEnded bounds the tokens with a report of their second use.
-	maxEnded = 1024
+	maxEnded    = 1024
 )
 
 // door admits the user's browser to the console, and no other process of the machine (C2, C3). The user opens an
@@ -34,8 +33,7 @@ type door struct {
 	// this path alone, because browsers send a cookie to every port of its host.
 	host, base string
 	// file, of mode 0600, has the address with the present token.
-	file string
-	// report prints a warning for the user.
+	file   string
 	report func(format string, args ...any)
 
 	mu sync.Mutex
@@ -101,7 +99,6 @@ func (d *door) endToken() {
 	d.endedTokens[d.token], d.token = true, [sha256.Size]byte{}
 }
 
-// keepOpen renews ended tokens, until done.
 func (d *door) keepOpen(done <-chan struct{}) error {
 	for {
 		d.mu.Lock()
@@ -124,7 +121,6 @@ func (d *door) keepOpen(done <-chan struct{}) error {
 	}
 }
 
-// admitToken exchanges a token for a cookie; nil if the token is not in force.
 func (d *door) admitToken(token string) *http.Cookie {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -41,8 +41,7 @@ type reading struct {
 	// namespace of the kubeconfig context.
 	namespaces []string
 	own        string
-	// base is the path of all pages (see door).
-	base string
+	base       string
 }
 
 func newReading(config *rest.Config, asked, own string) (*reading, error) {
@@ -115,8 +114,6 @@ func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, mo
 	}
 }
 
-// readSourced returns a page of entries with their Records, or without them and false if the user may not see those of
-// other namespaces.
 func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, bool, error) {
 	parameters["sources"] = "true"

@@ -25,8 +25,7 @@ import (
 
 const (
 	pageRecords = 100
-	// maxData bounds the values of a row.
-	maxData = 3
+	maxData     = 3
 )
 
 // recordFilter is a choice of states: lists that the server answers from an index, and the selector of kubectl.

@@ -114,7 +114,6 @@ func (p *zonesPage) Signs() []string {
 
 func (p *zonesPage) Hidden() int { return p.Found - len(p.Rows) }
 
-// forestOf returns zones below their parents, with their depth.
 func forestOf(rows []*zoneRow) []*zoneRow {
 	present, below := map[string]bool{}, map[string][]*zoneRow{}
 	for _, row := range rows {

@@ -28,8 +28,7 @@ import (
 // set judges the objects of all files together, as a server would that has only them. A file may name a zone that no
 // file has. The set then assumes such a zone, whose rules and other Records are unknown.
 type set struct {
-	store *store
-	// assumedZones has the uids of the assumed zones.
+	store        *store
 	assumedZones map[string]bool
 	// refusedZones has the names of refused zones. Objects at or below them are not judged.
 	refusedZones []name.Name
@@ -87,7 +86,6 @@ func judgeSet(all []*judged) {
 	}
 }
 
-// placeZones makes each zone after the zones above and the zone of its zoneRef.
 func (s *set) placeZones(all []*judged) {
 	labels := func(one *judged) int { return strings.Count(one.object.(*v1alpha1.Zone).Spec.DomainName, ".") }
 	left := slices.Clone(all)
@@ -108,7 +106,6 @@ func (s *set) placeZones(all []*judged) {
 	}
 }
 
-// placeZone returns false if the zone of the zoneRef is missing and not to be assumed.
 func (s *set) placeZone(one *judged, assume bool) bool {
 	zone := one.object.(*v1alpha1.Zone)
 	spec, err := lawform.ZoneSpec(zone)
@@ -216,7 +213,6 @@ func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	return plan.Zone.Zone
 }
 
-// addRefusal adds a warning if rules outside of the files may allow the object, else an error.
 func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	text := withoutPlaceholder(refused.Message)
 	switch refused.Kind {
@@ -252,7 +248,6 @@ func (s *set) isRefused(fqdn name.Name) bool {
 	return slices.ContainsFunc(s.refusedZones, func(zone name.Name) bool { return zone.Encloses(fqdn) })
 }
 
-// judgeZone decides an update that gives a zone its rules and name servers.
 func (s *set) judgeZone(one *judged) {
 	zone := one.object.(*v1alpha1.Zone)
 	z := s.store.zones[key{zone.Namespace, zone.Name}]
@@ -295,7 +290,6 @@ func (s *set) placeDelegation(one *judged) {
 	}
 }
 
-// judgeDelegation decides a twin of the Delegation.
 func (s *set) judgeDelegation(one *judged) {
 	of := one.object.(*v1alpha1.Delegation)
 	z := s.store.zones[key{of.Namespace, of.Spec.ZoneRef.Name}]
@@ -318,7 +312,6 @@ type placedRecord struct {
 	assumed *law.Zone // nil if the zone is in the files
 }
 
-// placeRecord returns nil if nothing can be judged.
 func (s *set) placeRecord(one *judged) *placedRecord {
 	of := one.object.(*v1alpha1.Record)
 	r, err := lawform.Record(of)
@@ -364,7 +357,6 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 	return p
 }
 
-// siteOf returns the last two labels, most often the zone's name.
 func siteOf(fqdn name.Name) name.Name {
 	for fqdn.NumLabels() > 2 {
 		fqdn, _ = fqdn.Parent()
@@ -396,7 +388,6 @@ func (s *set) judgeRecord(p *placedRecord) {
 	}
 }
 
-// isResolved reports whether other objects make a warning wrong, or have the warning themselves.
 func (s *set) isResolved(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	switch w.Reason {
 	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
@@ -409,7 +400,6 @@ func (s *set) isResolved(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	return !w.Host.IsZero() && s.mayBeElsewhere(z, w.Host)
 }
 
-// mayBeElsewhere reports whether namespaces in other files may have a host of the zone.
 func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	return slices.ContainsFunc(s.store.listRules(z), func(r rules.Rule) bool {
 		if slices.Equal(r.Namespaces, []string{z.Namespace}) {
@@ -427,7 +417,6 @@ func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	})
 }
 
-// judgeKey warns of patterns without a rule for the namespace (S13.1).
 func (s *set) judgeKey(one *judged) {
 	of := one.object.(*v1alpha1.UpdateKey)
 	var given []v1alpha1.NameReviewRule
@@ -459,7 +448,6 @@ func (s *set) judgeKey(one *judged) {
 }
 
 type judged struct {
-	// source is the file, with kind and name; "" if the errors have them.
 	source string
 	id     string
 	object runtime.Object

@@ -51,7 +51,6 @@ func (s *store) newUID() string {
 	return fmt.Sprint("uid-", s.lastUID)
 }
 
-// maxRounds bounds a decision's requests for facts.
 const maxRounds = 1000
 
 func (s *store) decideWrite(by func(*law.Facts) law.Outcome) law.Outcome {
@@ -151,7 +150,6 @@ func (s *store) listOwner(write law.Write) {
 	}
 }
 
-// countCut gives the parent a child's name servers and glue (S6.3).
 func (s *store) countCut(cut law.PendingCut) {
 	parent, child := s.zones[key{cut.Parent.Namespace, cut.Parent.Name}], s.zones[key{cut.Child.Namespace, cut.Child.Name}]
 	if parent == nil || child == nil {
@@ -187,7 +185,6 @@ func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.
 	return set, len(set.Data) > 0
 }
 
-// makeZone decides a new Zone of a user who may establish zones.
 func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	spec.UID, spec.MaxDeletePercent = s.newUID(), 100
 	ask := zones.ZoneInput{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
@@ -198,7 +195,6 @@ func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	return out.Plan, out.Refusal
 }
 
-// amendZone decides an update of a Zone without rules and name servers, and applies nothing.
 func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	before := *s.zones[key{spec.Namespace, spec.Name}]
 	before.Rules, before.Header.NameServers = nil, nil
@@ -220,7 +216,6 @@ func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*
 	return out.Plan, out.Refusal
 }
 
-// makeRecord decides a new Record, and applies the plan if adopted.
 func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	r.UID = s.newUID()
 	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}

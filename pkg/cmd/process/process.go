@@ -26,7 +26,6 @@ import (
 
 const (
 	probeTimeout = 10 * time.Second
-	// reachTimeout bounds a test request to the API, repeated after reachPause.
 	reachTimeout = 10 * time.Second
 	reachPause   = 2 * time.Second
 	readPause    = 30 * time.Second

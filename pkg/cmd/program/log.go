@@ -126,8 +126,6 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of a place (a line of code) per placeInterval: libraries log an error for
-// each request.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second

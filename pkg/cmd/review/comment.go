@@ -67,7 +67,6 @@ func (r *review) renderMarkdown() string {
 	return b.String()
 }
 
-// cutBody bounds a comment in octets, never fewer than its characters, and ends a cut block of code.
 func cutBody(body string, most int) string {
 	const note = "\nThe rest is in the log of the job.\n"
 	if len(body) <= most {
@@ -121,7 +120,6 @@ func (o *options) writeComment(ctx context.Context, r *review, progress io.Write
 // maxSummary is in octets: GitHub Actions takes 1 MiB.
 const maxSummary = 1000 << 10
 
-// putComment changes the token's own comment that begins with marker, or makes it.
 func putComment(ctx context.Context, c *client, marker, body string) error {
 	own, err := c.findAuthor(ctx)
 	if err != nil {

@@ -24,9 +24,8 @@ const (
 	perPage  = 20
 	maxPages = 100
 	// maxAnswer is in octets: perPage comments of the largest size.
-	maxAnswer   = 96 << 20
-	maxAttempts = 4
-	// maxWait bounds a wait that the forge asks for.
+	maxAnswer      = 96 << 20
+	maxAttempts    = 4
 	maxWait        = time.Minute
 	requestTimeout = 30 * time.Second
 )
@@ -37,8 +36,7 @@ type pullRequest struct {
 	token              string
 	repository, number string
 	// fork is true if the branch is of another repository, whose token may not write.
-	fork bool
-	// maxComment is in characters.
+	fork       bool
 	maxComment int
 }
 
@@ -50,7 +48,6 @@ type forge struct {
 	tokenHeader, tokenPrefix string
 	// list returns the path of a pull request's comments. change returns the path below which each comment has its ID.
 	list, change func(p *pullRequest) string
-	// changeMethod is the HTTP method that changes a comment.
 	changeMethod string
 	// rights tells the user how a token gets the right to write comments.
 	rights string
@@ -73,7 +70,6 @@ func gitlabNotes(p *pullRequest) string {
 	return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
 }
 
-// findPullRequest returns nil if the job has no pull request.
 func findPullRequest(getenv func(string) string) (p *pullRequest, err error) {
 	switch {
 	case getenv("GITHUB_ACTIONS") == "true":
@@ -243,7 +239,6 @@ func (c *client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 }
 
-// sendOnce returns the delay before a retry; negative for none.
 func (c *client) sendOnce(ctx context.Context, method, path string, body []byte, into any) (after time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.pr.api.String(), "/")+path, bytes.NewReader(body))
 	if err != nil {
@@ -290,7 +285,6 @@ func (c *client) sendOnce(ctx context.Context, method, path string, body []byte,
 	return -1, errors.New(said)
 }
 
-// readLimit returns the delay if the forge limits the rate.
 func readLimit(answer *http.Response) (after time.Duration, limited bool) {
 	if answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusForbidden {
 		return 0, false

@@ -235,7 +235,6 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 
 const viewsTimeout = 10 * time.Second
 
-// waitForLoaded waits at most viewsTimeout for every stored zone at the settled serial.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil

@@ -72,7 +72,6 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 // askAgain is the delay before other data ask for a serial again: each minute compares.
 const askAgain = 10 * time.Minute
 
-// describeOutlook returns the next step: the API server raises the zone's serial, perhaps later, or a person.
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {

@@ -35,11 +35,9 @@ type classSync struct {
 	*shared
 	providers   providers
 	listServers func(of *v1alpha1.DNSClass) []string
-	// interval is the time between two health checks of a class.
-	interval time.Duration
-	metrics  *Metrics
-	// checks waits for the checks in progress.
-	checks sync.WaitGroup
+	interval    time.Duration
+	metrics     *Metrics
+	checks      sync.WaitGroup
 
 	mu    sync.Mutex
 	known map[string]*knownClass
@@ -490,7 +488,6 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	})
 }
 
-// takeEvent counts a delivery as a health check, if it proves health or fault.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -520,7 +517,6 @@ func sameError(one, other error) bool {
 	return one.Error() == other.Error()
 }
 
-// syncHealth writes the last health, and Stalled if a person is needed. No other task writes it.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
@@ -543,7 +539,6 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a Bind9Cluster's condition Delivering, or removes it once the cluster is no class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

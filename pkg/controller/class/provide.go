@@ -27,7 +27,6 @@ type providers struct {
 	secrets      secrets.Reader
 }
 
-// makeProvider sets the provider in spec. used has digests of Secrets, even with an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.constructors[kind]

@@ -178,7 +178,6 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	return s.releaseZone(ctx, zone)
 }
 
-// removeUnheld deletes a Delivery without finalizer.
 func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error {
 	return ignoreGone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
@@ -209,7 +208,6 @@ func (s *store) patchClass(ctx context.Context, name string, patch map[string]an
 	return err
 }
 
-// releaseZone removes the zone's finalizer, unless a Delivery or signer needs it.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
@@ -248,7 +246,6 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
-// hasDelivery reports whether of selects a Delivery with a finalizer.
 func (s *store) hasDelivery(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
@@ -298,7 +295,6 @@ func (s *store) forgetDeliveries(which func(delivery.Key) bool) {
 	maps.DeleteFunc(s.lastSeen, func(key delivery.Key, _ observed) bool { return which(key) })
 }
 
-// asConflict wraps lease.ErrConflict if another worker wrote first.
 func asConflict(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", lease.ErrConflict, err)
@@ -306,7 +302,6 @@ func asConflict(err error) error {
 	return err
 }
 
-// ignoreGone drops the error of a gone or replaced object.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -219,7 +219,6 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// hasJudgement reports whether the status has the judgement, of this generation, as for kubectl wait.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

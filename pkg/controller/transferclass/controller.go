@@ -285,7 +285,6 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 // errUnread means that a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
-// syncPeers serves a class with its present peers, or ends it.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	of, err := c.classByName(name)
 	if err != nil {
@@ -402,7 +401,6 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	return c.dropServers(of, peers.Claims())
 }
 
-// dropServers drops other classes' servers (block bind9) whose keys have names in claims.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]

@@ -88,7 +88,6 @@ func (k *Keys) release(class string) {
 	k.forgetKeys(class)
 }
 
-// classesWith returns the classes with a key of the names.
 func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -161,7 +161,6 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView returns true until viewWait after its first call.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)

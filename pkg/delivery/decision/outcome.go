@@ -426,7 +426,6 @@ func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error
 	return m.reportComparison(f)
 }
 
-// reportComparison ends a comparison without a repair. Only a request or a finding is stored.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)

@@ -39,7 +39,6 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state whose intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlistedRefusals() {

@@ -170,7 +170,6 @@ func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []
 	return addRRsets(rrsets, false, changed)
 }
 
-// addRRsets merges both lists. If the result exceeds maxListed, it returns rrsets and true.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)

@@ -70,15 +70,13 @@ type item struct {
 	// changedAt is the time of the oldest change that is neither delivered nor in the running attempt. unconfirmedSince
 	// is the time of the oldest change that the servers have not confirmed. Zero means none.
 	changedAt, unconfirmedSince time.Time
-	// failing is true after a failed attempt.
-	failing bool
+	failing                     bool
 	// confirmed is the last serial that all servers had, confirmedAt the time of that answer.
 	confirmed   serial.Serial
 	confirmedAt time.Time
 	// laggingServers failed, or lacked the zone's serial in the last attempt.
 	laggingServers []string
 
-	// Memory belongs to the running attempt.
 	decision.Memory
 }
 
@@ -311,7 +309,6 @@ type losses struct {
 	last    time.Time
 }
 
-// beginRound adds lost, and returns all waiting servers if a round is due; otherwise nil.
 func (o *losses) beginRound(lost []string, now time.Time) []string {
 	for _, server := range lost {
 		o.waiting[server] = true

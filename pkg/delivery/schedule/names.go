@@ -70,7 +70,6 @@ func (n *names) firstHolder(at className) *right {
 	return nil
 }
 
-// setNames returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.zoneNames {
 		if slices.Contains(has, zone) {

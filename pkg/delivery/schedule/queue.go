@@ -22,7 +22,7 @@ type job struct {
 	// is true if it must not run again. woken is true if the next run retries at once, without the delay after a
 	// failure.
 	queued, running, runAgain, dropped, woken bool
-	// timer enqueues the job later; nil if none is set.
+	// timer enqueues the job later.
 	timer *time.Timer
 }
 
@@ -40,9 +40,8 @@ type queue struct {
 	ready           map[string][]*job
 	order           []string
 	runningByTenant map[string]int
-	// waiting and running count jobs.
-	waiting int
-	running int
+	waiting         int
+	running         int
 	// revision counts the changes of the class. The outcome of a run from before a change does not count.
 	revision int
 	// No job starts before pausedUntil. failures in a row make the next pause longer.
@@ -54,8 +53,7 @@ type queue struct {
 	down       bool
 	failedJobs map[*job]bool
 	health     health
-	// probeAt is the time of the next health check during a pause.
-	probeAt time.Time
+	probeAt    time.Time
 }
 
 type health int
@@ -185,8 +183,6 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext runs an ended job again: at once if enqueued meanwhile or again is true, otherwise at the given time,
-// unless zero.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {

@@ -31,7 +31,6 @@ func (a *attempt) startSpan(ctx context.Context, what string, causes []string, o
 	return ctx, span
 }
 
-// endDelivery adds, for a confirmed serial, a span since the change.
 func (a *attempt) endDelivery(span trace.Span, causes []string, event delivery.Event, confirms bool) {
 	if !span.IsRecording() {
 		return

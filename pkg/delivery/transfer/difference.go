@@ -122,7 +122,6 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	}
 }
 
-// endComparison returns nil if the data is equal.
 func (c *comparison) endComparison() *difference {
 	if c.digest == (digest{}) && !c.soa {
 		return nil

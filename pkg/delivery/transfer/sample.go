@@ -79,7 +79,6 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 	return last, true
 }
 
-// endSample keeps the sample unless zero.
 func (a *samples) endSample(server, uid string, began time.Time, octets int, taken sample, nameOf func(uid string) name.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

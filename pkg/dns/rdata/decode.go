@@ -96,7 +96,6 @@ func (d *decoder) readAddress(text []byte, octets int) []byte {
 	return addr.AppendTo(text)
 }
 
-// readTypes reads a type bit map (RFC 4034 §4.1.2).
 func (d *decoder) readTypes(text []byte) []byte {
 	last := -1
 	for first := true; len(d.rest) > 0; {
@@ -126,7 +125,6 @@ func (d *decoder) readTypes(text []byte) []byte {
 	return text
 }
 
-// readGateway reads IPSECKEY's gateway (RFC 4025 §2.5).
 func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	switch gatewayType {
 	case 0:

@@ -42,7 +42,6 @@ func (k paramKey) String() string {
 	return "key" + strconv.Itoa(int(k))
 }
 
-// parseParamKey also parses "key" and a number (RFC 9460 §2.1).
 func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	if i := slices.Index(paramNames[:], text); i >= 0 {
 		return paramKey(i), false, nil

@@ -130,7 +130,6 @@ func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error
 	return nil, fmt.Errorf("no reader for %s", kindWords[k])
 }
 
-// encodeGeneric parses "\# length hex…" (RFC 3597 §5).
 func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	var space [8]token
 	fields, err := splitText(text, syntax{}, space[:0])

@@ -14,8 +14,7 @@ import (
 
 const (
 	// maxLine bounds a record with its continuation lines, in bytes: the largest rdata as \DDD, and the rest.
-	maxLine = 300 << 10
-	// maxReread bounds rereads of lines after an unclosed parenthesis.
+	maxLine   = 300 << 10
 	maxReread = 100
 )
 
@@ -74,7 +73,6 @@ func (l *lines) readPhysical() (string, bool) {
 	}
 }
 
-// readNext returns the next non-blank logical line, and its first physical line's number.
 func (l *lines) readNext() (text string, number int, err error) {
 	for {
 		first, ok := l.readPhysical()

@@ -316,7 +316,6 @@ func isClass(field string) (bool, error) {
 	return false, nil
 }
 
-// parseTTL returns false for a text without a leading digit.
 func parseTTL(text string) (uint32, bool, error) {
 	if text == "" || text[0] < '0' || text[0] > '9' {
 		return 0, false, nil

@@ -138,7 +138,6 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 
 func hasLog(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
-// findCluster asks the other members for the cluster; nil if none answers, at a first start.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -195,7 +194,6 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	return nil
 }
 
-// checkMember rejects another member's directory. name is "" for a sole member.
 func (d *Dir) checkMember(name string) error {
 	if !hasLog(filepath.Join(d.path, etcdDir)) {
 		return nil

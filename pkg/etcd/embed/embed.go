@@ -32,8 +32,7 @@ const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window of flow control in octets, for requests
-	window = 4 << 20
+	window     = 4 << 20
 )
 
 // Config configures a Member.

@@ -257,7 +257,6 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// listMembers returns the members that answer, the leader last.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error

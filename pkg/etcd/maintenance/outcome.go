@@ -73,7 +73,6 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite returns the first answer, for a rejected second copy the outcome of the first.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.isResendable()
 	var doubt error // nil while no copy is in doubt
@@ -109,7 +108,6 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns a compare's revision; 0 for other kinds and absent keys.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
@@ -177,7 +175,6 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// readWrittenKeys returns the written keys in order, at one revision; nil if absent.
 func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
 	revision := int64(0)
 	for part := range slices.Chunk(t.then, maxProbes) {
@@ -201,7 +198,6 @@ func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyVa
 	return all, nil
 }
 
-// makeResponse returns the answer at a revision; another answer has the rest of the header.
 func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
 	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
 		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}

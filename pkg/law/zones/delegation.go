@@ -159,7 +159,6 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	}
 }
 
-// writeRules returns the namespaces whose rules change.
 func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
 	var namespaces []string
 	for _, r := range []*rules.Rule{before, after} {

@@ -122,7 +122,6 @@ func (d *zoneDecision) checkNameServers(z, before *law.Zone, h *law.Holding) *la
 	return d.checkNameServerLimits(z, before, h)
 }
 
-// checkNameServerLimits applies S5.8 to spec.nameServers. An RRset above a limit may shrink.
 func (d *zoneDecision) checkNameServerLimits(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := checkHostNames(z); r != nil {

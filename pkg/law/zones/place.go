@@ -171,7 +171,6 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
-// checkRules returns the parent with the namespace's rules, if any delegates the zone (S3.1).
 func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {

@@ -169,7 +169,6 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *law.Zone {
 	return z
 }
 
-// setParent sets h's relation to the zone above, and returns the condition Delegated (S6.12).
 func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", "", false
 	if s.parent == nil {

@@ -139,7 +139,6 @@ func headOf(locks []*queue, zone string) *queue {
 	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
 }
 
-// commitGroups commits the groups that fit into a transaction. again are to be decided again; rest do not fit.
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
 
 	var fault error
@@ -193,7 +192,6 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// startBatch starts a span below the first recorded group's, linked with the others.
 func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	b.span = traces.None
 	for _, g := range b.groups {

@@ -22,7 +22,6 @@ import (
 // enough.
 var errBeginsBatch = errors.New("the write begins a batch")
 
-// admitGroup returns errBeginsBatch if the group begins the next batch.
 func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *draft) error {
 	first := len(b.groups) == 0
 	if g.onlyCompares = g.preview || g.isRefused(); g.onlyCompares && g.order != nil {

@@ -61,7 +61,6 @@ func CauseOf(item *Item) content.Origin {
 	return content.Origin{Cause: item.Work.Reason, CausedBy: item.Work.By}
 }
 
-// keepsStates returns true if z is nil, unknown.
 func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 	return z == nil || com.OnCommit != nil || history.RetentionOf(z, com.Retention) > 0
 }
@@ -85,7 +84,6 @@ func (com *Committer) packStates(zone string, groups ...*group) {
 	}
 }
 
-// addStates adds the changed Records, as before a group's step, without those that cannot be packed.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
 		return

@@ -216,7 +216,6 @@ func (o *outcome) endTransaction(span trace.Span, compares, puts int) {
 	traces.End(span, o.err != nil, "etcd")
 }
 
-// payerOf returns the charged namespace: Payer, the origin of the cascade, or the object's.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}

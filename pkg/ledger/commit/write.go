@@ -140,13 +140,12 @@ type group struct {
 	// order, if not nil, has groups that must commit one after the other. If one fails, no later group commits.
 	order  *order
 	answer chan Answer
-	// finalRefusal means that a refusal which time may lift (law.Later) is the answer. Otherwise the caller tries
-	// again.
+	// finalRefusal makes a temporary refusal (law.Later) the answer, without another try.
 	finalRefusal bool
 	// preview asks only for the decision. It takes no locks, and does not compare the object.
 	preview bool
-	// onlyCompares means that the transaction has the group's compares without its puts, for a refusal or a dry run.
-	// The compares prove that the decision was made on current values.
+	// onlyCompares means that the transaction has only compares, for a refusal or a dry run. They prove that the
+	// decision was made on current values.
 	onlyCompares bool
 	// contradictions counts the decisions on values that contradicted the stored objects.
 	contradictions int
@@ -272,7 +271,6 @@ type spans struct{ commit, wait trace.Span }
 
 func (s *spans) isRecorded() bool { return s.commit != nil && s.commit.IsRecording() }
 
-// traceparent returns the request's, or the cascade's, whose up to 40,000 steps have no spans.
 func (g *group) traceparent() string {
 	if g.isRecorded() {
 		return traces.Parent(g.commit)

@@ -186,8 +186,6 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// eachObject reports an undecodable object, or an object under another's key, as damage by rule. damaged, unless nil,
-// gets the former.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
@@ -217,7 +215,6 @@ func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) e
 	})
 }
 
-// eachZoneKey calls f for each key of an existing zone. rest is the key after the uid.
 func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string, value *T)) error {
 	return eachKey(c, room, func(key, rest string, value *T) {
 		uid, rest, _ := strings.Cut(rest, "/")

@@ -165,7 +165,6 @@ func (c *check) checkWaiting() error {
 	return c.ctx.Err()
 }
 
-// runLaw returns a decision on the model's facts. ok is false if they contradict each other.
 func (c *check) runLaw(decide func(*law.Facts) law.Outcome) (out law.Outcome, ok bool) {
 	seen := law.NewFacts()
 	for {

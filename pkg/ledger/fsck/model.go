@@ -63,7 +63,6 @@ type unread struct {
 	uncheckedCount map[string]int
 }
 
-// countUnread counts a key of an unreadable zone, or returns false. at has the uid, and maybe the name.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.keysByUID[at.UID]
 	if !ok && at.Name != "" {

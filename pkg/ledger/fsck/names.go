@@ -198,7 +198,6 @@ func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 // A tenant gets namedTypes only if a rule lists them: they change the answering servers (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
-// findKinds returns the kinds of rules that allow a record (S4.5 to S4.7, S4.12 to S4.14).
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	own, zone, baseName := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
 	atBase, given := baseName == r.owner, z.rulesFor(r.Namespace)
@@ -241,7 +240,6 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	return kinds
 }
 
-// checkParent checks the parent in the holding (S3.1 to S3.5, S6.16).
 func (c *check) checkParent(z *zone) {
 	h, up, p := z.holding, name.Name{}, (*zone)(nil)
 	if n, ok := z.FQDN().Parent(); ok {

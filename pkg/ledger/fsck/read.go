@@ -211,8 +211,6 @@ func (c *check) readCuts() error {
 	})
 }
 
-// existingZone returns a key's zone, nil if pending or missing. A missing zone is damage, unless a work purges its
-// keys.
 func (c *check) existingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {

@@ -249,7 +249,6 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 	return p, a.addStates(ctx, p)
 }
 
-// addLine returns false if the page has no place for the step's account.
 func (p *page) addLine(l line) bool {
 	account := l.account(p.hdr.Namespace)
 	if p.lines[account] == nil && len(p.lines) == pageNamespaces {
@@ -325,7 +324,6 @@ func countStates(of []Was) (octets int) {
 	return octets
 }
 
-// readStates returns the states in values of before/ by step. A damaged state is missing.
 func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]BeforeStep {
 	out := map[uint64][]BeforeStep{}
 	for _, kv := range values {
@@ -356,7 +354,6 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	return err
 }
 
-// writePage commits p, or returns false if a compare failed. Full accounts lose their oldest segments.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.lastN, p.hdr.Retention

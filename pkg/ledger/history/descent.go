@@ -24,8 +24,7 @@ const (
 // that caused the steps. In descending order, etcd would read all older keys for each page. So a descent reads one
 // period of time after the other in ascending order. Each period is so long that it has about pageKeys keys.
 type descent struct {
-	a *Archive
-	// rev is the etcd revision of all reads.
+	a   *Archive
 	rev int64
 	// below is the first key already listed. The next period ends there.
 	below layout.SegmentKey
@@ -51,7 +50,6 @@ func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev 
 	return d, nil
 }
 
-// nextKey returns nil at the end.
 func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.below.Time < d.oldest || d.below.Time == d.oldest && d.below.Zone == "" {

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// maxStates bounds the values of before/ read for a namespace.
 const maxStates = 2000
 
 // StepSelector selects steps for a namespace.
@@ -133,7 +132,6 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 	}
 }
 
-// accountsOf returns the accounts with a namespace's steps, and raises Whole if there are more than maxAccounts.
 func (a *Archive) accountsOf(ctx context.Context, out *namespaceAnswer) ([]string, error) {
 	shares := a.Layout.Share("")
 	r, err := a.Client.Get(ctx, a.Layout.Share(out.selector.Namespace+"@"), clientv3.WithPrefix(), clientv3.WithLimit(maxAccounts),
@@ -153,7 +151,6 @@ func (a *Archive) accountsOf(ctx context.Context, out *namespaceAnswer) ([]strin
 
 const maxAccounts = 128
 
-// wholeOfZones raises out.Whole to the last missing step of the answer's zones.
 func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error {
 	now, usual := a.Now().Unix(), int64(a.Retention.Seconds())
 	for uid := range out.zones {

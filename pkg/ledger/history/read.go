@@ -315,7 +315,6 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	}
 }
 
-// readSegment returns a segment's items, oldest first, or raises out.Whole for damage.
 func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Answer, rev int64) ([]Item, error) {
 	key := a.Layout.Segment(k)
 	r, err := a.Client.Get(ctx, key, clientv3.WithRev(rev))

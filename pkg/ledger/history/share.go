@@ -268,7 +268,6 @@ func (s *Share) removeSegment(segment *Segment, octets int64) {
 	}
 }
 
-// addSegment counts a new segment, maybe older than condensed segments.
 func (s *Share) addSegment(key string, octets int64, bare bool) {
 	s.Octets += octets
 	if bare {
@@ -284,7 +283,6 @@ func isBare(value []byte) bool {
 	return err == nil && s.Header.Bare
 }
 
-// stripSegment returns a segment without rows and states, nil after a failure.
 func stripSegment(s *Segment) []byte {
 	lines := make([]line, 0, len(s.Entries))
 	for i := range s.Entries {

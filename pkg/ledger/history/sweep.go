@@ -143,7 +143,6 @@ func (a *Archive) sweepOldDelegations(ctx context.Context, old []string) error {
 
 const expiredAtOnce = 32
 
-// expireSegments deletes an account's old segments, and raises their zones' Whole.
 func (a *Archive) expireSegments(ctx context.Context, account string, isOld func(layout.SegmentKey) bool) error {
 	old, err := a.listSegments(ctx, account, 0, isOld)
 	if err != nil {

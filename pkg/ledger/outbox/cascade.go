@@ -222,7 +222,6 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// archiveRemoved archives the purged zone's steps, and retries if another server has changed the item.
 func (ob *Outbox) archiveRemoved(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod

@@ -46,8 +46,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 
-	// Several callers may have the same pending cut. The lock makes them read it one after the other. Otherwise all
-	// would read it, and all but the first would fail.
+	// Lock before reading. Otherwise several callers would read the same pending cut, and all but the first would fail.
 	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
@@ -127,7 +126,6 @@ func parentExists(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the cascade that moves records of the parent to the child, or nil.
 func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
 	h := ob.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {

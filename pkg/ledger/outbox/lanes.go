@@ -21,8 +21,7 @@ const (
 type lanes struct {
 	sync.WaitGroup
 	// places has an element for each taken place. Go serves waiting senders in order.
-	places chan struct{}
-	// waiting counts the lanes that wait for a place.
+	places  chan struct{}
 	waiting atomic.Int32
 	slice   time.Duration
 	// busy has the namespaces with a lane.

@@ -64,7 +64,6 @@ const (
 
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
-// isGaining reports whether a cascade may bring records to a name.
 func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
 		return false

@@ -108,8 +108,6 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns, oldest first, this server's works, works of servers silent for takeoverAfter and, if all is true,
-// works without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
 	for _, one := range ob.items.byKey {

@@ -20,7 +20,6 @@ type sighting struct {
 	firstSeen time.Time
 }
 
-// sweepRoom calls f for each key of a room, with the time since this server first saw its revision.
 func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}
 	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {

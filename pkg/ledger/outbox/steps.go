@@ -266,7 +266,6 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	return steps, nil
 }
 
-// readStep returns nil for an absent Record, facts.ErrDamaged for an unreadable one.
 func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil

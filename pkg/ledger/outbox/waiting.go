@@ -191,7 +191,6 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	return ob.trialOf(o, waits, out.Plan), nil
 }
 
-// trialOf returns the cascade to enqueue after a Record's preview, or nil.
 func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
 	p := plan.Record
 	if p.Zone == nil && plan.Work != nil {

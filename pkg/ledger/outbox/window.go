@@ -138,7 +138,6 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 	return w, nil
 }
 
-// moves reports whether a scan finds Records that leave their zone for the work's first zone.
 func (s *workState) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
@@ -157,9 +156,8 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt returns the object that a scanned key of etcd is about. A cascade scans two kinds of keys: keys of
-// objects that wait for a zone or name, and keys of the Records in a zone (members). ok is false if the cascade need
-// not decide the object.
+// candidateAt returns the object of a key that a cascade has scanned: an object that waits for a zone or name, or a
+// Record in a zone (a member). ok is false if the cascade need not decide the object.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	// The key of a waiting object has its kind and name, and the value its UID and age.
 	if scan.Kind != law.ScanMembers {

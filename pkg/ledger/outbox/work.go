@@ -56,7 +56,6 @@ func (s *workState) beginWork() {
 
 func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item by next. If another server has changed the item, it is read instead (Refresh).
 func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) error {
 	key := ob.mem.Layout.Outbox(s.Work.ID)
 	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()

@@ -58,7 +58,6 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// findZones returns a scan's zones with a name, parents first.
 func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
 		return ob.mem.ZonesReferring(scan), nil

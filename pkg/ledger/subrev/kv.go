@@ -145,7 +145,6 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// readsInside reports whether op reads at a version inside a revision, which only objects have.
 func (k *kv) readsInside(op clientv3.Op) bool {
 	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // revision 1 is empty
 		return false

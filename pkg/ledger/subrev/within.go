@@ -63,7 +63,6 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	return r, nil
 }
 
-// applyWrite changes a read's result. shown means that a created object belongs to the page.
 func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
 	switch {

@@ -20,7 +20,6 @@ const (
 	maxOutcome = 300
 )
 
-// errorOf returns the error of a set, else of refused items, else of failed items.
 func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	if failure := together.Err(); failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
@@ -55,7 +54,6 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	return nil
 }
 
-// withoutOutcome replaces the reason Timeout, which means an unknown outcome, by ServerTimeout.
 func withoutOutcome(e *apierrors.StatusError) error {
 	if e.ErrStatus.Reason == metav1.StatusReasonTimeout {
 		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout

@@ -127,7 +127,6 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
-// run serves the item until the set has committed or ended.
 func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	own, cancel := x.newContext(ctx)
 	defer cancel()
@@ -140,7 +139,6 @@ func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	set.EndRequest(x.index, x.failure != nil)
 }
 
-// serve sets the response. A panic fails only the item.
 func (x *item) serve(ctx context.Context, handler Handler) {
 	defer func() {
 		if why := recover(); why != nil {

@@ -138,7 +138,6 @@ func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
 	return set, nil
 }
 
-// resolveSet returns an RRset with absolute names and TTL 0.
 func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, error) {
 	set := update.RRset{Type: t}
 	for _, text := range texts {

@@ -171,9 +171,8 @@ type plan struct {
 	// scope has the names and types that the key may update.
 	scope update.Scope
 	// in is the updated zone, and at refers to its object.
-	in zone
-	at v1alpha1.AdoptingZone
-	// status is the answer, with the response code.
+	in     zone
+	at     v1alpha1.AdoptingZone
 	status v1alpha1.UpdateRequestStatus
 	// retriedUnmet is true after a second try because of an unmet prerequisite: an earlier copy of the message may have
 	// been written meanwhile.
@@ -186,7 +185,6 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
 }
 
-// attemptWrite sets status, or returns true if the Records must be read again.
 func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	failure, err := p.checkMessage(ctx)
 	if err != nil {
@@ -242,7 +240,6 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// checkMessage sets scope and zone, or returns a refusal.
 func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	m := p.message
 	if p.key.Spec.Suspended {
@@ -387,7 +384,6 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
-// answerError sets status for a refusal, and returns other errors.
 func (p *plan) answerError(ctx context.Context, err error) error {
 	var answered apierrors.APIStatus
 	if err == nil {

@@ -318,7 +318,6 @@ func (by viewer) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	return out
 }
 
-// withoutObject removes a Delegation's name from a cause (S1.8).
 func withoutObject(cause string) string {
 	if rest, ok := strings.CutPrefix(cause, "Delegation "); ok {
 		_, rest, _ = strings.Cut(rest, " ")

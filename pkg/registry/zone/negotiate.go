@@ -25,7 +25,6 @@ const (
 	mediaText = "text/dns"
 )
 
-// negotiateFormat returns the offered format of a query parameter, else of an Accept header, else JSON.
 func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	if query != "" {
 		if slices.Contains(offered, query) {

@@ -76,7 +76,6 @@ func parseSearch(text string) (*search, error) {
 	return s, nil
 }
 
-// matches reports whether the search selects an entry. ofOwner is true if the owner name contains s.part.
 func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	if !s.prefix.IsValid() {
 		return ofOwner || s.rrtype != 0 && entry.Type == s.rrtype
@@ -92,8 +91,7 @@ func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 type page struct {
 	snapshot Snapshot
 	uid      string
-	// limit is the number of entries.
-	limit int64
+	limit    int64
 	// resumeAt is the position after the former page.
 	resumeAt continuation
 	owner    name.Name

@@ -48,7 +48,6 @@ func (i *deadlineWriter) Write(piece []byte) (int, error) {
 // continue token is known only then. After an error nothing more is written, so the client sees incomplete JSON.
 type list struct {
 	*stream
-	// separator precedes the next item.
 	separator string
 	err       error
 }

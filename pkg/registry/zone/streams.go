@@ -130,7 +130,6 @@ func refusePending(zone *v1alpha1.Zone) error {
 	return err
 }
 
-// waitForSnapshot returns the content at the zone's serial or later (S7.1).
 func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.viewTimeout)
 	defer cancel()

@@ -99,7 +99,6 @@ func (w *watcher) flush() error {
 	return err
 }
 
-// sendChanges returns an API status or writeFailed.
 func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.lastSent == until {
 		return nil

@@ -63,8 +63,7 @@ type reader struct {
 	// names is by text, values by type and octets as sent.
 	names  map[string]name.Name
 	values map[sentData]string
-	// space is reused for decompressed data.
-	space []byte
+	space  []byte
 }
 
 type sentData struct {
