@@ -160,7 +160,6 @@ func (w *Watcher) readLeases(ctx context.Context) {
 	w.mu.Unlock()
 }
 
-// listReplicas returns Watcher.Replicas. A replica that ended while others of its process work is omitted.
 func listReplicas(sights map[string]sight, lives map[string]Life, now time.Time) (all []Replica) {
 	last := map[string]Replica{}
 	for _, one := range sights {

@@ -114,7 +114,6 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for each set, rrsets.MaxSets at once, and after an error for no more. All calls have then ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)

@@ -172,7 +172,6 @@ func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	}
 }
 
-// renews reports whether a field manager writes again by itself, unlike a person's tool.
 func renews(manager string) bool {
 	for _, tool := range []string{"kubectl", "kubizone-load", "kubizone-import", "kubizone-apply", "kubizone-verify", FieldManager} {
 		if manager == tool || strings.HasPrefix(manager, tool+"-") {
@@ -370,7 +369,6 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
-// applyOver returns JSON which, force-applied, turns now into want: fields absent from want are null.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}
@@ -424,8 +422,6 @@ func (p *planner) selects(records ...*v1alpha1.Record) bool {
 	})
 }
 
-// addOthers adds a Left for the values that steps without Records changed in sum: of child zones, rules, DNSSEC, other
-// namespaces.
 func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	type rows struct {
 		count map[string]int // additions less removals, by row

@@ -241,8 +241,6 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answers // from Abandon, or the decision, whose deadline is the same
 }
 
-// decideSet commits the set and answers its writes. If objects have changed, it answers only theirs; the storage sends
-// them again.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused

@@ -178,8 +178,6 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	return changed + n, err
 }
 
-// changeObject returns the object's new value, or nil if change returned false or panicked, or for an unreadable
-// object.
 func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
 	var fault error // logged
 	defer l.com.Recover(ctx, nil, &fault)

@@ -113,8 +113,6 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	}
 }
 
-// startCommit sets the payer, and refuses to delete an undecodable object. leaves names the internal keys that would
-// remain.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

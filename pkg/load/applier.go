@@ -23,7 +23,6 @@ type applier struct {
 	force  bool
 }
 
-// applierOf returns Config's field manager, or with AsLastApplied the object's last, else kubectl's client-side apply.
 func (l *Loader) applierOf(before metav1.Object) applier {
 	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
 	if !l.cfg.AsLastApplied || before == nil {
@@ -43,7 +42,6 @@ func (l *Loader) applierOf(before metav1.Object) applier {
 	return as
 }
 
-// clientPatch returns o's spec as a patch, with null for each field that the last kubectl apply had and o lacks.
 func clientPatch(o *unstructured.Unstructured, before metav1.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	var last struct {

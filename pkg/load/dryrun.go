@@ -202,7 +202,6 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 	return one, nil
 }
 
-// refuseOrDefer reports a refusal, or shows the write if an earlier change of the run may resolve the refusal.
 func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Result {
 	if !refused.final && m.after == "" && m.object.GetKind() == "Record" {
 		m.after = l.priors.removalNear(fqdn, m.object)

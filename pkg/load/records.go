@@ -195,8 +195,6 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// replanWrite plans a write again after a conflict. now is the stored Record or nil. Without a change the Result counts
-// the reason.
 func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
 	var records []*v1alpha1.Record

@@ -71,7 +71,6 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	return stem + zoneKind, nil
 }
 
-// remove also removes the files that named keeps beside a zone's file, but no keys.
 func (f zoneFiles) remove(path string) error {
 	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
 	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {

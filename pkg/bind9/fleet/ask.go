@@ -47,7 +47,6 @@ type slowAnswers struct {
 
 var errNotAsked = errors.New("agents of pods answer late; they are asked again within two minutes")
 
-// find returns a resting server's last result, or errNotAsked if the last question differs.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,8 +31,6 @@ type otherServer struct {
 	late bool
 }
 
-// nextHolder returns the server that may replace its pod, "" for none, and why this server must wait, "" if it need
-// not.
 func nextHolder(holder string, f *reservation) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })

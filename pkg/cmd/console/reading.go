@@ -72,7 +72,6 @@ func (t readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(request)
 }
 
-// scope returns the namespaces to follow: of a user who may not follow all also the context's.
 func (r *reading) scope() []string {
 	if r.namespaces[0] == metav1.NamespaceAll && r.own != "" {
 		return []string{metav1.NamespaceAll, r.own}

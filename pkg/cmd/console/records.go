@@ -115,7 +115,6 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// readList reads the rest of a page from a list. A user who may not list all namespaces gets the context's.
 func (p *recordsPage) readList(ctx context.Context, r *reading, of recordList, next string) (*v1alpha1.RecordList, error) {
 	options := metav1.ListOptions{Limit: int64(pageRecords - len(p.Rows)), Continue: next, FieldSelector: of.selector.String()}
 	list, err := r.api.Records(of.namespace).List(ctx, options)

@@ -66,7 +66,6 @@ func loadSearch(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// searchZone adds the entries of a zone, and returns where the search goes on in it, "" at the end.
 func (p *searchPage) searchZone(ctx context.Context, r *reading, zone *zoneRow, next string) string {
 	list, sourced, err := r.readSourced(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, pageEntries-len(p.Found),
 		map[string]string{"search": p.Search, "continue": next})

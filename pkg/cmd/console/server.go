@@ -94,7 +94,6 @@ func (s *site) handler(v *view, do func(http.ResponseWriter, *http.Request, *vie
 
 type formKey struct{}
 
-// serveRequest answers an admitted browser. form is the token of its forms.
 func (s *site) serveRequest(w http.ResponseWriter, r *http.Request, form string) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

@@ -216,7 +216,6 @@ func (c *client) changeComment(ctx context.Context, id int64, body string) error
 	return c.sendRequest(ctx, c.pr.forge.changeMethod, path, map[string]string{"body": body}, nil)
 }
 
-// sendRequest repeats a request that the forge limits, and a read if the forge is unavailable.
 func (c *client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {

@@ -25,8 +25,6 @@ type sighting struct {
 	accepted string
 }
 
-// furthestAhead returns the highest serial ahead of the zone's (S6.11) in signed answers of classes in force to this
-// process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
 		// Servers have the signer's serials. The daily raise is left to the signing controller, at the end of signing.
@@ -51,8 +49,6 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-// findDifferent returns the last comparison with other data at the zone's serial. again is true if each such secondary
-// has since transferred the whole zone, in vain.
 func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	for _, of := range f.Classes {
 		for _, server := range of.State.Servers {

@@ -448,7 +448,6 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth checks in the background, unless a delivery has shown good health since the last check.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]

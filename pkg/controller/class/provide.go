@@ -88,7 +88,6 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// digestSecrets reads Secrets again. An unreadable Secret keeps its digest.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

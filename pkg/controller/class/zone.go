@@ -140,8 +140,6 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	}
 }
 
-// holdNames passes the zone names of a Delivery's servers to the Loop. Of two Deliveries with a name, the earlier has
-// the right, as at primaries (transferclass).
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)

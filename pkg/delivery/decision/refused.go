@@ -63,8 +63,6 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refusals.remaining = slices.Concat(lost, others)
 }
 
-// appendUnretried adds to failed the refused RRsets that the attempt did not retry. If carriedOut, the provider has
-// answered for all planned RRsets, which leave the round.
 func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlistedRefusals() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed

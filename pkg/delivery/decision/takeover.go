@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign returns mine if no other worker's intent is left to take over, else the action to do so.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {

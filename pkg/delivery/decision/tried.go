@@ -127,8 +127,6 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 	return earlier, fresh
 }
 
-// findMissingZone returns the error of a provider that refuses every RRset for lack of the zone; nil if only RRsets
-// refused before were sent.
 func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil

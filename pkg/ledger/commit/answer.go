@@ -338,7 +338,6 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext returns the groups for smaller transactions. A group too large alone gets the error.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {

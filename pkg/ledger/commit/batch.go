@@ -66,7 +66,6 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// loadZone takes the zone from memory, or from etcd if memory lacks the zone or another server writes to it.
 func (b *batch) loadZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -192,7 +191,6 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	return groupDone, nil
 }
 
-// decideMembers decides refused writes again, as others of the group may make room, until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -313,7 +311,6 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askLaw returns the decision about a write, or as cold the facts to read for all groups.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.retries == 0)

@@ -66,7 +66,6 @@ func (b *batch) suspendSharing() {
 	}
 }
 
-// sendShared sends the batch with all parked batches that fit.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, wakeup: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {

@@ -141,8 +141,6 @@ func (z *zone) addReservations(r *rules.Rule) {
 	}
 }
 
-// findReserved returns the deepest name at or above a base name that rules give literally to other namespaces but not
-// this, or the apex (S4.20).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	if z.reservedNames == nil {
 		z.reservedNames = map[name.Rel]map[string]bool{}
@@ -176,7 +174,6 @@ func (z *zone) reserveName(n name.Rel, namespace string) {
 	z.reservedNames[n][namespace] = true
 }
 
-// reachesBelow reports whether the labels of a pattern after the last "*" are the name "reserved", or a name below it.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
@@ -298,7 +295,6 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkCoexistence reports forbidden data at a name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
 func (c *check) checkCoexistence(z *zone) {
 	owners := slices.Clone(z.NSHosts)
 	for owner, o := range z.owners {

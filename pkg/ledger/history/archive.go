@@ -199,7 +199,6 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal, before the key end. An unreadable value raises the archive's Whole.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
 	p := &page{hdr: of, lines: map[string][]line{}, hasStates: map[string]bool{}}
 	var err error
@@ -262,8 +261,6 @@ func (p *page) addLine(l line) bool {
 	return true
 }
 
-// addStates adds the states before each step. It ends the page before a step beyond maxPage, or an account's part
-// (pageDivisor).
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.lines {

@@ -38,8 +38,6 @@ type Condensed struct {
 	Octets int          `json:"o"` // of all parts
 }
 
-// readCondensed returns a zone's header at revision *rev, or nil, and the revision of its key. *rev 0 is set to the
-// present revision.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))

@@ -59,8 +59,6 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 	return tx, placed
 }
 
-// oldDelegationOps archives a Delegation that leaves its zone, for the zone's return, or deletes an archived Delegation
-// with a new Delegation's number.
 func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {

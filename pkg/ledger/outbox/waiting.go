@@ -131,7 +131,6 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	return err
 }
 
-// drawWaiting reads about "most" waiting keys, and draws up to maxTried of each namespace.
 func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {

@@ -103,8 +103,6 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn returns the resources that may have objects in the range. in is true if all its keys are a single
-// resource's.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {
