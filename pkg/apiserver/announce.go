@@ -77,7 +77,7 @@ type eventQueue struct {
 	// next has the namespaces of waiting. The first is served next.
 	next  []string
 	count int
-	// added wakes the writer, which sleeps while the queue is empty.
+	// added wakes the writer after the queue was empty.
 	added chan struct{}
 }
 

@@ -108,8 +108,7 @@ type budgeted struct {
 	resource schema.GroupResource
 	// charges is true if budgeted charges the written octets to the namespace, and false if the ledger does.
 	charges bool
-	// clusters counts the Bind9Clusters of a namespace, which have a budget of their own. It is nil for other
-	// resources.
+	// clusters counts the Bind9Clusters of a namespace, for their own budget. It is nil for other resources.
 	clusters func(ctx context.Context, namespace string) (int64, error)
 }
 

@@ -137,7 +137,7 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 }
 
 // write is a write of a Record that carries out a Reversal. If the Record's name passes to another namespace, the
-// Reversal has two writes: an early deletion, which frees the name, and a later creation.
+// Reversal has two writes: an early deletion to free the name, and a later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change

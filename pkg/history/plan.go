@@ -106,7 +106,7 @@ type Present map[types.NamespacedName]*v1alpha1.Record
 type touch struct {
 	key types.NamespacedName
 	uid types.UID
-	// newest and oldest are the last and first of these steps.
+	// newest and oldest are the last and first of the steps.
 	newest, oldest *v1alpha1.HistoryStep
 	// stateBefore is the Record before oldest. existed is false if oldest created the Record.
 	stateBefore *v1alpha1.HistoryState

@@ -24,7 +24,7 @@ type prior struct {
 	isNew bool
 	fqdn  name.Name
 	view  string
-	// namespaces are those whose Records the change concerns; empty means all.
+	// namespaces have the Records that the change concerns; empty means all.
 	namespaces []string
 }
 

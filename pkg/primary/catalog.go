@@ -22,9 +22,9 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is the catalog zone of a class (RFC 9432), from which secondaries learn the zones to serve. All primaries
-// number its versions alike (Membership), but each may skip some. A secondary that asks another primary for the changes
-// since a skipped serial gets the whole catalog. The class's mutex guards all fields.
+// catalog is the catalog zone of a class (RFC 9432), the list of zones for secondaries. All primaries number its
+// versions alike (Membership), but each may skip some. A secondary that asks another primary for the changes since a
+// skipped serial gets the whole catalog. The class's mutex guards all fields.
 type catalog struct {
 	class string
 	fqdn  name.Name

@@ -136,8 +136,8 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 		})
 }
 
-// tracker has the Records whose Ready condition may have to be written. These are the open Records (in no zone, or not
-// Ready), and the Records that a change made due for a new judgement. All other Records take no memory.
+// tracker has the Records whose Ready condition may have to be written: the open Records (in no zone, or not Ready),
+// and the Records that a change made due for a new judgement. All other Records take no memory.
 type tracker struct {
 	mu sync.Mutex
 	// zones has the state of each zone by UID. The key "" has the Records that are in no zone.

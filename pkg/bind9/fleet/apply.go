@@ -304,7 +304,7 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 // formerPods sorts the ReplicaSets of a former Deployment, one that another manager made and this server has replaced.
 // A ReplicaSet is first marked as idle and drainTime later removed, because nodes may still send queries to its pods.
 type formerPods struct {
-	// idle has the ReplicaSets to mark now, remove those to remove now.
+	// idle has the ReplicaSets to mark now, and remove the ReplicaSets to remove now.
 	idle, remove []*appsv1.ReplicaSet
 	// wait is the time until the ReplicaSets have to be sorted again; 0 means never.
 	wait time.Duration

@@ -23,8 +23,8 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext, which decides the next step of signing a zone, or of ending it. The caller sets
-// only the fields that the phase in status.dnssec needs.
+// facts is the input of decideNext: the function that decides the next step of signing a zone, or of ending the
+// signing. The caller sets only the fields that the phase in status.dnssec needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
@@ -53,7 +53,7 @@ type parent struct {
 	readFailure string
 	// external is true if this server does not have the parent zone. Then a person enters the DS there.
 	external bool
-	// dsAtAll has the DS that all servers of the parent have, dsAtAny those that at least one has.
+	// dsAtAll has the DS at all servers of the parent, dsAtAny the DS at one server or more.
 	dsAtAll, dsAtAny []v1alpha1.DelegationSigner
 	// ttl is the TTL of the DS, or of the zone's NS if the DS is derived. longestTTL is the longest TTL seen so far,
 	// because resolvers may cache a removed DS that long.

@@ -30,13 +30,13 @@ const (
 	namedPause, maxFailures       = 2 * time.Second, 2
 )
 
-// supervisor is the first process of the container of the agent. It runs the agent as a child process, and starts the
-// agent again after a crash. If the agent were the first process, its crash would end the container, and Kubernetes
-// would remove the pod from its Services although named answers.
+// supervisor is the first process in the container of the agent. The agent is a child process, started again after each
+// crash. Otherwise a crash would end the container, and Kubernetes would remove the pod from Services although named
+// answers.
 type supervisor struct {
-	// probe is the address that is open while named answers. The readiness probe of Kubernetes connects to it.
+	// probe is an address, open while named answers. The readiness probe of Kubernetes connects there.
 	probe string
-	// nameserver is the address of named, health the URL at which the agent answers while it works.
+	// nameserver is the address of named, health the URL for requests about the agent's health.
 	nameserver, health      string
 	command                 func(ctx context.Context) *exec.Cmd
 	healthPause, namedPause time.Duration

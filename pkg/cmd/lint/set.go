@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// set judges the objects of all files together, as a server would that has only them. A file may name a zone that no
-// file has. The set then assumes such a zone, whose rules and other Records are unknown.
+// set judges the objects of all files together, as a server with only these objects would. A file may name a zone
+// without a file. Such a zone is assumed, and other Records and the rules are unknown.
 type set struct {
 	store        *store
 	assumedZones map[string]bool

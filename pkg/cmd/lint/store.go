@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store replaces etcd for the command lint: it has in memory the values that decisions read (facts), and takes the
+// store replaces etcd for the command lint. Its values in memory (facts) are the input of decisions, and it takes the
 // writes of decisions (plans). No cascade runs, so no object is decided again after a change. Therefore the caller
 // makes zones before Delegations, and Delegations before Records.
 type store struct {
@@ -31,7 +31,7 @@ type store struct {
 	// The maps below are by the zone's uid. owners has the names with data, in the order of keys.
 	owners  map[string]*btree.BTreeG[name.Rel]
 	records map[string]map[name.Rel]map[key]*law.Record
-	// nsHosts counts, for each host, the NS Records that name it.
+	// nsHosts counts the NS Records of each host.
 	nsHosts         map[string]map[name.Name]int
 	delegationRules map[string][]rules.Rule
 	// lastUID is the number in the last uid, for example 7 in "uid-7".

@@ -131,9 +131,9 @@ const (
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit is the writer of the log. It limits the lines from one place, a line of code that logs, because some
-// libraries log an error for each request. After placeBurst lines it drops further lines until the end of
-// placeInterval, and later writes how many.
+// placeLimit is the writer of the log. The lines from a place (a line of code) are limited, because some libraries log
+// an error for each request. After placeBurst lines, further lines are dropped until the end of placeInterval, and
+// later counted in a line.
 type placeLimit struct {
 	to io.Writer
 	mu sync.Mutex

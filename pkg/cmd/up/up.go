@@ -47,8 +47,7 @@ func (c *Config) Run(ctx context.Context) error {
 		c.printf("warning: %s", warning)
 	}
 
-	// Take what can fail first: the data directory, which only one process may have, and the ports. A taken port fails
-	// before etcd starts (U2).
+	// The data directory and the ports come first, so that a second process fails before etcd starts (U2).
 	dir, err := embed.OpenDir(c.DataDir, 0)
 	if err != nil {
 		return err

@@ -29,8 +29,8 @@ const (
 	healthTime     = 30 * time.Second
 )
 
-// classSync passes each class (DNSClass or Bind9Cluster) to the Loop, which delivers the zones, and writes the status
-// of the class.
+// classSync passes each class (DNSClass or Bind9Cluster) to the Loop, the deliverer of zones, and writes the status of
+// the class.
 type classSync struct {
 	*shared
 	providers   providers
@@ -43,8 +43,7 @@ type classSync struct {
 	known map[string]*knownClass
 	// questions counts the queries that a comparison of all zones sends to secondaries.
 	questions questions
-	// emptied has the time at which a deleted class was first without Deliveries. farewellTime later the class is
-	// released.
+	// emptied has the time since when a deleted class has no Deliveries. farewellTime later the class is released.
 	emptied map[types.UID]time.Time
 }
 

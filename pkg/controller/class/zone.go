@@ -43,7 +43,7 @@ type zoneMemory struct {
 	// progress is the last judgement's, lastWrite the last Ready written.
 	progress  *ready.Progress
 	lastWrite readyWrite
-	// askedSighting is the secondary for which the API server was last asked to raise the serial.
+	// askedSighting is the reason of the last request to the API server to raise the serial.
 	askedSighting sighting
 }
 

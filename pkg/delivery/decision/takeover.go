@@ -49,11 +49,11 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver makes the intent of another worker, which has stopped, this worker's own. An intent is the serial that a
-// worker has begun to deliver, with the RRsets to write. Calls of the other worker may still be in flight and arrive
-// late, so TakeOver schedules a repeat, which overwrites them.
+// TakeOver makes the intent of another, stopped worker this worker's own. An intent is the serial that a worker has
+// begun to deliver, with the RRsets to write. Calls of the other worker may still be in flight and arrive late, so
+// TakeOver schedules a repeat to overwrite them.
 //
-// It returns the intent; nil if it was taken over before, or if no call can be in flight (quiet). touched and once come
+// TakeOver returns the intent; nil if taken over before, or if no call can be in flight (quiet). touched and once come
 // from FindChangedRRsets.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	// List the RRsets that the other worker may have written, unless there are too many.

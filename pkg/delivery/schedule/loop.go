@@ -39,8 +39,8 @@ type knownZone struct {
 	delivery.Zone
 	// items has the zone's deliveries, by class name.
 	items map[string]*item
-	// lastContent is the last content of a zone that has lost its name (S3.7), so that providers can remove it. It is
-	// nil for other zones.
+	// lastContent is the last content of a zone that has lost the name (S3.7), for the removal at providers; nil for
+	// other zones.
 	lastContent *zoneview.Snapshot
 }
 
@@ -54,7 +54,7 @@ type knownClass struct {
 	losses   losses
 }
 
-// item is a delivery: the task to keep one zone up to date at the servers of one class. It is a job of the class's
+// item is a delivery: the task to keep a zone up to date at the servers of a class. An item is a job of the class's
 // queue, and each run of the job is an attempt.
 type item struct {
 	key   delivery.Key
@@ -64,14 +64,14 @@ type item struct {
 	// Loop.mu guards the fields from here to laggingServers.
 
 	job
-	// withdrawn is true once the servers have nothing of the zone any more, and its Delivery is deleted. delivered is
+	// withdrawn is true once the servers have nothing of the zone any more, and the Delivery is deleted. delivered is
 	// true if the servers of the present target have confirmed a serial.
 	withdrawn, delivered bool
-	// changedAt is the time of the oldest change that is neither delivered nor in the running attempt. unconfirmedSince
-	// is the time of the oldest change that the servers have not confirmed. Zero means none.
+	// changedAt is the time of the oldest change, neither delivered nor in the running attempt. unconfirmedSince is the
+	// time of the oldest unconfirmed change. Zero means none.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
-	// confirmed is the last serial that all servers had, confirmedAt the time of that answer.
+	// confirmed is the last serial at all servers, confirmedAt the time of their answers.
 	confirmed   serial.Serial
 	confirmedAt time.Time
 	// laggingServers failed, or lacked the zone's serial in the last attempt.

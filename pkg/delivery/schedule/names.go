@@ -14,17 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names decides which zone may use a name at the servers of a class. Two zones of different views may have the same
-// name, for example example.org., and would mix their records there. So only one of them is delivered. Loop.mu guards
-// all fields.
+// names decides about the zones of a name in a class. Two zones of different views may have the same name, for example
+// example.org., and would mix their records at the servers. So the class delivers only one of them. Loop.mu guards all
+// fields.
 type names struct {
-	// rights has the names of each delivery: a name that its state shows at the servers, or that it has claimed before
-	// its first write.
+	// rights has the names of each delivery: the names in the stored state, and a name claimed before the first write.
 	rights map[delivery.Key]*right
 	// holders has the deliveries with a right to a name, in order of precedence. Only the first may deliver. The others
 	// had the name already when this process began.
 	holders map[className][]*right
-	// waiters has the deliveries that wait for a name, awaitedNames the name for which each waits.
+	// waiters has the deliveries that wait for a name, and awaitedNames the name by delivery.
 	waiters      map[className][]delivery.Key
 	awaitedNames map[delivery.Key]name.Name
 }

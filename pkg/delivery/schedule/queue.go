@@ -14,13 +14,12 @@ import (
 // job is a task that the queue runs again and again, never twice at the same time.
 type job struct {
 	queue *queue
-	// tenant is the namespace on whose behalf it runs.
+	// tenant is the namespace of the zone.
 	tenant string
 	// start begins a run, and returns at once. The mutex is held. The run ends with endRun.
 	start func()
-	// queued is true while the job waits for a worker. runAgain is true if the job was enqueued during its run. dropped
-	// is true if it must not run again. woken is true if the next run retries at once, without the delay after a
-	// failure.
+	// queued is true while the job waits for a worker. runAgain is true if the job was enqueued during a run. dropped
+	// is true after the last run. woken is true if the next run retries at once, without the delay after a failure.
 	queued, running, runAgain, dropped, woken bool
 	// timer enqueues the job later.
 	timer *time.Timer
@@ -36,7 +35,7 @@ type queue struct {
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs of each tenant. order has these tenants, and the first is served next.
+	// ready has the waiting jobs by tenant. order has the same tenants, and the first is served next.
 	ready           map[string][]*job
 	order           []string
 	runningByTenant map[string]int
@@ -49,7 +48,7 @@ type queue struct {
 	failures    int
 	timer       *time.Timer
 	// down is true after a failure of the class itself, until a job succeeds or the health is good. failedJobs has the
-	// jobs that failed so.
+	// failed jobs.
 	down       bool
 	failedJobs map[*job]bool
 	health     health

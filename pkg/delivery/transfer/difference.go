@@ -76,16 +76,16 @@ func measureZone(plan delivery.Plan) (m zoneSummary) {
 // naming limits the comparisons that name differing RRsets, in memory for every RRset of the zone.
 var naming = make(chan struct{}, 4)
 
-// comparison finds out whether a server has the same records as the zone, without the records that a signer adds. It
-// adds a hash for each RRset of the zone to a digest and subtracts a hash for each record of the server. If the digest
-// is zero at the end, the data are equal.
+// comparison finds out whether a server has the same records as the zone, without a signer's records. A digest adds the
+// hashes of the zone's RRsets, and subtracts the hashes of the server's records. If the digest is zero at the end, the
+// data are equal.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	// soa is true if the server's SOA differs.
 	soa bool
-	// sets has the digests of the RRsets that differ so far, so that they can be named. It has at most maxNames. It is
-	// nil if RRsets are not to be named.
+	// sets has the digests of the RRsets that differ so far, to name them, at most maxNames. sets is nil if RRsets are
+	// not to be named.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int
 }

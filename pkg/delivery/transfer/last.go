@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations remembers, for each secondary, the zone whose last confirmed change is the newest. A secondary that
-// restarts from an old disk answers an earlier serial of this zone than it confirmed. Then all zones are compared.
+// confirmations remembers, for each secondary, the zone whose last confirmed change is the newest. After a restart from
+// an old disk, the secondary answers an earlier serial of this zone. Then all zones are compared.
 type confirmations struct {
 	mu sync.Mutex
 	// bySecondary is by the secondary's name.

@@ -80,7 +80,7 @@ type format struct {
 
 	// names has a bit for each field that is a domain name: bit 0 is the first field.
 	names uint64
-	// gateway is true with a gateway field (IPSECKEY), which is a domain name in gateway type 3.
+	// gateway is true with a gateway field (IPSECKEY): a domain name in gateway type 3.
 	gateway bool
 	syntax  syntax
 }

@@ -27,7 +27,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
 
-	// This directory must be that of another member, through which the new member joins.
+	// This directory must be of another member. The new member joins through this member.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err

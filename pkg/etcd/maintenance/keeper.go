@@ -413,9 +413,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace frees space when etcd's data exceed the quota and etcd rejects all writes (alarm NOSPACE). It compacts the
-// history of keys and defragments a member's file. For each member that is below the quota again, it disarms the alarm
-// (M2, M4).
+// freeSpace frees space when etcd's data exceed the quota and etcd rejects all writes (alarm NOSPACE). The history of
+// keys is compacted, and the file of a member defragmented. Members below the quota again lose the alarm (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -430,8 +429,8 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
 
-	// Defragment a single member, as it does not answer meanwhile. All servers must choose the same member. They choose
-	// by the clock, since a lock would be a write, which etcd rejects.
+	// Defragment a single member, since a member does not answer meanwhile. All servers choose the same member by the
+	// clock, because a lock would be a write.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err
@@ -449,7 +448,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		}
 	}
 
-	// Disarm the alarm of members that are below the quota now, and report the others.
+	// Disarm the alarm of members below the quota now, and report the others.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}

@@ -132,8 +132,8 @@ type SetAnswer struct {
 	Err    error
 }
 
-// group is the unit of a batch: a single write, or the writes of a change set, committed as a whole or not at all. It
-// gets a single answer, unless its caller withdraws it.
+// group is the unit of a batch: a single write, or the writes of a change set, committed as a whole or not at all. A
+// group gets a single answer, unless the caller withdraws the group.
 type group struct {
 	members []*member
 	set     *Set // nil for a single write
@@ -142,19 +142,19 @@ type group struct {
 	answer chan Answer
 	// finalRefusal makes a temporary refusal (law.Later) the answer, without another try.
 	finalRefusal bool
-	// preview asks only for the decision. It takes no locks, and does not compare the object.
+	// preview asks only for the decision, without locks and a compare of the object.
 	preview bool
-	// onlyCompares means that the transaction has only compares, for a refusal or a dry run. They prove that the
-	// decision was made on current values.
+	// onlyCompares means a transaction without puts, for a refusal or a dry run. The compares prove the values behind
+	// the decision.
 	onlyCompares bool
-	// contradictions counts the decisions on values that contradicted the stored objects.
+	// contradictions counts the decisions on values in contradiction to the stored objects.
 	contradictions int
-	// answered is true after the answer. alone means that the group needs a batch of its own, after a panic in its
-	// batch. Only the committing goroutine accesses them.
+	// answered is true after the answer, alone after a panic: then the group gets a batch of its own. Only the
+	// committing goroutine accesses them.
 	answered, alone bool
-	// deciding is held during the decision, which reads objects of the caller. callerGone means that the caller has
-	// withdrawn the group and may change the objects, so the group is skipped. admitted means that a batch has the
-	// group and may commit it. overtaken means that a try has failed because of other writes.
+	// deciding is held while the decision reads objects of the caller. callerGone: the caller has withdrawn the group
+	// and may change the objects, so batches skip the group. admitted: a batch has the group, and may commit it.
+	// overtaken: a try has failed because of other writes.
 	deciding                        sync.Mutex
 	callerGone, admitted, overtaken bool
 	spans

@@ -305,9 +305,9 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck checks the history, in which each zone's steps move from the journal into segments. No segment may have
-// a step beyond the zone's archive, which says how far the steps have moved. Later steps are in the journal, and the
-// former Records for them under before/.
+// historyCheck checks the history. Each zone's steps move from the journal into segments, and the zone's archive says
+// how far. No segment may have a step beyond the archive. Later steps are in the journal, and the former Records for
+// them under before/.
 type historyCheck struct {
 	*check
 	// archives is by the zone's uid.

@@ -32,7 +32,7 @@ type model struct {
 	// purging has the uids of removed zones whose keys are being deleted.
 	purging map[string]bool
 	unread  unread
-	// pendingCuts has NS, glue and DS of child zones that the parent has not counted yet, cuts those it has counted.
+	// pendingCuts has NS, glue and DS of child zones before the parent has counted them, and cuts afterwards.
 	pendingCuts        map[edge]law.PendingCut
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut

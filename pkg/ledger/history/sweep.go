@@ -57,9 +57,9 @@ const newZoneAge = 3600
 
 // removedZones are the deleted zones whose history still exists, by uid.
 type removedZones struct {
-	// retentions has the time in seconds for which each zone's steps are kept.
+	// retentions has each zone's retention of steps, in seconds.
 	retentions map[string]int64
-	// expired has the zones removed longer ago than that, each with the keys by which its history is found by name.
+	// expired has the zones removed longer ago, each with the keys that find the history by name.
 	expired map[string][]string
 }
 

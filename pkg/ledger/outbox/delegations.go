@@ -84,8 +84,8 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.
 const delegationsAtOnce = 8
 
 // decideDelegations is the first part of a cascade. It decides the Delegation objects of a removed zone, and those that
-// wait for a zone or for room in a zone. The Records and child zones come later, since their decisions depend on the
-// rules in these Delegations.
+// wait for a zone or for room in a zone. Records and child zones come later, since their decisions depend on the rules
+// in Delegations.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]

@@ -13,8 +13,8 @@ import (
 )
 
 // slots limits the items (writes) of change sets in progress, in total and for each namespace. A change set waits for
-// the slots of all its items at once. If two sets took slots one by one, each could wait for the other for ever. The
-// namespace's slots come first, so that a waiting set blocks no other namespace.
+// the slots of all its items at once. Otherwise two sets with a part of their slots could wait for each other for ever.
+// The namespace's slots come first, so that a waiting set blocks no other namespace.
 type slots struct {
 	all *semaphore.Weighted
 

@@ -102,9 +102,9 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads the rules of all Zones and Delegations, and answers all waiting NameReviews from one reading. Then
-// it rests four times as long as the reading took, so that it reads at most a fifth of the time. A review waits for a
-// reading that begins after its request.
+// ruleReader reads the rules of all Zones and Delegations, for all waiting NameReviews at once. After a reading the
+// reader rests four times as long, so reviews cost at most a fifth of the time. A review waits for a reading that
+// begins after the request.
 type ruleReader struct {
 	zones, delegations rest.Lister
 

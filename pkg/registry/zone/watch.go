@@ -59,7 +59,7 @@ var errWatchEnds = errors.New("the watch has lasted long enough")
 type watcher struct {
 	*streams
 	zone *v1alpha1.Zone
-	// lastSent is the serial up to which changes are sent.
+	// Changes up to the serial lastSent are sent.
 	lastSent serial.Serial
 	// definition means that the client gets steps of the definition instead of entries. sources adds the Records.
 	definition, sources bool

@@ -55,8 +55,8 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader reads a DNS UPDATE message, which may be hostile. It caches parsed names and values, because compression makes
-// repetition cheap for the sender: a record of 16 octets may have two names of 255 octets.
+// reader reads a DNS UPDATE message from a possibly hostile client. Parsed names and values are cached, because
+// compression makes repetition cheap for the sender: a record of 16 octets may have two names of 255 octets.
 type reader struct {
 	msg []byte
 	off int
