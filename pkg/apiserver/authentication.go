@@ -171,8 +171,8 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 }
 
 // knownCA provides the CA that verifies client certificates. The CA is in a config map of kube-apiserver, and a
-// controller reads the config map in the background. Until then, knownCA provides the CA read at startup. Otherwise
-// early connections would have no CA in the TLS handshake, and all their requests would get 401.
+// controller reads the config map in the background. Until the first read, knownCA provides the CA read at startup.
+// Otherwise early connections would have no CA in the TLS handshake, and all their requests would get 401.
 type knownCA struct {
 	// CAContentProvider has the CA from the controller, nil before the first read.
 	dynamiccertificates.CAContentProvider

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// scope is the Records of a namespace in a Zone if zone files describe all of them. After the load, a Record that no
-// file has is left over, if the same field manager wrote it, and may be removed.
+// scope is a Zone and a namespace whose Records the zone files of a run describe completely. After the load, a Record
+// that no file has is left over, if the same field manager wrote it, and may be removed.
 type scope struct {
 	zone types.NamespacedName
 	// readable is true if a file was written into the Zone and the user may read the Zone.

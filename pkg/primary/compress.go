@@ -14,9 +14,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names in a DNS message (RFC 1035 §4.1.4): a name, or its last labels, that the message has
-// already is replaced by a pointer. Names are in lower case. A hash table remembers some names. All others are written
-// in full. Each pointer is verified against the message.
+// compressor compresses names in a DNS message (RFC 1035 §4.1.4): if the message already has a name, or the last labels
+// of a name, a pointer replaces them. Names are in lower case. A hash table remembers some names. All others are
+// written in full. Each pointer is verified against the message.
 type compressor struct {
 	// zone is the zone's name in wire form, empty without a zone.
 	zone []byte

@@ -18,7 +18,7 @@ type responder struct {
 	clock   func() time.Time
 }
 
-// answer is the reaction to a DNS message. Exactly one of msg, transfer and update is set, or none, and the message is
+// answer is the reaction to a DNS message. At most one of msg, transfer and update is set. If none is, the message is
 // dropped.
 type answer struct {
 	// msg is the reply to send, without length octets.

@@ -101,7 +101,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 		return context.Cause(running)
 	}
 
-	// The Lease is lost. Wait for work, at most as long as the Lease lasts.
+	// Either work has returned, or the Lease is lost. Then wait for work, at most as long as the Lease lasts.
 	select {
 	case err := <-stopped:
 		if err != nil {

@@ -46,7 +46,7 @@ type forge struct {
 	maxComment int
 	// The header tokenHeader of a request has tokenPrefix and the token.
 	tokenHeader, tokenPrefix string
-	// list returns the path of a pull request's comments. change returns a path; a comment's ID follows.
+	// list returns the path of a pull request's comments. change returns the path before a comment's ID.
 	list, change func(p *pullRequest) string
 	changeMethod string
 	// rights tells the user how a token gets the right to write comments.

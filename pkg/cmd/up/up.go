@@ -47,7 +47,7 @@ func (c *Config) Run(ctx context.Context) error {
 		c.printf("warning: %s", warning)
 	}
 
-	// The data directory and the ports come first, so that a second process fails before etcd starts (U2).
+	// Lock the data directory and bind the ports first, so that a taken port fails before etcd starts (U2).
 	dir, err := embed.OpenDir(c.DataDir, 0)
 	if err != nil {
 		return err

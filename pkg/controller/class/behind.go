@@ -21,7 +21,7 @@ type sighting struct {
 	serial   serial.Serial
 	differs  bool
 	probedAt time.Time
-	// accepted is the annotation AcceptSerial: the owner of the Zone allows a large step; "" with differs.
+	// accepted is the Zone's annotation AcceptSerial, the owner's consent to a large step; "" with differs.
 	accepted string
 }
 

@@ -29,8 +29,8 @@ const (
 	healthTime     = 30 * time.Second
 )
 
-// classSync passes each class (DNSClass or Bind9Cluster) to the Loop, the deliverer of zones, and writes the status of
-// the class.
+// classSync passes each class (DNSClass or Bind9Cluster) to the Loop, the scheduler of deliveries, and writes the
+// status of the class.
 type classSync struct {
 	*shared
 	providers   providers

@@ -67,8 +67,8 @@ type item struct {
 	// withdrawn is true once the servers have nothing of the zone any more, and the Delivery is deleted. delivered is
 	// true if the servers of the present target have confirmed a serial.
 	withdrawn, delivered bool
-	// changedAt is the time of the oldest change, neither delivered nor in the running attempt. unconfirmedSince is the
-	// time of the oldest unconfirmed change. Zero means none.
+	// changedAt is the time of the oldest change that waits for an attempt. unconfirmedSince is the time of the oldest
+	// unconfirmed change. Zero means none.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
 	// confirmed is the last serial at all servers, confirmedAt the time of their answers.

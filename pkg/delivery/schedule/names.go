@@ -14,9 +14,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names decides about the zones of a name in a class. Two zones of different views may have the same name, for example
-// example.org., and would mix their records at the servers. So the class delivers only one of them. Loop.mu guards all
-// fields.
+// names has the deliveries' rights to use a zone's name in a class. Two zones of different views may have the same
+// name, for example example.org., and would mix their records at the servers. So the class delivers only one of them.
+// Loop.mu guards all fields.
 type names struct {
 	// rights has the names of each delivery: the names in the stored state, and a name claimed before the first write.
 	rights map[delivery.Key]*right

@@ -19,7 +19,8 @@ type job struct {
 	// start begins a run, and returns at once. The mutex is held. The run ends with endRun.
 	start func()
 	// queued is true while the job waits for a worker. runAgain is true if the job was enqueued during a run. dropped
-	// is true after the last run. woken is true if the next run retries at once, without the delay after a failure.
+	// is true if the job never runs again. woken is true if the next run retries at once, without the delay after a
+	// failure.
 	queued, running, runAgain, dropped, woken bool
 	// timer enqueues the job later.
 	timer *time.Timer

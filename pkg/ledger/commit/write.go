@@ -142,9 +142,9 @@ type group struct {
 	answer chan Answer
 	// finalRefusal makes a temporary refusal (law.Later) the answer, without another try.
 	finalRefusal bool
-	// preview asks only for the decision, without locks and a compare of the object.
+	// preview asks only for the decision, without locks, and without a compare of the object.
 	preview bool
-	// onlyCompares means a transaction without puts, for a refusal or a dry run. The compares prove the values behind
+	// onlyCompares means that the group puts nothing, for a refusal or a dry run. Its compares prove the values behind
 	// the decision.
 	onlyCompares bool
 	// contradictions counts the decisions on values in contradiction to the stored objects.

@@ -170,8 +170,8 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		}
 		c.UID, c.created, c.moving, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
 
-		// decideDelegations has decided Delegations. Objects that the cascade moved, or that came later, were decided
-		// then.
+		// decideDelegations has decided Delegations. A newer key is of an object that the cascade moved, or that came
+		// later. Both are decided already.
 		decided := kv.CreateRevision > s.createRev && !s.interrupted && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.kindLetter != layout.WaitingDelegation && scan.Covers(c.Namespace) && !decided, nil
 	}

@@ -177,7 +177,7 @@ type plan struct {
 	// retriedUnmet is true after a second try because of an unmet prerequisite: an earlier copy of the message may have
 	// been written meanwhile.
 	retriedUnmet bool
-	// nameConflicts counts the tries with a new Record of the name of another Record.
+	// nameConflicts counts the tries that failed because another Record had the object name of a new Record.
 	nameConflicts int
 }
 
