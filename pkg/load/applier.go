@@ -78,7 +78,6 @@ func mergePatch(object, patch map[string]any) {
 	}
 }
 
-// serverPatch returns o's spec as a patch, with null for each field that only the manager applied and o lacks.
 func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager string) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	own, others := make(map[string]any), make(map[string]bool)

@@ -15,7 +15,7 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit, in octets, fits every link unfragmented. unsignedLimit bounds unsigned answers.
+// udpLimit, in octets, fits every link unfragmented.
 const udpLimit = 1232
 
 // message builds a DNS message in buf. The first two octets are the length that TCP needs (RFC 1035 §4.2.2), so that

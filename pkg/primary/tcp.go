@@ -129,7 +129,6 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takeSlot takes a slot for c, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
 func (s *tcpServer) takeSlot(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	kind, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)

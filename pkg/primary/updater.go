@@ -84,7 +84,6 @@ func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
-// findEnclosingOf returns the closest zone at or above the name, and whether the key may write in it.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
 		if zone, found := findZone(key.classes, at); found {

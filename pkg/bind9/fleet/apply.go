@@ -148,7 +148,6 @@ func (c *children) removeChildren(ctx context.Context, surplus []childObject) er
 //     stay.
 //   - A Service keeps the selector until our pod is ready and has all zones. Then it selects our pod alone, at the
 //     former address.
-//   - The ReplicaSets are removed drainTime later: nodes may still use the former selection.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports. With the ownerReferences,
 //     the garbage collector would remove the object with the other manager's custom resources. The annotation is
 //     removed, too: an object that the other manager still writes stays with that manager.

@@ -150,8 +150,6 @@ func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Err
 	return zoneless
 }
 
-// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes. If the changes are unknown or
-// too many, it returns the intent's and unlisted.
 func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets

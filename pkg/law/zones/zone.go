@@ -313,7 +313,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 		return nil, refusal
 	}
 
-	// The parent has to remove NS and glue of the child (a pending cut).
+	// The parent has to remove the child's NS and glue (a pending cut). Own makes the removal count for a mass
+	// deletion.
 	for i := range plan.PendingCuts {
 		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
 			cut.Own = cut.Own || counted

@@ -63,7 +63,6 @@ type removedZones struct {
 	expired map[string][]string
 }
 
-// findRemoved returns the removed zones, those not in retentions, and deletes old Delegations of present zones.
 func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) (removedZones, error) {
 	removed, now := removedZones{map[string]int64{}, map[string][]string{}}, a.Now().Unix()
 	var over []string
@@ -106,7 +105,6 @@ func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) 
 	return removed, err
 }
 
-// dropArchives deletes the archives of expired zones, with the keys of their names, except of a zone that came back.
 func (a *Archive) dropArchives(ctx context.Context, expired map[string][]string) error {
 	for zone, names := range expired {
 		x, mod, err := a.readArchived(ctx, zone, 0)

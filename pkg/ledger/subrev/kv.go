@@ -303,7 +303,6 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// mapAnswer gets the writes' sub-revisions in subs, nil if no write is of an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

@@ -31,7 +31,6 @@ type ruleTable struct {
 	childZones map[types.NamespacedName]map[string]bool
 }
 
-// addRule adds a rule for namespaces, or without any for all: Elsewhere, if all its names are in child zones.
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
 	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
 	elsewhere := gives

@@ -22,8 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// checkReferences checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also
-// of missing name servers and rules.
 func (r *REST) checkReferences(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -121,7 +119,6 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets a missing ttl (S6.5), and in a new Zone (made) nil name servers (S6.2), from the first class.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {
