@@ -251,7 +251,6 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// writeFramed ends within WriteTimeout, and before end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {

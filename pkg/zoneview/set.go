@@ -121,8 +121,9 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply removes the zone (tx.Gone), or applies the steps that the zone lacks. first identifies a zone that tx creates.
-// After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
+// Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or the zone's removal (tx.Gone).
+// first identifies a zone that tx creates. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again
+// (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -130,11 +131,12 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		v.removeZone(uid)
 		return nil
 	}
+
+	// Apply the steps to a copy, as readers may have the zone's state.
 	next := &zoneState{}
 	if known := v.lookUp(uid); known != nil {
 		*next = *known
 	}
-
 	applied, err := next.applySteps(uid, tx.Steps, first)
 	if err != nil {
 		return err
@@ -143,6 +145,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		return fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 
+	// The copy must have all steps up to the transaction's last.
 	last := tx.After
 	if len(tx.Steps) > 0 {
 		last = tx.Steps[len(tx.Steps)-1].N

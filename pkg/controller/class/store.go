@@ -98,8 +98,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save creates or updates the Delivery. Once delivery has begun, it first sets the finalizers of zone, class and
-// Delivery.
+// Save creates or updates the Delivery, and returns the new resourceVersion.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -117,6 +116,9 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 		Status: ready.StatusFor(key.Class, state, known.conditions),
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
+
+	// Before the first call to a server, zone, class and Delivery get finalizers: none may be deleted while a server
+	// has the zone.
 	begun := !state.Zone.IsZero()
 	if begun && !known.finalizer || state.Version == "" {
 		lock := s.lockZone(key.UID)
@@ -135,6 +137,8 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 			one.ResourceVersion = held.ResourceVersion
 		}
 	}
+
+	// Create the Delivery if the state is new, and write its status.
 	if state.Version == "" {
 		fresh := one.DeepCopy()
 		fresh.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Name: zone.Name,

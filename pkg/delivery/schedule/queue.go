@@ -149,7 +149,8 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun needs pause if the provider asks all jobs to wait, worked if it made a change or comparison.
+// endRun ends a run of a job. pause is the error of a provider that asks all jobs to wait, or nil. worked is true after
+// a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -158,8 +159,9 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 
 	switch now := time.Now(); {
-	case revision != q.revision:
+	case revision != q.revision: // the class has changed since
 	case pause != nil:
+		// Pause the queue, for longer after each failure. A pause in progress stays.
 		if q.down, q.failedJobs[j] = true, true; q.pausedUntil.After(now) {
 			return
 		}
@@ -175,6 +177,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 		q.failures++
 		q.pausedUntil, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
 	case worked:
+		// The class works: retry the jobs that have failed because of it.
 		delete(q.failedJobs, j)
 		if q.failures = 0; q.health == healthTrusted {
 			q.health = healthAsked

@@ -149,12 +149,14 @@ func (c *comparison) endComparison() *difference {
 // readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The octets are valid beside an
 // error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
+	// Of a large zone, ask only for a sample of the RRsets.
 	c := &comparison{plan: plan}
 	if summary.entries > maxTransferred {
 		c.sets, c.maxNames = map[delivery.RRsetKey]digest{}, 2*askedRRsets
 		return p.askContent(ctx, s, c, summary.sample)
 	}
 
+	// Name the RRsets that differ, unless many comparisons do so at present.
 	select {
 	case naming <- struct{}{}:
 		defer func() { <-naming }()
@@ -167,6 +169,7 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 		c.digest = summary.digest
 	}
 
+	// Transfer the zone, and compare each record on arrival.
 	most := summary.octets + summary.entries*recordOctets + spareOctets
 	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Limit: most}
 	got, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) { c.takeRecord(rr) })

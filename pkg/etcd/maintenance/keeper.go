@@ -183,8 +183,8 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // isBelowQuota wants a twentieth of the quota free: the alarm must not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health. If etcd is full, it frees space; otherwise it may compact history, and
-// defragment one member.
+// checkMembers updates metrics and health. If etcd is full, space is freed; otherwise history may be compacted, and a
+// member defragmented.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {

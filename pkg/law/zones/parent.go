@@ -111,7 +111,6 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf returns the relation to the zone above (S3.4–S3.11). has is the zone's holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()

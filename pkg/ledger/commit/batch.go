@@ -18,13 +18,14 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// decideGroups returns the groups that do not fit into the batch. Facts missing in memory are read together for all
-// groups.
+// decideGroups decides the groups in order, until the batch is full or a group has to begin the next batch, and returns
+// the rest. Facts (values that a decision reads) come from memory. Missing facts are read together for all groups.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.loadZone(ctx)
 	for pass := 0; err == nil; pass++ {
 		var cold []law.Key
 		done, moved := 0, false // done is the number of leading groups with a final verdict
+		// After the first missing fact, only list the missing facts of the other groups.
 	groups:
 		for i, g := range groups {
 			how := fromMemory
@@ -50,7 +51,8 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
-		// If the zone has changed since loadZone, all groups are decided again.
+
+		// Read the missing facts. If the zone has changed since loadZone, all groups are decided again.
 		if !moved {
 			err = b.prefetchFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()
