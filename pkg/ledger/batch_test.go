@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -97,6 +98,60 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	}
 	if slices.Sort(names); !slices.Equal(names, []string{"alone", "first", "stays"}) {
 		t.Errorf("%v: want those whose callers have stayed", names)
+	}
+}
+
+type callerKey struct{}
+
+// callers records the callers in the contexts of transactions, by callerKey.
+type callers struct {
+	clientv3.KV
+	mu   sync.Mutex
+	seen []any
+}
+
+func (c *callers) Txn(ctx context.Context) clientv3.Txn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, ctx.Value(callerKey{}))
+	return c.KV.Txn(ctx)
+}
+
+// A batch of several callers has the context of none: logs, traces and payers would be those of the first.
+func TestBatch_hasNoCallersContext(t *testing.T) {
+	t.Parallel()
+	g, seen := &gate{}, &callers{}
+	s := store.New(t).Server(func(c *ledger.Config) {
+		c.OnFault, seen.KV = g.passPoint, c.Client.KV
+		client := clientv3.NewCtxClient(c.Client.Ctx())
+		client.KV, client.Lease, client.Watcher = seen, c.Client.Lease, c.Client.Watcher
+		c.Client = client
+	})
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	g.holdAt("before-commit")
+	outcomes := make(chan error, 3)
+	for i, name := range []string{"first", "second", "third"} {
+		go func() {
+			ctx := context.WithValue(t.Context(), callerKey{}, name)
+			_, err := s.CreateRecord(ctx, store.Record("team", name, name+".example.org.", "A", "192.0.2.1"))
+			outcomes <- err
+		}()
+		if i == 0 {
+			<-g.reached
+			continue
+		}
+		store.Eventually(t, "the write waits", func() bool { return s.Ledger.Waiting("infra", "z") == i })
+	}
+	g.holdAt("")
+	for range cap(outcomes) {
+		if err := <-outcomes; err != nil {
+			t.Error(err)
+		}
+	}
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	if n := len(seen.seen); seen.seen[n-1] != nil || seen.seen[n-2] != "first" {
+		t.Errorf("transactions of %q; want the last without a caller, after that of the first write", seen.seen)
 	}
 }
 

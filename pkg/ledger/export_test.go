@@ -179,10 +179,9 @@ func (l *Ledger) Knows(view, fqdn string) bool {
 
 // TakeLate reads a fact with its zone, and caches the answer after meanwhile.
 func (l *Ledger) TakeLate(ctx context.Context, k law.Key, meanwhile func()) error {
-	client := l.mem.Client
-	defer func() { l.mem.Client = client }()
-	l.mem.Client = clientv3.NewCtxClient(client.Ctx())
-	l.mem.Client.KV = lateKV{client.KV, func() { l.mem.Client = client; meanwhile() }}
+	client, kv := l.mem.Client, l.mem.Client.KV // others may be using the Watcher
+	defer func() { client.KV = kv }()
+	client.KV = lateKV{kv, func() { client.KV = kv; meanwhile() }}
 	return l.mem.Session(false).ReadFacts(ctx, []law.Key{k})
 }
 

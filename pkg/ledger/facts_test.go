@@ -116,6 +116,20 @@ func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	}
 }
 
+// A late read without a zone does not drop the name of a new zone.
+func TestFacts_ofALateReadOfANameThatCame(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	key := law.HoldingKey("", name.MustParse("example.org."))
+	must.Succeed(t, s.Ledger.TakeLate(t.Context(), key, func() {
+		store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	}))
+	if !s.Ledger.Knows("", "example.org.") {
+		t.Error("a late read has dropped the new name")
+	}
+}
+
 // A late read of a zone neither restores a deleted zone nor drops a new one (ledger A18).
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()

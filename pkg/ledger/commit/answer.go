@@ -226,7 +226,8 @@ func (m *member) compareStored(kv *mvccpb.KeyValue, rev int64) (moved bool) {
 	return m.moved
 }
 
-// resolveConflicts finds the responses by index.
+// readCompared reads the compared zones, then the objects of comparedMembers: resolveConflicts finds the responses by
+// index.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))

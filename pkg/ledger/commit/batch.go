@@ -26,14 +26,14 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		var cold []law.Key
 		done, moved := 0, false // done is the number of leading groups with a final verdict
 		// After the first missing fact, only list the missing facts of the other groups.
-	groups:
+	admit:
 		for i, g := range groups {
 			how := fromMemory
 			switch {
 			case len(cold) > 0:
 				how = listMissing
 			case b.isFull(g):
-				break groups
+				break admit
 			case pass >= maxPasses || len(groups) == 1 && len(g.members) == 1: // a single write is left
 				how = memoryThenEtcd
 			}
@@ -43,7 +43,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 				cold = append(cold, lacks...)
 			case verdict != groupDone:
 				moved = verdict == zoneChanged
-				break groups
+				break admit
 			case how != listMissing:
 				done = i + 1
 			}
@@ -168,6 +168,9 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	switch {
 	case errors.Is(err, errBeginsBatch):
 		return beginsNextBatch, nil
+	case err == nil && len(d.missingFacts) > 0:
+		return factsMissing, d.missingFacts
+	case how == listMissing: // answers no caller
 	case errors.Is(err, facts.ErrOverlayMoved):
 		return zoneChanged, nil
 	case errors.Is(err, facts.ErrMoved):
@@ -176,9 +179,6 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 		}
 	case err != nil:
 		g.reply(Answer{Err: err})
-	case len(d.missingFacts) > 0:
-		return factsMissing, d.missingFacts
-	case how == listMissing:
 	case d.temporaryRefusal != nil:
 		g.reply(Answer{Later: d.temporaryRefusal})
 	case len(d.locks) > 0: // facts may change until the lock is taken
@@ -197,7 +197,7 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	pending := g.members
 	if t := g.set; t != nil {
 		pending = t.beginDecision(b, g)
-		if t.zoneBefore == nil && len(b.groups) > 0 {
+		if t.zoneBefore == nil && (len(b.groups) > 0 || how == listMissing) { // decided on etcd
 			return d, errBeginsBatch
 		}
 		if err := b.judgeRequirements(ctx, g, how, &d); err != nil {

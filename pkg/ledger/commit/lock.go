@@ -16,13 +16,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// Callers hold Memory.Mu.
+// A caller holds Memory.Mu until the queue is in use, or no longer needed.
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
 		if len(com.queues) >= facts.MaxHeads {
 			for k, old := range com.queues {
-				if len(old.sem) == 0 && len(old.waiting) == 0 {
+				if !old.isInUse() {
 					com.mem.Unpin(old.Head)
 					delete(com.queues, k)
 					break
@@ -35,6 +35,8 @@ func (com *Committer) queueAt(key string) *queue {
 	}
 	return q
 }
+
+func (q *queue) isInUse() bool { return q.committing || q.acquiring > 0 || len(q.sem) > 0 }
 
 // LockKey locks a key for a caller without a write.
 func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
@@ -56,13 +58,21 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 	for _, key := range keys {
 		com.mem.Mu.Lock()
 		h := com.queueAt(key)
+		h.acquiring++
 		com.mem.Mu.Unlock()
+		var err error
 		select {
 		case h.sem <- struct{}{}:
 			w.Locks = append(w.Locks, h)
 		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		com.mem.Mu.Lock()
+		h.acquiring--
+		com.mem.Mu.Unlock()
+		if err != nil {
 			com.releaseAll(w)
-			return ctx.Err()
+			return err
 		}
 	}
 	return nil

@@ -8,19 +8,18 @@ import (
 	"slices"
 	"time"
 
-	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/traces"
 )
 
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
-	com.mem.Mu.Lock()
-	h := com.queueAt(zone)
-	com.mem.Mu.Unlock()
 	for _, g := range groups {
 		g.beginWait(ctx)
 	}
-	com.enqueueGroups(ctx, h, groups)
+	h, first := com.joinQueue(zone, groups)
+	if first {
+		com.commitOwn(ctx, h, groups)
+	}
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
 		answers[i] = com.awaitAnswer(ctx, h, g)
@@ -40,34 +39,36 @@ func (s *spans) endWait() {
 	}
 }
 
-// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
-// for later writes.
-func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
+// joinQueue reports whether the queue was idle: then the caller commits.
+func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first bool) {
 	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	h = com.queueAt(zone)
 	h.waiting = append(h.waiting, groups...)
-	first := !h.committing
-	h.committing = true
+	first, h.committing = !h.committing, true
 	if h.sizeReached != nil && len(h.waiting) >= h.targetSize {
 		close(h.sizeReached)
 		h.sizeReached = nil
 	}
-	com.mem.Mu.Unlock()
-	if !first {
-		return
-	}
+	return h, first
+}
+
+// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
+// for later writes.
+func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) {
 	select {
 	case h.sem <- struct{}{}:
 	case <-ctx.Done():
-		com.resignQueue(ctx, h)
+		com.resignQueue(h)
 		return
 	}
 	batch := com.takeBatch(h)
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
-		defer com.resignQueue(ctx, h)
+		defer com.resignQueue(h)
 		com.commitLocked(ctx, h, batch)
 		return
 	}
-	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
+	com.mem.Spawn(func() { com.commitQueue(h, batch) })
 }
 
 func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answer {
@@ -83,16 +84,17 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 	return a
 }
 
-func (com *Committer) resignQueue(ctx context.Context, h *queue) {
+func (com *Committer) resignQueue(h *queue) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	if h.committing = len(h.waiting) > 0; h.committing {
-		com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, nil) })
+		com.mem.Spawn(func() { com.commitQueue(h, nil) })
 	}
 }
 
-// commitQueue commits batches until no group waits. If batch is not empty, the caller holds the lock.
-func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
+// commitQueue commits batches until no group waits. If batch is not empty, the caller holds the lock. The context of a
+// batch is no caller's, as those of other callers would be logged and charged as the first one's.
+func (com *Committer) commitQueue(h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
 			h.sem <- struct{}{}
@@ -109,7 +111,7 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group)
 			}
 		}
 		started := time.Now()
-		within, cancel := context.WithTimeout(causeOf(ctx, batch), batchTimeout)
+		within, cancel := context.WithTimeout(withCause(context.Background(), batch), batchTimeout)
 		com.commitLocked(within, h, batch)
 		cancel()
 		com.waitForBatch(h, len(batch), started)
@@ -122,8 +124,8 @@ func (com *Committer) commitLocked(ctx context.Context, h *queue, batch []*group
 	com.commitAll(ctx, []*queue{h}, batch)
 }
 
-// causeOf returns ctx with the first recorded group's span, as ctx may be an earlier caller's.
-func causeOf(ctx context.Context, groups []*group) context.Context {
+// withCause returns ctx with the first recorded group's span.
+func withCause(ctx context.Context, groups []*group) context.Context {
 	cause := traces.None
 	for _, g := range groups {
 		if g.isRecorded() && !cause.IsRecording() {
@@ -165,6 +167,9 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	case <-timer.C:
 	case <-enough:
 	}
+	com.mem.Mu.Lock()
+	h.sizeReached = nil
+	com.mem.Mu.Unlock()
 }
 
 const (

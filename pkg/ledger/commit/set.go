@@ -220,7 +220,7 @@ func (t *Set) warnOfDeletions() {
 		return
 	}
 	c := *t.change
-	if c.YoungExcess = nil; c.Holding.Held == nil {
+	if c.YoungExcess = nil; !isHeld(&c) {
 		c.YoungExcess = c.Zone.YoungExcess(t.zoneBefore)
 	}
 	WarnOfDeletions(first.Ctx, &c)

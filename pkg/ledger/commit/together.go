@@ -38,6 +38,7 @@ func (b *batch) mayShare() bool {
 
 func (p *parked) findForeignKeys() {
 	b, w := p.b, p.b.groups[0].firstWrite()
+	p.examined = true
 	scope, records := "/"+b.Zone.UID+"/", strings.TrimSuffix(w.Key, w.Namespace+"/"+w.Name)
 	isOwn := func(key string) bool { return strings.HasPrefix(key, records) || strings.Contains(key, scope) }
 	for _, c := range b.cmps {
@@ -169,7 +170,7 @@ func (g *gate) joinParked(first *parked) []*parked {
 	if lone {
 		return all
 	}
-	if first.payer == "" {
+	if !first.examined {
 		first.findForeignKeys()
 	}
 	g.mu.Lock()
@@ -178,9 +179,11 @@ func (g *gate) joinParked(first *parked) []*parked {
 	compares, puts, octets, objects := len(b.cmps), len(b.then), b.size, b.writes
 	full := false
 	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {
-		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.b.then), octets+p.b.size, objects+p.b.writes
-		full = full || max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects
 		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.dependsOn(x) || x.dependsOn(p) }) {
+			return false
+		}
+		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.b.then), octets+p.b.size, objects+p.b.writes
+		if full = max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects; full { // the next sender's
 			return false
 		}
 		p.sentAlong = true

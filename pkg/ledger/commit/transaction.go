@@ -34,8 +34,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	}
 	if c := b.change; c != nil {
 		if key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name); key != own {
-			for _, c := range com.mem.GuardZone(nil, key, b.Mod) { // the object comes from memory
-				b.addCompare(c)
+			for _, guard := range com.mem.GuardZone(nil, key, b.Mod) { // the object comes from memory
+				b.addCompare(guard)
 			}
 			b.object = b.Base.DeepCopy()
 			com.placer.PlaceZone(b.object, c)

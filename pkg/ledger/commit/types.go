@@ -32,7 +32,7 @@ type Committer struct {
 	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
-	// OnCommit and Removed are those of ledger.Config.
+	// OnCommit and OnRemoval are those of ledger.Config.
 	OnCommit    func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	OnRemoval   func(uid string, last uint64, x *content.Removal)
 	Retention   time.Duration
@@ -42,10 +42,11 @@ type Committer struct {
 	freedNames  chan FreedName
 	queuedNames map[FreedName]bool // in freedNames; guarded by Memory.Mu
 
-	// Memory.Mu guards queues and works, the IDs of this process's items.
+	gate gate
+
+	// Memory.Mu guards the rest.
 	queues map[string]*queue // by zone key
-	gate   gate
-	works  map[string]bool
+	works  map[string]bool   // this process's items, by ID
 }
 
 // New returns a Committer. held and notify may be nil. slowCommit is SlowCommit, except in tests.
@@ -64,9 +65,11 @@ type queue struct {
 	// noSharingUntil is the time until which batches share no transaction (together.go).
 	noSharingUntil time.Time
 
-	// Memory.Mu guards the rest. committing means that a goroutine takes batches from waiting.
+	// Memory.Mu guards the rest. committing means that a goroutine takes batches from waiting, as long as any waits;
+	// acquiring counts the writes that wait for sem without a place in waiting.
 	waiting    []*group
 	committing bool
+	acquiring  int
 	// sizeReached is closed when the queue has targetSize groups, nil if no batch waits.
 	sizeReached chan struct{}
 	targetSize  int
@@ -78,6 +81,13 @@ type queue struct {
 	trimming       journal.Trimming
 }
 
+// batch takes groups of a zone. The states of the zone in a batch:
+//
+//	head          in memory, which a commit of this process or a read may advance meanwhile
+//	Base, Mod     stored, as decided on and compared: the object and its revision
+//	Zone          as all groups so far leave it, for decisions
+//	change        Zone with the effects of its plans: journal, holding, notices; nil if the groups change nothing
+//	object        to be written: the object of a group that writes the Zone itself, else Base with change
 type batch struct {
 	com *Committer
 	attempt
@@ -91,8 +101,8 @@ type batch struct {
 	closed  bool // no further group is taken
 	raced   bool
 	// sent means that the transaction may have been executed.
-	deciding *group
 	sent     bool
+	deciding *group
 	span     trace.Span // nil before the groups are decided
 }
 
@@ -106,7 +116,7 @@ type attempt struct {
 type draft struct {
 	facts.Overlay
 	change *law.ZoneChange
-	object *v1alpha1.Zone // after the batch, if a write changes the Zone's object
+	object *v1alpha1.Zone
 	undo   []undone
 	writes int // objects
 	octets int
@@ -207,7 +217,8 @@ type parked struct {
 	wakeup    chan struct{}
 	sentAlong bool
 	outcome   *outcome
-	// foreignCompares has compares of keys that may be other zones', visible the puts of such keys.
+	// findForeignKeys sets the rest: compares and puts of keys that may be other zones'.
+	examined        bool
 	foreignCompares []clientv3.Cmp
 	foreignPuts     []string
 }

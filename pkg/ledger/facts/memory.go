@@ -100,12 +100,11 @@ type Memory struct {
 	Sessions  sync.Pool
 	decisions atomic.Int64 // for CheckCovered
 
-	Mu    sync.Mutex // guards everything below
-	index map[law.Key]*indexed
-	heads map[string]*Head // by key of the Zone
-	// heldZones are held by a mass deletion (S7.5).
+	Mu             sync.Mutex // guards everything below
+	index          map[law.Key]*indexed
+	heads          map[string]*Head // by key of the Zone
 	cascadingZones map[law.Key]*law.Holding
-	heldZones      map[law.Key]bool
+	heldZones      map[law.Key]bool // by a mass deletion (S7.5)
 	byUID          map[string]*Head
 	zonesByTarget  map[law.Ref]map[law.Key]bool
 	// staleNames may be wrong in the index: decisions read etcd.
@@ -221,13 +220,10 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 					continue
 				}
 				k := law.HoldingKey(view, fqdn)
-				if have := mem.index[k]; have != nil && have.mod > e.Kv.ModRevision {
-					continue
-				}
 				if e.Type == clientv3.EventTypeDelete {
-					mem.dropName(k)
+					mem.UpdateName(k, nil, e.Kv.ModRevision)
 				} else if _, h, err := mem.Layout.DecodeName(string(e.Kv.Key), e.Kv.Value); err == nil {
-					mem.indexName(k, h, e.Kv.ModRevision)
+					mem.UpdateName(k, h, e.Kv.ModRevision)
 				}
 			}
 			return nil
@@ -243,14 +239,14 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// UpdateName indexes the holding (state of the zone) of a name, unless the index has a later revision. nil removes the
-// name. The caller holds Mu.
+// UpdateName indexes the holding (state of the zone) of a name, since revision mod, or removes the name if the holding
+// is nil at mod. A newer state stays. The caller holds Mu.
 func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
-	if h == nil {
+	switch have := mem.index[k]; {
+	case have != nil && have.mod > mod:
+	case h == nil:
 		mem.dropName(k)
-		return
-	}
-	if have := mem.index[k]; have == nil || have.mod <= mod {
+	default: // perhaps of a name removed since, which costs a retry
 		mem.indexName(k, h, mod)
 	}
 }

@@ -620,7 +620,11 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 		h, _ := v.(*law.Holding)
 		s.Seen.Put(k, h)
 		delete(mem.staleNames, k)
-		mem.UpdateName(k, h, kv.GetModRevision())
+		if h == nil {
+			mem.UpdateName(k, nil, rev)
+		} else {
+			mem.UpdateName(k, h, kv.ModRevision)
+		}
 	}
 	if covered != 0 {
 		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered {

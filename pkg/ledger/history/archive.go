@@ -107,7 +107,7 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLostRaces; {
-		p, err := a.readPage(ctx, of, end)
+		p, err := a.readPage(ctx, of, end, nil)
 		if err != nil || len(p.lines) == 0 {
 			return err == nil, err
 		}
@@ -146,16 +146,12 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 	if removal == nil {
 		return true, nil // archived, or removed by an older kubizone
 	}
-	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == removal.Serial {
-		return err == nil, err
-	}
-
 	header := Header{Zone: zone, View: removal.View, FQDN: removal.FQDN.String(), Namespace: removal.Namespace, Name: removal.Name,
 		Retention: removal.Retention}
 	for lost := 0; lost < maxLostRaces; {
-		p, err := a.readPage(ctx, header, end)
-		if err != nil {
-			return false, err
+		p, err := a.readPage(ctx, header, end, removal)
+		if err != nil || p == nil { // another server has archived the removal
+			return err == nil, err
 		}
 		ends := len(p.lines) == 0
 		if ends {
@@ -199,7 +195,9 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
+// readPage reads the next steps of the journal, before the key end, or returns nil if removal is archived. An
+// unreadable value raises the archive's Whole.
+func (a *Archive) readPage(ctx context.Context, of Header, end string, removal *content.Removal) (*page, error) {
 	p := &page{hdr: of, lines: map[string][]line{}, hasStates: map[string]bool{}}
 	var err error
 	key := a.Layout.Archived(of.Zone)
@@ -210,7 +208,11 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 		}
 	}
 
-	if p.archived.Gone != 0 { // the zone came back
+	switch {
+	case p.archived.Gone == 0:
+	case removal != nil && p.archived.Serial == removal.Serial:
+		return nil, nil
+	default: // the zone came back
 		p.archived.Offset, p.archived.Gone, p.archived.Serial = p.archived.Last, 0, 0
 	}
 	p.hdr.Offset = p.archived.Offset

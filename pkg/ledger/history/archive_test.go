@@ -11,24 +11,75 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// A journal value whose steps need two pages has its states in the segments of both, and none remains in before/.
-func TestArchiveSteps_ofAValueInTwoPages(t *testing.T) {
-	server := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
-	t.Cleanup(server.Close)
-	client := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{server.Endpoint}}))(t)
-	defer client.Close()
-	a := &Archive{Client: client, Layout: layout.Keys{Prefix: "/p"}, Retention: time.Hour, Now: time.Now, Fault: func(string) {},
+func newArchive(client *clientv3.Client) *Archive {
+	return &Archive{Client: client, Layout: layout.Keys{Prefix: "/p"}, Retention: time.Hour, Now: time.Now, Fault: func(string) {},
 		Read: func(_ string, value []byte) (*content.Transaction, error) {
 			tx := &content.Transaction{}
 			return tx, json.Unmarshal(value, tx)
 		}}
+}
+
+func startClient(t *testing.T) *clientv3.Client {
+	t.Helper()
+	server := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
+	t.Cleanup(server.Close)
+	client := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{server.Endpoint}}))(t)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// Two servers archive a removed zone for the same outbox item. The slower one does not archive the steps again, and
+// leaves the removal archived, even if the faster one has deleted the item meanwhile.
+func TestArchiveRemoved_byTwoServers(t *testing.T) {
+	client := startClient(t)
+	for _, at := range []int{1, 2} { // the slower one's page: of the steps, or of the removal
+		t.Run(fmt.Sprintf("page %d", at), func(t *testing.T) {
+			fast, slow := newArchive(client), newArchive(client)
+			zone := fmt.Sprint("zone", at)
+			put := func(key string, value any) int64 {
+				return must.Get(client.Put(t.Context(), key, string(layout.Encode(value))))(t).Header.Revision
+			}
+			put(fast.Layout.Step(zone, 2), &content.Transaction{Steps: []content.Step{{N: 1, Serial: 1, Time: 1_800_000_000},
+				{N: 2, From: 1, Serial: 2, Time: 1_800_000_000}}})
+			put(fast.Layout.Step(zone, 2)+".gone", &content.Transaction{After: 2, Gone: true, Removal: &content.Removal{
+				Identity: content.Identity{Namespace: "infra", Name: "top"}, FQDN: name.MustParse("example.org."), Serial: 2,
+				Time: 1_800_000_001, Retention: 3600}})
+			item := fast.Layout.Outbox(zone)
+			same := etcd.RevisionIs(item, put(item, zone))
+			pages := 0
+			slow.Fault = func(string) {
+				switch pages++; pages {
+				case at:
+					if kept := must.Get(fast.ArchiveRemoved(t.Context(), zone, same))(t); !kept {
+						t.Error("the faster server gives up")
+					}
+				case at + 2:
+					must.Get(client.Delete(t.Context(), item))(t)
+				}
+			}
+			if kept := must.Get(slow.ArchiveRemoved(t.Context(), zone, same))(t); !kept {
+				t.Error("the slower server gives up, although the removal is archived")
+			}
+			if x, _, err := fast.readArchived(t.Context(), zone, 0); err != nil || x.Gone == 0 || x.Serial != 2 || x.Last != 3 {
+				t.Errorf("%+v, %v; want two steps and the removal", x, err)
+			}
+		})
+	}
+}
+
+// A journal value whose steps need two pages has its states in the segments of both, and none remains in before/.
+func TestArchiveSteps_ofAValueInTwoPages(t *testing.T) {
+	client := startClient(t)
+	a := newArchive(client)
 	const namespaces = pageNamespaces + 3
 	tx := content.Transaction{}
 	for i := range uint64(namespaces) {
