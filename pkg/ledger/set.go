@@ -245,8 +245,12 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
 	s.mu.Unlock()
+
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requirements: s.requires}
 	again, zone, serial, err := s.runSet(b)
+
+	// If objects have changed (again), only their writes are answered, and the storage sends them once more. Otherwise
+	// the set is closed.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent
@@ -260,6 +264,8 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	if !again && (err != nil || b.RequirementErr != nil || refused || !commits) {
 		s.closedErr = errSetEnded(cmp.Or(b.RequirementErr, errOthersRefused))
 	}
+
+	// Answer the writes.
 	for _, w := range writes {
 		var a commit.SetAnswer
 		switch {

@@ -272,6 +272,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 
 // releaseClass removes the finalizer of a deleted class without Deliveries, after farewellTime.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
+	// While a Delivery needs the class, the time has not begun.
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
 		return err
@@ -282,6 +283,8 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 		c.mu.Unlock()
 		return nil
 	}
+
+	// Wait for farewellTime if servers follow a catalog of the class.
 	c.mu.Lock()
 	since, known := c.emptied[of.UID]
 	if !known {
@@ -293,6 +296,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 		c.queue.AddAfter(task{kind: classTask, name: of.Name}, left)
 		return nil
 	}
+
 	if err := c.store.releaseClass(ctx, of); err != nil {
 		return err
 	}

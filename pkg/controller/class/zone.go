@@ -65,6 +65,8 @@ func (z *zoneSync) dropMemory(at cache.ObjectName) {
 func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	at := cache.NewObjectName(namespace, name)
 	zone := z.index.ZoneByName(namespace, name)
+
+	// Another Zone may have had the name.
 	if before := z.memoryOf(at).desired.UID; before != "" && (zone == nil || before != string(zone.UID)) {
 		if err := z.forgetZone(ctx, at, before); err != nil {
 			return err
@@ -74,6 +76,8 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 		z.dropMemory(at)
 		return nil
 	}
+
+	// The Loop must know the classes before the zone.
 	m := z.memoryOf(at)
 	_, terminating := z.index.LabelsOf(namespace)
 	force, taken := z.index.InForce(zone)

@@ -300,6 +300,8 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		c.endClass(name)
 		return nil
 	}
+
+	// Read the peers. A Secret that cannot be read leaves the class as it is.
 	peers, err := c.readPeers(of, func(namespace, name string) (map[string][]byte, error) {
 		data, err := c.Secrets.Get(ctx, namespace, name)
 		if err != nil && !errors.Is(err, secrets.ErrNotFound) {
@@ -318,6 +320,8 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		c.endClass(name)
 		return err
 	}
+
+	// Update a class that is served, or add the class.
 	if known != nil {
 		known.dnsClass = of
 		if samePeers(known.peers, peers) { // see earlyTime
@@ -334,6 +338,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		c.keys.Hold(of, peers)
 		return nil
 	}
+
 	membership := c.readMembership(of)
 	made, err := c.Primary.AddClass(peers.Class, membership)
 	if err != nil {

@@ -159,6 +159,8 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// Of several keys of a name, serve one.
 	_, lost := precedence.Decide(candidates, (*candidate).claims, (*candidate).uses)
 	var served []*updates.Key
 	var failed []error
@@ -182,6 +184,8 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	if err := c.Primary.SetUpdateKeys(served); err != nil {
 		return err
 	}
+
+	// Write the verdicts, and the last outcomes of messages. Outcomes not written are for the next call.
 	if time.Since(c.outcomesTakenAt) >= outcomeInterval {
 		for id, o := range c.Poster.takeOutcomes(klog.FromContext(ctx)) {
 			before := c.outcomes[id]
@@ -189,7 +193,7 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 		}
 		c.outcomesTakenAt = time.Now()
 	}
-	unwritten := map[string]outcome{} // for the next call
+	unwritten := map[string]outcome{}
 	for _, one := range candidates {
 		id := idOf(one.object)
 		err := c.writeStatus(ctx, one.object, one.verdict, c.outcomes[id])
