@@ -160,7 +160,6 @@ func (m *Metrics) collectProcesses(send samples.Send) {
 	}
 }
 
-// serveMetrics serves upstream's registry and own at /metrics. With profiling, DELETE resets both.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},

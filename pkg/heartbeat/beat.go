@@ -83,7 +83,6 @@ func (b *Beat) renewLease(ctx context.Context) error {
 	return b.findPlace(ctx)
 }
 
-// findPlace takes the first Lease that no other replica renews, or creates the first absent one.
 func (b *Beat) findPlace(ctx context.Context) error {
 	b.name = ""
 	before := b.sights

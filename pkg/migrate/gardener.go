@@ -57,7 +57,6 @@ func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertEntry makes a Record per type. The first has the entry's object name.
 func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured, entries map[string]bool) {
 	if ignored := o.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
 		c.refuse(o, fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),

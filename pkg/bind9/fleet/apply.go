@@ -247,7 +247,6 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
-// removeDeployment keeps the ReplicaSets. It returns takingOver until the Deployment is gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}
@@ -287,7 +286,6 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
-// dropSuperseded removes a former Deployment's ReplicaSets, unless they still serve a foreign Service.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
 	var wrong []error
 	for _, set := range c.listSuperseded(namespace, instance) {

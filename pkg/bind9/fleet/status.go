@@ -104,7 +104,6 @@ func (s *conditionSet) degrade(err error) {
 // maxStatus is in octets (S11.2).
 const maxStatus, maxRowMessage = 16 << 10, 128
 
-// fitProviderStatus shortens long messages, then drops rows, those of ready clusters first.
 func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 	octets := status.Size()
 	for i := range status.Clusters {

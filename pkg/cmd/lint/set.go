@@ -165,7 +165,6 @@ func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
 	return true
 }
 
-// withZone assumes the zone of a zoneRef, or drops a zoneRef beside an absolute name.
 func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
 	if name.IsAbsolute(spec.DomainName) {
 		out := *spec

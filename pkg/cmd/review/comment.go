@@ -30,7 +30,6 @@ func (r *review) isRefused() bool {
 	return len(r.reasons) > 0 || r.lint != nil && r.lint.Refused > 0 || r.plan != nil && r.plan.Counts.Incomplete() != ""
 }
 
-// renderMarkdown returns the comment without its first line (W2).
 func (r *review) renderMarkdown() string {
 	var b strings.Builder
 	b.WriteString("## DNS\n\n")

@@ -135,7 +135,6 @@ type candidate struct {
 	verdict
 }
 
-// claims and uses are the key's name, and the name in the status (precedence.Decide).
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.object.Status.KeyName != "":
@@ -246,7 +245,6 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	return candidates, nil
 }
 
-// recordName writes the key's name into an empty status. A conflict, with another primary's name, is an error.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.object.Status.KeyName != "" {
 		return nil
@@ -324,7 +322,6 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes verdict and outcome. A later outcome of another primary stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status

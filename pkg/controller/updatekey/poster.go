@@ -105,7 +105,6 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
-// takeOutcomes clears the outcomes, and logs at most a line per level for each key.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()

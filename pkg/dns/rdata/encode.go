@@ -63,7 +63,6 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString appends a single character-string, whose position gives its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {

@@ -56,7 +56,6 @@ type zoneDecision struct {
 	causedBy string
 }
 
-// keepPending plans a Zone with neither name nor content.
 func (d *zoneDecision) keepPending(plan *law.Plan, reason, message string) *law.Plan {
 	spec := d.ask.After
 	plan.Waiting = spec.Waiting()

@@ -40,8 +40,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup submits a group to the queue of its zone, again and again until it is decided. A group that a cascade
-// delays waits outside the queue, so that the cascade can proceed. last is the group of the last try.
+// commitGroup submits a group to the zone's queue, again and again until a decision. A group that a cascade delays
+// waits outside the queue, so that the cascade can proceed. last is the group of the last try.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
@@ -50,7 +50,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 
 	var locks []string
 	for postponed := time.Duration(0); ; g = g.renew() {
-		// Lock the zones that the last try asked for. A group that needs a batch of its own locks its zone at once.
+		// Lock the zones that the last try asked for. A group with a batch of its own locks the zone at once.
 		w := g.firstWrite()
 		if g.goesAlone() && w.LikelyZone != "" && len(w.Locks)+len(locks) == 0 {
 			locks = []string{w.LikelyZone}

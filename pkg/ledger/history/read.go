@@ -123,7 +123,6 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 	}
 }
 
-// wholeOf raises out.Whole to the last condensed step of the namespaces' shares.
 func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string, rev int64) error {
 	for _, ns := range namespaces {
 		r, err := a.Client.Get(ctx, a.Layout.Share(ns), clientv3.WithRev(rev))

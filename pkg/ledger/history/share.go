@@ -80,7 +80,6 @@ func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 // StatesRoomOf is a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
-// levelOf returns the level at which shares sum to most, 0 if the sum is less.
 func levelOf(octets []int64, most int64) int64 {
 	slices.Sort(octets)
 	sum := int64(0)

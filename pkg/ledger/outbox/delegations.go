@@ -163,7 +163,6 @@ func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (na
 	return slices.Compact(names), err
 }
 
-// covered means that the work later decides all names under the rules.
 func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := ob.readDelegation(ctx, namespace, name)
