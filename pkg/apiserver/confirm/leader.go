@@ -140,7 +140,7 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 // and the Records that a change made due for a new judgement. All other Records take no memory.
 type tracker struct {
 	mu sync.Mutex
-	// zones has the state of each zone by UID. The key "" has the Records that are in no zone.
+	// zones has the state of each zone by UID. The key "" has the Records in no zone.
 	zones map[string]*zone
 	// openIn maps each open Record to the UID of its zone, or "".
 	openIn map[law.Ref]string
@@ -171,7 +171,7 @@ type zone struct {
 // dueRecords are Records of a zone whose status has to be written. A write takes a page: some Records of one namespace.
 // Namespaces take turns, so a namespace with many Records delays no other.
 type dueRecords struct {
-	// fresh has the Records that are in no page yet.
+	// fresh has the Records in no page yet.
 	fresh map[law.Ref]bool
 	// pages has the pages of each namespace. The first page is written next.
 	pages map[string][][]law.Ref

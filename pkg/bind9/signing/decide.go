@@ -32,7 +32,7 @@ type facts struct {
 	// otherwise.
 	policy, blocked string
 	times           times
-	// signing is the answer of the signer: its state of the zone, with the keys and their DS.
+	// signing is the signer's answer: the state of the zone there, with the keys and their DS.
 	signing client.Signing
 	// otherKeys is true if the signer has keys that another namespace had under the zone's name.
 	otherKeys bool
@@ -46,7 +46,7 @@ type facts struct {
 	parent
 }
 
-// parent has the DS records of a zone at the name servers of its parent. A rollover waits until all of them have a new
+// parent has the DS records of a zone at the name servers of the parent. A rollover waits until all of them have a new
 // key's DS, and until none has an old key's.
 type parent struct {
 	// readFailure says why the DS are unknown; "" otherwise.

@@ -65,8 +65,8 @@ type Controller struct {
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are what this process wrote into
-	// a status: the informer may lag. For Run only.
+	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are the names that this process
+	// wrote into a status: the informer may lag. For Run only.
 	lastKeys      map[types.UID]tsig.Key
 	recordedNames map[types.UID]string
 	// outcomes are yet to be written, by ID of the key.

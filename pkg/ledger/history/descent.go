@@ -21,8 +21,8 @@ const (
 )
 
 // descent lists the keys of an account's history segments, newest first. An account is a namespace, and the namespace
-// that caused the steps. In descending order, etcd would read all older keys for each page. So a descent reads one
-// period of time after the other in ascending order. Each period is so long that it has about pageKeys keys.
+// that caused the steps. In descending order, etcd would read all older keys for each page. So a descent reads period
+// after period in ascending order. A period is so long that there are about pageKeys keys.
 type descent struct {
 	a   *Archive
 	rev int64

@@ -18,7 +18,7 @@ import (
 type slots struct {
 	all *semaphore.Weighted
 
-	// mu guards byNamespace, which has the namespaces with change sets in progress.
+	// mu guards byNamespace: the namespaces with change sets in progress.
 	mu          sync.Mutex
 	byNamespace map[string]*namespaceSlots
 }

@@ -70,8 +70,8 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	}
 	claim.StorageClassName = optional(storage.StorageClassName)
 
-	// The claim is deleted with the StatefulSet, since zones can be transferred again. A signer's claim stays, since
-	// its keys would be lost.
+	// The claim is deleted with the StatefulSet, since zones can be transferred again. A signer's claim stays, so that
+	// no keys are lost.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
