@@ -48,8 +48,7 @@ type announcer struct {
 	queue        *eventQueue
 	recentEvents *cache.LRUExpireCache
 	// members returns a namespace's first Record at an owner of a zone (UID).
-	members func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
-	// lastChange describes a zone's last change, or returns "".
+	members    func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
 
@@ -68,14 +67,18 @@ type queuedEvent struct {
 	zone *v1alpha1.Zone
 }
 
-// eventQueue has a queue for each namespace, served in turn. If full, a new Event replaces the last of the longest
-// queue, unless its own is as long or one Event shorter.
+// eventQueue has the Kubernetes Events that wait to be written. Each namespace has its own queue, and the namespaces
+// take turns, so a namespace with many Events delays no other. At most maxQueued Events wait in total. Beyond that, a
+// new Event replaces the last Event of the longest queue. It is dropped if its own queue is nearly as long.
 type eventQueue struct {
-	mu      sync.Mutex
-	waiting map[string][]queuedEvent // by namespace; no value is empty
-	next    []string                 // keys of waiting, in turn
-	count   int
-	added   chan struct{}
+	mu sync.Mutex
+	// waiting has the Events by namespace, oldest first. A namespace without Events has no key.
+	waiting map[string][]queuedEvent
+	// next has the namespaces of waiting. The first is served next.
+	next  []string
+	count int
+	// added wakes the writer after the queue was empty.
+	added chan struct{}
 }
 
 func newEventQueue() *eventQueue {

@@ -170,11 +170,15 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	}, nil
 }
 
-// knownCA serves the CA read at startup until its controller has read the config map: without a CA in the TLS handshake
-// a connection's requests get 401.
+// knownCA provides the CA that verifies client certificates. The CA is in a config map of kube-apiserver, and a
+// controller reads the config map in the background. Until the first read, knownCA provides the CA read at startup.
+// Otherwise early connections would have no CA in the TLS handshake, and all their requests would get 401.
 type knownCA struct {
+	// CAContentProvider has the CA from the controller, nil before the first read.
 	dynamiccertificates.CAContentProvider
+	// ControllerRunner runs the controller.
 	dynamiccertificates.ControllerRunner
+	// first is the CA read at startup.
 	first dynamiccertificates.CAContentProvider
 }
 

@@ -100,14 +100,15 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted checks a resource's writes, below the watch cache.
+// budgeted is the etcd storage of a resource, for example of Zones. It refuses a write beyond the budget of the
+// object's namespace. It lies between the watch cache and etcd, so it judges objects as they are stored.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
 	resource schema.GroupResource
-	// charges is false if the ledger charges the writes.
+	// charges is true if budgeted charges the written octets to the namespace, and false if the ledger does.
 	charges bool
-	// clusters counts a namespace's Bind9Clusters; nil for other resources.
+	// clusters counts the Bind9Clusters of a namespace, for their own budget. It is nil for other resources.
 	clusters func(ctx context.Context, namespace string) (int64, error)
 }
 

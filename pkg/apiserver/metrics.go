@@ -60,7 +60,6 @@ func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjour
 
 type metric struct {
 	samples.Metric
-	// value returns false if unknown.
 	value func(m *Metrics) (float64, bool)
 }
 

@@ -28,17 +28,21 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// views serves zones/entries and zones/changes (A2).
+// views reads the content of zones for the subresources zones/entries and zones/changes. It has recent content in
+// memory, and reads older changes from the journal in etcd. A step is the change between two serials.
 type views struct {
+	// zones has each zone's newest content and its last steps.
 	zones *zoneview.Set
-	// frozenCause returns why a zone's content (by UID) is unproven, or nil.
+	// frozenCause returns why a zone (by UID) is not served, because its content does not match its hash. It returns
+	// nil for other zones.
 	frozenCause func(uid string) error
-	// readSteps returns a zone's steps (changes of serial) from a serial to step n in etcd's journal, and the content
-	// state at the serial, or journal.ErrTrimmed.
+	// readSteps reads the steps from the serial since up to step number n, and the content state (a hash) at since. The
+	// error is journal.ErrTrimmed if some are gone.
 	readSteps func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
-	// readJournal returns all steps up to step n, and the content state before them.
+	// readJournal reads all steps that the journal has up to step number n, and the content state before them.
 	readJournal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// readEnded returns an ended zone's RRsets since a serial, or journal.ErrTrimmed.
+	// readEnded returns the RRsets of an ended zone (without a name, S3.7) that a provider with the serial since may
+	// have, or journal.ErrTrimmed.
 	readEnded func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error)
 }
 

@@ -59,11 +59,13 @@ type Watcher struct {
 	err      error
 }
 
-// sight is a Lease as a watcher saw it.
+// sight is a Lease as the Watcher saw it last. A process renews its Lease while it works.
 type sight struct {
 	Replica
-	seen    time.Time // last change, or first look, by the watcher's clock
-	changed bool      // false until a renewal was seen
+	// seen is the time of the last change, or of the first look, by the Watcher's clock.
+	seen time.Time
+	// changed is false until the Watcher has seen a renewal.
+	changed bool
 }
 
 // Replica is a running process, one of several of the same kind, as described by a Lease.

@@ -114,7 +114,6 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for each set, rrsets.MaxSets at once, and after an error for no more. All calls have then ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)
@@ -137,10 +136,12 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is a Reversal or half of one: the deletion that frees a name for another namespace, or the later creation.
+// write is a write of a Record that carries out a Reversal. If the Record's name passes to another namespace, the
+// Reversal has two writes: an early deletion to free the name, and a later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change
+	// counts is false for the early deletion, so that a Reversal is counted once.
 	counts bool
 }
 

@@ -101,23 +101,23 @@ type Options struct {
 // Present Records, by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch is what the steps to undo did to a Record.
+// touch summarizes the steps that wrote a Record and are to be undone. A step is a change of the zone in the history.
 type touch struct {
 	key types.NamespacedName
 	uid types.UID
-
+	// newest and oldest are the last and first of the steps.
 	newest, oldest *v1alpha1.HistoryStep
-	// stateBefore and existed precede oldest.
+	// stateBefore is the Record before oldest. existed is false if oldest created the Record.
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
-	// renewer writes the Record again by itself; "" for none.
-	renewer   string
+	// renewer is a client that would write the Record again, for example "external-dns"; "" for none.
+	renewer string
+	// challenge is true if an ACME client wrote the Record.
 	challenge bool
 }
 
-// touchesOf returns the Records that undone, the steps to undo, wrote, in the order of each Record's newest step.
-// older, the steps before, only show further writers. A cascade's step wrote no object, but shows whether a Record
-// existed before.
+// touchesOf returns the Records that the steps undone wrote, in the order of each Record's newest step. older steps
+// only show further writers. A cascade's step wrote no object, but shows whether a Record existed before.
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 	touches := map[types.NamespacedName]*touch{}
 	var ordered []*touch
@@ -366,7 +366,6 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
-// applyOver returns JSON which, force-applied, turns now into want: fields absent from want are null.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}
@@ -420,8 +419,6 @@ func (p *planner) selects(records ...*v1alpha1.Record) bool {
 	})
 }
 
-// addOthers adds a Left for the values that steps without Records changed in sum: of child zones, rules, DNSSEC, other
-// namespaces.
 func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	type rows struct {
 		count map[string]int // additions less removals, by row

@@ -66,7 +66,6 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 	return found, err
 }
 
-// readAtOnce is below etcd's limit of operations in a transaction.
 const readAtOnce = 100
 
 func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mvccpb.KeyValue) error) error {

@@ -14,16 +14,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// EarlyRecord returns the rule that allows a Record's write (`zone example.org., pattern "*.dev"`), or the write's 403,
-// proved by a transaction. It decides from memory, and leaves other refusals to the write. rule is "" if facts are
-// missing. before is nil for a creation.
+// EarlyRecord decides before the write of a Record whether a rule of a zone allows it. Admission uses this for the
+// audit log, and to refuse early. EarlyRecord returns the rule, for example `zone example.org., pattern "*.dev"`, or an
+// error 403. It reads values in memory only, so rule is "" if some are missing. It leaves all other refusals to the
+// write. before is nil for a creation.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if lawform.SameContent(before, after) { // S2.4
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
 
-	// The right to a name does not depend on the data, the larger part of a decision.
+	// Decide without the Record's data first, since most of a decision is about the data. The right to a name does not
+	// depend on it.
 	ask, _, err := l.recordAsk(ctx, before, after, lawform.RecordWithoutData)
 	if err != nil {
 		return "", nil
@@ -49,7 +51,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil // other writes of the change set may remove the reason
 	}
 
-	// With its data, the write may be refused for another reason first.
+	// With the data, the write may be refused for another reason first.
 	if ask, _, err = l.recordAsk(ctx, before, after, lawform.Record); err != nil {
 		return "", nil
 	}
@@ -57,6 +59,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 
+	// Memory may be outdated. A transaction that only compares proves the refusal.
 	proven, err := s.VerifyFacts(ctx, l.mem.Layout.Record(after.Namespace, after.Name), before)
 	if err != nil || !proven {
 		return "", nil

@@ -44,12 +44,15 @@ type Set struct {
 	serial int64
 }
 
-// setItem is the state of a write. arrived is true after the first arrival at the commit, ended after the request's
-// end.
+// setItem is the state of one write of a change set.
 type setItem struct {
-	write                              *commit.SetWrite // nil before the arrival, and after the answer
+	// write is nil before the write has passed through Kubernetes' storage, and again after its answer.
+	write *commit.SetWrite
+	// ended is true after the request's end. arrived is true once the write has arrived at the commit for the first
+	// time. creates is true for a creation, unchanged if the write changes nothing.
 	ended, arrived, creates, unchanged bool
-	growth                             int64 // octets
+	// growth is the growth of the stored object in octets.
+	growth int64
 }
 
 // NewSet returns a change set of n writes.
@@ -239,14 +242,16 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answers // from Abandon, or the decision, whose deadline is the same
 }
 
-// decideSet commits the set and answers its writes. If objects have changed, it answers only theirs; the storage sends
-// them again.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
 	s.mu.Unlock()
+
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requirements: s.requires}
 	again, zone, serial, err := s.runSet(b)
+
+	// If objects have changed (again), only their writes are answered, and the storage sends them once more. Otherwise
+	// the set is closed.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent
@@ -260,6 +265,8 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	if !again && (err != nil || b.RequirementErr != nil || refused || !commits) {
 		s.closedErr = errSetEnded(cmp.Or(b.RequirementErr, errOthersRefused))
 	}
+
+	// Answer the writes.
 	for _, w := range writes {
 		var a commit.SetAnswer
 		switch {

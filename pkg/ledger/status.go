@@ -35,8 +35,9 @@ const (
 	leaseSeconds = 5
 )
 
-// RunElected calls run once this server is elected, and returns when run does. If the leader's lease in etcd ends,
-// run's context ends and RunElected fails; for a moment two servers may run.
+// RunElected waits until this server is elected among the servers of the store. Then it calls run, and returns when run
+// does. If the server's lease in etcd ends, the context of run ends, and RunElected fails. For a moment two servers may
+// run.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
 	// Revoke the lease when ctx ends, to have another server elected at once, or after resignTimeout let it expire.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -49,10 +50,12 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 		return cmp.Or(err, errLeaseEnded)
 	}
 
+	// The server with the lock is elected. The lock ends with the lease.
 	defer session.Close()
 	if err := concurrency.NewMutex(session, l.mem.Layout.LeaderLock()).Lock(ctx); err != nil {
 		return err
 	}
+
 	leading, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})

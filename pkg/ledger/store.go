@@ -95,7 +95,6 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, storeConfig, 
 	return r.Kvs[0], config, nil
 }
 
-// tryOpen returns false after a write of the config key: call it again.
 func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
 	kv, config, err := s.readConfig(ctx)
 	if err != nil {

@@ -283,8 +283,6 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone warns of losses by a Zone's write at revision at, 0 for a dry run. existing are the child zones before,
-// nil for the present.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Removed || plan.Zone.Zone.Pending {
 		return

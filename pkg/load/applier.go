@@ -23,7 +23,6 @@ type applier struct {
 	force  bool
 }
 
-// applierOf returns Config's field manager, or with AsLastApplied the object's last, else kubectl's client-side apply.
 func (l *Loader) applierOf(before metav1.Object) applier {
 	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
 	if !l.cfg.AsLastApplied || before == nil {

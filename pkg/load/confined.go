@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 )
 
-// maxText is in octets, for all manifests of a run.
 const maxText = 256 << 20
 
 // Confined reads manifests of strangers, as in a pull request, within the bounds of L10.

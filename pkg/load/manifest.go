@@ -155,7 +155,6 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteResolvedWarnings finds the Warnings that other manifests resolve (L9).
 func noteResolvedWarnings(all []*manifest) {
 	var written WrittenNames
 	for _, m := range all {

@@ -128,7 +128,6 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 		Types: named})
 }
 
-// soa is the index of the first SOA, or -1.
 func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
 	for row, err := range rows {
@@ -219,7 +218,6 @@ func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	return fmt.Sprintf("loaded with %d, the other timers as in the file", to), true
 }
 
-// soa is the index of the SOA of p.fqdn, or -1.
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	type key struct {
 		owner name.Rel
@@ -270,8 +268,10 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// zoneSpec reports and replaces values that the API would refuse.
+// zoneSpec returns the spec of a Zone for a zone file with the given SOA record. Values that the API would refuse, such
+// as a refresh time above 2147483647, are replaced, and reported to refuse. An error means that the SOA is malformed.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
+	// Read the two names and the five numbers.
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
 		return v1alpha1.ZoneSpec{}, fmt.Errorf("SOA %q: seven fields are needed (RFC 1035 §3.3.13): primary name server, contact, "+
@@ -285,6 +285,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		}
 		numbers[i] = uint32(n)
 	}
+
+	// Replace times that are too long. The serial may have 32 bits.
 	replaced := func(reason, fix string) {
 		refuse(Refusal{Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data, Reason: reason, Fix: fix})
 	}
@@ -294,6 +296,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 			numbers[i+1] = math.MaxInt32
 		}
 	}
+
+	// The rule admits Records of the file's namespace at every name, of every type except types written by number.
 	serial, refresh, retry, expire, minimum := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 	spec := v1alpha1.ZoneSpec{
 		DomainName:            soa.Name.String(),
@@ -302,7 +306,6 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		Retry:                 ptr.To(int32(retry)),
 		Expire:                ptr.To(int32(expire)),
 		NegativeResponseCache: ptr.To(int32(minimum)),
-		// Every name, and every type except those by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: namespace,
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -311,7 +314,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	if serial > 0 {
 		spec.MinimumSerial = ptr.To(int64(serial))
 	}
-	// The root means none; the server has defaults for absent fields (S6.5).
+
+	// The name "." means that there is no server or contact. Leave the field empty, for the server's default (S6.5).
 	if spec.PrimaryNameServer = fields[0]; fields[0] == "." {
 		spec.PrimaryNameServer = ""
 		replaced("the primary name server . names none", "loaded with what the server makes: the first name server of the zone")
@@ -380,7 +384,6 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	return r
 }
 
-// fqdn returns the relative owner if the absolute name is too long.
 func (s *set) fqdn(origin name.Name) string {
 	fqdn, err := s.owner.In(origin)
 	if err != nil {

@@ -15,14 +15,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// prior is a change of a zone in a dry run on which later objects depend (L8).
+// prior is a change of a zone in a dry run. The server does not store the change, and may refuse a later object that
+// depends on it, for example a Record in a new zone (L8).
 type prior struct {
+	// object is the title of the changed object, for example "Zone platform/example-org".
 	object string
-	// isNew is true if the zone does not exist yet, and will have this fqdn and view.
+	// isNew is true if the change creates the zone, with this fqdn and view.
 	isNew bool
 	fqdn  name.Name
 	view  string
-	// namespaces are those affected; empty means all.
+	// namespaces have the Records that the change concerns; empty means all.
 	namespaces []string
 }
 

@@ -22,10 +22,9 @@ import (
 type recordsOfFile struct {
 	path        string
 	destination *destination
-	// mutex guards existing.
-	mutex    sync.Mutex
-	existing *existingRecords
-	prior    prior
+	mutex       sync.Mutex
+	existing    *existingRecords
+	prior       prior
 }
 
 type recordWrite struct {
@@ -48,7 +47,6 @@ type place struct {
 
 func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
 
-// refused has the order of phases.
 func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite) (result Result, refused []*recordWrite,
 	err error) {
 	type key struct {

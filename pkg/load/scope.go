@@ -13,18 +13,20 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// scope is a Zone and namespace that the zone files of a run describe completely. A further Record of the same field
-// manager is left over.
+// scope is a Zone and a namespace whose Records the zone files of a run describe completely. After the load, a Record
+// that no file has is left over, if the same field manager wrote it, and may be removed.
 type scope struct {
 	zone types.NamespacedName
-	// readable is true if a file was written into the Zone, which this user may read.
-	readable     bool
+	// readable is true if a file was written into the Zone and the user may read the Zone.
+	readable bool
+	// The files have wantedRRsets.
 	wantedRRsets map[rrset]bool
 	existing     *existingRecords
 	destination  *destination
 
 	paths []string
-	// doubt is why files may be incomplete; then no Record is left over.
+	// doubt says why the files may be incomplete, for example "2 lines of PATH could not be read". Then no Record
+	// counts as left over. "" otherwise.
 	doubt string
 
 	refusedWrites []*recordWrite

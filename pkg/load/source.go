@@ -145,11 +145,14 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess is the origin by a zone file's name (NAME.zone, NAME.db or db.NAME), if no other is given.
+// originGuess guesses the name of the zone in a zone file from the file's name: example.org for example.org.zone,
+// example.org.db or db.example.org. The guess serves only a file that gives no $ORIGIN before its first relative name.
 type originGuess struct {
 	loader *Loader
 	path   string
+	// origin is zero without a guess.
 	origin name.Name
+	// missed is true if the file needed a guess and there was none.
 	missed bool
 }
 

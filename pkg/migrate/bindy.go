@@ -24,9 +24,8 @@ import (
 )
 
 const (
-	bindyGroup = "bindy.firestoned.io"
-	bindyZone  = "DNSZone"
-	// Defaults of bindy.
+	bindyGroup                                              = "bindy.firestoned.io"
+	bindyZone                                               = "DNSZone"
 	bindyRecordTTL, bindyZoneTTL                            = 300, 3600
 	bindyRefresh, bindyRetry, bindyExpire, bindyNegativeTTL = 3600, 600, 604800, 86400
 )

@@ -30,11 +30,15 @@ type Finding struct {
 	Reason, Fix string
 }
 
-// Convert converts custom resources to objects of this API. Pass all of bindy's group: its records and zones refer to
-// each other.
+// Convert converts custom resources of other projects to objects of this API. The projects are bindy, Gardener,
+// external-dns, the operator of dns.homelab.mortenolsen.pro, and Kubizone v0. Pass all objects of bindy at once, since
+// its records and zones refer to each other. found has the objects and fields that were not converted, each with the
+// reason.
 func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
+
+	// Sort the objects by project, that is by API group.
 	for _, o := range all {
 		if o.GetDeletionTimestamp() != nil {
 			c.refuse(o, "it is being deleted", "let it go, or make it again")
@@ -49,13 +53,15 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 			c.convertV0(o)
 		}
 	}
+
+	// In bindy and Gardener the older object of a name wins (M3).
 	for _, group := range groups {
-		// In bindy and Gardener the older object of a name wins (M3).
 		slices.SortFunc(group, func(one, other *unstructured.Unstructured) int {
 			return cmp.Or(one.GetCreationTimestamp().Compare(other.GetCreationTimestamp().Time),
 				strings.Compare(one.GetKind(), other.GetKind()), strings.Compare(id(one), id(other)))
 		})
 	}
+
 	c.convertBindy(groups[bindyGroup])
 	c.convertGardener(groups[gardenerGroup])
 	c.convertExternalDNS(groups[externalDNSGroup])

@@ -22,14 +22,17 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is a class's catalog zone (RFC 9432), guarded by the class's mutex. Primaries may skip different serials of
-// the Membership; an IXFR from a skipped serial gets the whole zone.
+// catalog is the catalog zone of a class (RFC 9432), the list of zones for secondaries. All primaries number its
+// versions alike (Membership), but each may skip some. A secondary that asks another primary for the changes since a
+// skipped serial gets the whole catalog. The class's mutex guards all fields.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// pending has the new listing of each changed member; zero means removed.
-	pending              map[name.Rel]listing
-	published            map[name.Rel]listing
+	// pending has the changes to publish, published the present members, both by the member's name in the catalog. A
+	// zero listing in pending removes the member.
+	pending   map[name.Rel]listing
+	published map[name.Rel]listing
+	// serial is the published serial, targetSerial the serial of the next version.
 	serial, targetSerial serial.Serial
 	publishedAt          time.Time
 }

@@ -36,7 +36,8 @@ type classes struct {
 	registryMu sync.Mutex // guards the replacement of registry
 }
 
-// peerIndex finds the classes that may admit a source, without their rules.
+// peerIndex tells whether a class may admit a source at all, before its rules are checked one by one. The registry
+// builds its indexes from it.
 type peerIndex struct {
 	keys tsig.Keyring
 	// byAddress is true if a rule names source prefixes, anyAddress if a rule admits a key from every source.
@@ -212,10 +213,11 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	}
 }
 
-// changeQueue has the zones to announce. A nil class means every class, the uid "" every zone.
+// changeQueue has the zones whose secondaries have to get a NOTIFY.
 type changeQueue struct {
 	mu sync.Mutex
-	// true repeats a confirmed NOTIFY.
+	// pending has a zone by its class and UID. A nil class means all classes of the zone, and the UID "" all zones of
+	// the class. The value is true to send the NOTIFY even to secondaries that have confirmed it.
 	pending      map[classUID]bool
 	wakeNotifier chan struct{}
 	wakeCatalogs chan struct{}

@@ -14,18 +14,25 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names (RFC 1035 §4.1.4), in lower case. A name not remembered is written in full; no pointer is
-// ever wrong.
+// compressor compresses names in a DNS message (RFC 1035 §4.1.4): if the message already has a name, or the last labels
+// of a name, a pointer replaces them. Names are in lower case. A hash table remembers some names. All others are
+// written in full. Each pointer is verified against the message.
 type compressor struct {
-	zone []byte // wire form of the zone's name, or empty
-	// zoneAt is the offset of the zone's name in the message, or 0. Names in the zone are hashed without that suffix,
-	// all others down to the root.
+	// zone is the zone's name in wire form, empty without a zone.
+	zone []byte
+	// zoneAt is the offset of the zone's name in the message, 0 before it was written. A name in the zone is hashed
+	// without this suffix, every other name down to the root.
 	zoneAt uint16
-	slots  []slot // the length is a power of two
-	used   int
+	// slots is the hash table. Its length is a power of two. used counts the slots in use.
+	slots []slot
+	used  int
 
+	// owner is the last record's owner, ownerAt its offset, 0 if a pointer cannot reach it. The RRset's next record has
+	// the same owner.
 	owner   name.Rel
-	ownerAt uint16 // 0 if a pointer cannot reach it
+	ownerAt uint16
+
+	// Space for a name in wire form, the beginning of each label, and the hash of each suffix.
 
 	labels []byte
 	starts [128]uint8

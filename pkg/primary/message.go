@@ -15,16 +15,20 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit, in octets, fits every link unfragmented. unsignedLimit bounds unsigned answers.
+// udpLimit, in octets, fits every link unfragmented.
 const udpLimit = 1232
 
-// message packs a DNS message behind the two length octets of TCP, for a single write.
+// message builds a DNS message in buf. The first two octets are the length that TCP needs (RFC 1035 §4.2.2), so that
+// length and message take a single write.
 type message struct {
-	buf    []byte
-	limit  int // octets for the message without OPT and TSIG
+	buf []byte
+	// limit is the size of the message in octets, without OPT and TSIG.
+	limit int
+	// counts has the number of records in answer, authority and additional section.
 	counts [3]uint16
-	full   bool // a record did not fit: begin the next message
-	names  compressor
+	// full is true if a record did not fit. The caller sends the message, and begins the next with the record.
+	full  bool
+	names compressor
 }
 
 func newMessage() *message {

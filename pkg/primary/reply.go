@@ -18,23 +18,31 @@ type responder struct {
 	clock   func() time.Time
 }
 
-// answer is the action for a message: send msg, run transfer or queue update; none drops the message.
+// answer is the reaction to a DNS message. At most one of msg, transfer and update is set. If none is, the message is
+// dropped.
 type answer struct {
-	msg      []byte // without length octets
+	// msg is the reply to send, without length octets.
+	msg []byte
+	// transfer is an AXFR or IXFR to run.
 	transfer *transfer
-	update   *pendingUpdate
+	// update is a DNS UPDATE for the API server.
+	update *pendingUpdate
 	// admitted is true if a class admits the source, or an update key signed the message.
 	admitted bool
-	// tenant is "" if a class of the platform admits the source.
+	// tenant is the namespace whose classes admit the source; "" if a class of the platform does.
 	tenant string
 
 	// For logs and statistics:
-	zone       name.Name
-	refusal    string // why msg has no data; "" otherwise
-	advice     string
-	fault      error
-	extended   uint16 // upper bits of the rcode, in OPT
-	difference bool   // msg is a complete IXFR
+
+	zone name.Name
+	// refusal says why msg has no data; "" otherwise. advice tells the client's owner the remedy.
+	refusal string
+	advice  string
+	fault   error
+	// extended is the upper bits of the response code, sent in OPT.
+	extended uint16
+	// difference is true if msg is a complete IXFR.
+	difference bool
 }
 
 type pendingUpdate struct {

@@ -35,13 +35,16 @@ type result struct {
 	glue int
 }
 
-// qname is the name of a question or, without isQuestion, a target of CNAME or DNAME.
+// qname is the name that is looked up: the name of the question, or later the target of a CNAME or DNAME.
 type qname struct {
-	wire []byte // as asked; a target in lower case
-	// zoneSuffix is the longest suffix that a Record can have. With extraLabels before it, a name does not exist.
+	// wire is the name as asked, or a target in lower case.
+	wire []byte
+	// zoneSuffix is the longest suffix of the name that a Record can have. extraLabels counts the labels before it. If
+	// there are any, the name itself does not exist.
 	zoneSuffix  name.Name
 	extraLabels int
-	isQuestion  bool
+	// isQuestion is true for the name of the question.
+	isQuestion bool
 }
 
 func readName(wire []byte, first bool) (qname, bool) {

@@ -62,7 +62,6 @@ func (s *server) recoverPanic(from netip.AddrPort) {
 
 const udpReaders = 2
 
-// serveUDP reads until ctx ends. Updates continue until workCtx ends.
 func (s *server) serveUDP(ctx, workCtx context.Context, conn *net.UDPConn) error {
 	buf := make([]byte, maxMessage)
 	for {

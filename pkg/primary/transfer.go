@@ -20,15 +20,19 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// transfer is an AXFR or IXFR. Its snapshot has the content of a single serial (S6.8).
+// transfer is a zone transfer to a peer, by AXFR or IXFR.
 type transfer struct {
+	// zone has the content at a single serial, so a change during the transfer has no effect on it.
 	zone    *zoneview.Snapshot
 	request request
-	key     *tsig.SigningKey // nil means unsigned
-	// shareKey, if not nil, limits the transfer to the records that updates made for its tenant.
+	// key signs the messages; nil means unsigned.
+	key *tsig.SigningKey
+	// shareKey, if not nil, limits the transfer to the records that DNS updates made for the namespace of this update
+	// key.
 	shareKey    *updates.Key
 	incremental bool
-	records     []content.Packed
+	// records are the records to send instead of the whole zone; nil for the whole zone.
+	records []content.Packed
 }
 
 type transferStats struct {

@@ -29,12 +29,16 @@ const (
 	maxUnsigned = 99
 )
 
-// verifier verifies an answer's messages. A nil verifier accepts all.
+// verifier verifies the TSIG of an answer with several messages, such as a zone transfer. The server need not sign
+// every message. A signature covers the message, the unsigned messages before it, and the MAC of the last signed
+// message. A nil verifier accepts all.
 type verifier struct {
-	key   Key
-	mac   string
+	key Key
+	// mac is the MAC of the last signed message, at first of the request.
+	mac string
+	// first is true until the first message is verified.
 	first bool
-	// mac is of the last signed message, initially of the request. pending has the unsigned messages since.
+	// pending has the unsigned messages since the last signed message, unsigned counts them.
 	pending  []byte
 	unsigned int
 }

@@ -40,11 +40,13 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return undone.makeDifference(since), nil
 }
 
-// undoState collects the RRsets that undone steps changed, without hashes: the last snapshot and each step are proven.
+// undoState computes the RRsets of a zone at an earlier serial: it begins with the last snapshot, and undoes one step
+// after the other. It computes no hashes, because the snapshot and each step are proven already.
 type undoState struct {
 	after  *Snapshot
 	header content.Header
-	sets   map[rrsetKey]*content.RRset // before the undone steps; no Data if absent
+	// sets has the RRsets that the undone steps changed, as they were before. An absent RRset has no Data.
+	sets map[rrsetKey]*content.RRset
 }
 
 func (b *undoState) rrset(k rrsetKey) *content.RRset {

@@ -65,11 +65,14 @@ type Set struct {
 	subs         map[*subscriber]struct{}
 }
 
-// zoneState is never modified, only replaced. settled is nil until the zone settles (S7.2).
+// zoneState is a zone in the Set. It is never modified, only replaced, so readers need no lock for it.
 type zoneState struct {
-	newest  *Snapshot
+	// newest is the last proven content.
+	newest *Snapshot
+	// settled is the content for name servers. It may be older, while a cascade or a mass deletion is outstanding
+	// (S7.2). It is nil until the zone settles for the first time.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first.
+	// steps lead to newest without a gap, oldest first. octets is their size.
 	steps  []content.Step
 	octets int
 }
@@ -120,8 +123,9 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply removes the zone (tx.Gone), or applies the steps that the zone lacks. first identifies a zone that tx creates.
-// After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again (Put).
+// Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or the zone's removal (tx.Gone).
+// first identifies a zone that tx creates. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again
+// (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -129,11 +133,12 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		v.removeZone(uid)
 		return nil
 	}
+
+	// Apply the steps to a copy, as readers may have the zone's state.
 	next := &zoneState{}
 	if known := v.lookUp(uid); known != nil {
 		*next = *known
 	}
-
 	applied, err := next.applySteps(uid, tx.Steps, first)
 	if err != nil {
 		return err
@@ -142,6 +147,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		return fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 
+	// The copy must have all steps up to the transaction's last.
 	last := tx.After
 	if len(tx.Steps) > 0 {
 		last = tx.Steps[len(tx.Steps)-1].N
@@ -218,17 +224,20 @@ func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 
 const ageEvery = 3600
 
-// boundSteps drops steps of all zones beyond MaxAge and MaxTotal. now is the newest step's time in Unix seconds.
+// boundSteps drops the oldest steps in memory. It drops the steps older than MaxAge, and, while all steps together are
+// larger than MaxTotal, the oldest step of any zone. now is the time of the newest step in Unix seconds.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	// Ages are checked once an hour.
+
+	// Ages are checked only once an hour, since each check reads all zones.
 	full := v.sum > v.config.MaxTotal
 	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
 		return
 	}
 	v.swept = now
 
+	// Count the steps of each zone that are too old. The oldest step of each zone that is left goes into a heap.
 	var zones byOldest
 	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {
@@ -242,7 +251,8 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
-	// Drop the oldest steps of any zone, and an eighth more, to search rarely.
+	// Drop the oldest step of all zones, again and again. An eighth below the limit is enough for a while, so that the
+	// search is rare.
 	if full {
 		heap.Init(&zones)
 	}
@@ -258,6 +268,7 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
+	// Replace the zones that lose steps.
 	for uid, n := range drop {
 		if n > 0 {
 			v.zones[uid] = v.zones[uid].withoutSteps(n)

@@ -126,11 +126,13 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns a field's type, or why it is unknown, with the most similar field.
+// findField returns the type of the field with a JSON name; for a map, the type of the values. For an unknown name the
+// result is nil, and a text with the most similar field, if any, for example "unknown field; did you mean zoneRef?".
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""
 	}
+
 	why, least := "unknown field", -3
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -143,8 +145,9 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 				return is, ""
 			}
 		}
-		// Candidates differ by a letter too many, missing or wrong, two swapped, or another case: beginning and end are
-		// equal.
+
+		// Count the equal letters at the beginning and at the end, in any case. A typing error, such as a missing
+		// letter or two swapped letters, leaves nearly all of them equal.
 		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
 		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 			same++
@@ -152,6 +155,8 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 		for i := 1; i <= min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i]; i++ {
 			same++
 		}
+
+		// The most similar field lacks the fewest letters of the longer name.
 		if away := same - max(len(a), len(b)); same > 0 && away > least {
 			why, least = "unknown field; did you mean "+known+"?", away
 		}

@@ -104,14 +104,12 @@ type Metrics struct {
 
 type leader struct {
 	*Confirmer
-	index  *ready.Index
-	frozen *ready.FrozenZones
-	queue  workqueue.TypedRateLimitingInterface[string] // UIDs of zones
-	stalls ready.Stalls
-	// revokeLimit has revokeRate, otherLimit otherRate, zoneLimit zoneRate.
+	index                              *ready.Index
+	frozen                             *ready.FrozenZones
+	queue                              workqueue.TypedRateLimitingInterface[string] // UIDs of zones
+	stalls                             ready.Stalls
 	revokeLimit, otherLimit, zoneLimit *rate.Limiter
-	// causes bounds pages of causes that the platform ends.
-	causes *rate.Limiter
+	causes                             *rate.Limiter
 	tracker
 	changes changes
 }
@@ -150,12 +148,13 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 		})
 }
 
-// tracker has the open Records (in no zone or not Ready), and Records to judge.
+// tracker has the Records whose Ready condition may have to be written: the open Records (in no zone, or not Ready),
+// and the Records that a change made due for a new judgement. All other Records take no memory.
 type tracker struct {
 	mu sync.Mutex
-	// zones is by UID; "" has the Records in no zone.
+	// zones has the state of each zone by UID. The key "" has the Records in no zone.
 	zones map[string]*zone
-	// openIn maps an open Record to the UID of its zone.
+	// openIn maps each open Record to the UID of its zone, or "".
 	openIn map[law.Ref]string
 }
 
@@ -166,8 +165,7 @@ func newTracker() tracker {
 type zone struct {
 	// progress is nil until processZone has judged the zone.
 	progress *ready.Progress
-	// open has the zone's open Records, trimmed.
-	open map[law.Ref]*v1alpha1.Record
+	open     map[law.Ref]*v1alpha1.Record
 	// due has Records to judge and write, noCause Records that lack the known cause of Pending.
 	due, noCause dueRecords
 	// noCauseSince is when the next page of noCause began to wait.
@@ -182,12 +180,15 @@ type zone struct {
 	inStallTimes map[law.Ref]bool
 }
 
-// dueRecords are Records to write: fresh not in pages yet, pages by namespace, the next page first. turn has the
-// namespaces of pages, the next first.
+// dueRecords are Records of a zone whose status has to be written. A write takes a page: some Records of one namespace.
+// Namespaces take turns, so a namespace with many Records delays no other.
 type dueRecords struct {
+	// fresh has the Records in no page yet.
 	fresh map[law.Ref]bool
+	// pages has the pages of each namespace. The first page is written next.
 	pages map[string][][]law.Ref
-	turn  []string
+	// turn has the namespaces of pages. The first namespace is next.
+	turn []string
 }
 
 func newDueRecords() dueRecords {

@@ -65,16 +65,19 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 	})
 }
 
-// pacedBody clears its deadline after each read: HTTP/1 takes the connection for broken if one passes while the handler
-// runs.
+// pacedBody is a request's body with a deadline for each read, so that a slow client cannot occupy the server. After
+// the read it removes the deadline. If a deadline passed while the handler runs, HTTP/1 would take the connection for
+// broken.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 
-	pace      pace
-	mu        sync.Mutex
+	pace pace
+	mu   sync.Mutex
+	// fullyRead is true after the last octet.
 	fullyRead bool
-	ended     bool // the request ended, perhaps not its handler: control must not be used
+	// ended is true after the request. Its handler may still run, and must not use control any more.
+	ended bool
 }
 
 func (b *pacedBody) Read(into []byte) (int, error) {
@@ -111,12 +114,14 @@ func (b *pacedBody) endRequest() {
 	}
 }
 
-// pacedWriter clears its deadline after each write: HTTP/2 resets the stream if one passes between writes.
+// pacedWriter is a response with a deadline for each write, so that a slow client cannot occupy the server. After the
+// write it removes the deadline. If a deadline passed between two writes, HTTP/2 would reset the stream.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    pace
-	unread  *pacedBody // HTTP/1 only, until the response begins
+	// unread is the body of an HTTP/1 request, until the response begins; otherwise nil.
+	unread *pacedBody
 }
 
 // beginAnswer closes the connection after this response if the body has not ended: its rest would be read as a request.

@@ -95,13 +95,17 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks the expected zones since named's start, until all were loaded once. A zone lost later does not count:
-// an unready server answers for no zone.
+// loading records the expected zones that named has loaded since its start. Once all were loaded, named is ready, and
+// stays ready if a zone is lost later, because an unready server answers for no zone.
 type loading struct {
-	boot   string
-	done   bool
+	// boot is the start time in the output of `rndc status`. After a new start everything is counted again.
+	boot string
+	// done is true once named was ready: with all zones, or late with most of them.
+	done bool
+	// loaded has the zones that named has answered for.
 	loaded map[name.Name]bool
-	// lastLoadedAt is when a zone was last found loaded; at first, the first check.
+	// lastLoadedAt is the time of the last check that found another zone loaded. At first it is the time of the first
+	// check.
 	lastLoadedAt time.Time
 }
 
@@ -158,7 +162,6 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 		zones, _ = a.readCatalogs()
 	}
 
-	// Random order: withheld zones must not displace others.
 	for _, at := range rand.Perm(len(missing))[:min(len(missing), refreshes)] {
 		if missing[at].listed {
 			zones = append(zones, missing[at].name)

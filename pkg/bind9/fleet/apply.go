@@ -148,7 +148,6 @@ func (c *children) removeChildren(ctx context.Context, surplus []childObject) er
 //     stay.
 //   - A Service keeps the selector until our pod is ready and has all zones. Then it selects our pod alone, at the
 //     former address.
-//   - The ReplicaSets are removed drainTime later: nodes may still use the former selection.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports. With the ownerReferences,
 //     the garbage collector would remove the object with the other manager's custom resources. The annotation is
 //     removed, too: an object that the other manager still writes stays with that manager.
@@ -160,10 +159,12 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error of a waiting take-over. The status already shows service's addresses, because only servers
-// with an address get zones.
+// takingOver is the error while the controller waits to take over an object of another manager, for example until the
+// new server has all zones.
 type takingOver struct {
-	text    string
+	text string
+	// service is the other manager's Service, or nil for a Deployment. Its addresses are already in the status, because
+	// only servers with an address get zones.
 	service *corev1.Service
 }
 
@@ -285,7 +286,6 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
-// dropSuperseded removes a former Deployment's ReplicaSets, unless they still serve a foreign Service.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
 	var wrong []error
 	for _, set := range c.listSuperseded(namespace, instance) {
@@ -298,10 +298,12 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods has a former Deployment's ReplicaSets: idle from now on, and to remove after drainTime.
+// formerPods sorts the ReplicaSets of a former Deployment, one that another manager made and this server has replaced.
+// A ReplicaSet is first marked as idle and drainTime later removed, because nodes may still send queries to its pods.
 type formerPods struct {
+	// idle has the ReplicaSets to mark now, and remove the ReplicaSets to remove now.
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until the next removal; 0 means none.
+	// wait is the time until the ReplicaSets have to be sorted again; 0 means never.
 	wait time.Duration
 }
 

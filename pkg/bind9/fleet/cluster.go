@@ -104,7 +104,6 @@ func instanceName(cluster string, role bind9.Role, index int) string {
 	return cluster + "-" + strings.ToLower(string(role)) + "-" + strconv.Itoa(index)
 }
 
-// makeInstances also removes surplus instances, the highest index first.
 func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) error {
 	var wrong []error
 	wanted := map[string]bool{}

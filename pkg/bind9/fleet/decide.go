@@ -65,11 +65,10 @@ type facts struct {
 }
 
 type decision struct {
-	action action
-	apply  []render.Object
-	drain  formerPods
-	remove []childObject
-	// requeueAfter is the delay after actionWait; 0 means none.
+	action       action
+	apply        []render.Object
+	drain        formerPods
+	remove       []childObject
 	requeueAfter time.Duration
 	err          error
 }
@@ -96,7 +95,6 @@ func (f *facts) takeOverError() *takingOver {
 	return waits
 }
 
-// A waiting take-over is no failure.
 func (f *facts) hasFailed(step action) bool {
 	return f.lastAction == step && f.err != nil && f.takeOverError() == nil
 }

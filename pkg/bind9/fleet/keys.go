@@ -130,10 +130,12 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// acceptedKeys has the keys last accepted by each instance's pods, by group (servers with the same key). A signer
-// accepts its own group's and the cluster's.
+// acceptedKeys records the TSIG keys that the pods of each Bind9Instance accepted last. A rotation goes on when all
+// instances of a group have accepted its new keys. A group is the servers that share a key. A signer accepts the keys
+// of two groups: its own, and the cluster's.
 type acceptedKeys struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// byTaker has a text that identifies the keys. An instance that has accepted none has no entry.
 	byTaker map[keyTaker]string
 }
 

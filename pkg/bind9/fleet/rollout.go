@@ -11,10 +11,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// replacements has the server of each cluster that may replace its pod. A pod with a volume claim, or with required
-// spread over nodes, stops before the new pod starts: a change of the cluster must not stop all at once.
+// replacements admits one server of a cluster at a time to replace its pod. A pod with a volume claim, or with a
+// required spread over nodes, has to stop before the new pod starts. Without the limit, a change of the cluster would
+// stop all its servers at once.
 type replacements struct {
-	mu     sync.Mutex
+	mu sync.Mutex
+	// server has, by Bind9Cluster, the name of the admitted server.
 	server map[cache.ObjectName]string
 }
 

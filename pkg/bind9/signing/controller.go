@@ -37,7 +37,6 @@ import (
 )
 
 const (
-	// Most syncs wait for answers.
 	workers                   = 16
 	syncTimeout, agentTimeout = time.Minute, 10 * time.Second
 	writeTimeout              = 10 * time.Second

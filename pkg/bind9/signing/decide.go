@@ -23,32 +23,40 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext. A phase has only the fields that it needs.
+// facts is the input of decideNext: the function that decides the next step of signing a zone, or of ending the
+// signing. The caller sets only the fields that the phase in status.dnssec needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
-	// policy is "" for an unsigned zone. blocked is why the zone cannot be signed.
+	// policy is the wanted DNSSEC policy, "" for an unsigned zone. blocked says why the zone cannot be signed; ""
+	// otherwise.
 	policy, blocked string
 	times           times
-	signing         client.Signing
-	otherKeys       bool
-	// current is true if the signed zone has the settled serial or a later one.
+	// signing is the signer's answer: the state of the zone there, with the keys and their DS.
+	signing client.Signing
+	// otherKeys is true if the signer has keys that another namespace had under the zone's name.
+	otherKeys bool
+	// current is true if the signer has signed the settled serial (the last serial for name servers) or a later one.
 	current bool
-	// unsigned names a server that lacks a key of the signer, signed a server with any.
+	// unsigned names a server that lacks a key of the signer, signed a server that still has any. Both are "" if there
+	// is none.
 	unsigned, signed string
 	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
 	parent
 }
 
-// parent has the DS at all servers of the parent, and at any. readFailure is why they are unknown.
+// parent has the DS records of a zone at the name servers of the parent. A rollover waits until all of them have a new
+// key's DS, and until none has an old key's.
 type parent struct {
+	// readFailure says why the DS are unknown; "" otherwise.
 	readFailure string
-	// external is true without a parent Zone: the DS is entered by hand.
-	external         bool
+	// external is true if this server does not have the parent zone. Then a person enters the DS there.
+	external bool
+	// dsAtAll has the DS at all servers of the parent, dsAtAny the DS at one server or more.
 	dsAtAll, dsAtAny []v1alpha1.DelegationSigner
-	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
-	// removed DS that long.
+	// ttl is the TTL of the DS, or of the zone's NS if the DS is derived. longestTTL is the longest TTL seen so far,
+	// because resolvers may cache a removed DS that long.
 	ttl, longestTTL time.Duration
 }
 

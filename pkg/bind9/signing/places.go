@@ -14,16 +14,19 @@ import (
 
 const placesOfZones, placesOfSigners = 1, 4
 
-// places has semaphores per namespace of zones, and of signers (S12.11): a tenant's slow agents and servers block few
-// workers. A zone without a place waits here.
+// places limits the zones that are worked on at once: placesOfZones for each namespace with zones, and placesOfSigners
+// for each namespace with signers (S12.11). So a tenant with slow agents or servers occupies only a few workers. A zone
+// that gets no place waits here until another zone has returned its places.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// inUse counts the taken places.
 	inUse map[place]int
-	// byZone has the places of zones in a sync, or woken for a sync. waiting is in order of arrival.
-	byZone  map[cache.ObjectName][]place
+	// byZone has the places of each zone that is worked on, or was woken for it.
+	byZone map[cache.ObjectName][]place
+	// waiting has the zones without places, in order of arrival.
 	waiting []waitingZone
 }
 
@@ -51,7 +54,6 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
-// takePlaces returns false if the zone has to wait for wake.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

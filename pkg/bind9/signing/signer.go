@@ -97,7 +97,6 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
-// chooseSite leaves out the agent, and writes times, blocked and unsigned into f.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	at.class, f.times = among.class, defaultTimes
 	switch {
@@ -155,7 +154,6 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
-// stranger names a server of another cluster, which has no key to transfer from the signer.
 func (at *site) splitServers(selected transferclass.Selected) (stranger string) {
 	ref := at.class.Spec.Bind9.ClusterRef
 	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}

@@ -19,8 +19,7 @@ import (
 
 const (
 	// A zone is removed at the second sweep without a Zone: the informer may lag at the first.
-	sweepInterval = 10 * time.Minute
-	// Signers of a namespace take turns.
+	sweepInterval          = 10 * time.Minute
 	sweepTimeout, sweepers = time.Minute, 4
 	// maxOrphans bounds the zones recorded per signer: an agent can list any names.
 	maxOrphans = 1000

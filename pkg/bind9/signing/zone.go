@@ -29,7 +29,6 @@ type work struct {
 	highest uint32 // the highest serial of the zone's servers
 }
 
-// syncZone takes a zone's next step, and returns the delay until the next sync; 0 means none.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if zone.DeletionTimestamp != nil {

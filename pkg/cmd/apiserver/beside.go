@@ -28,8 +28,7 @@ import (
 )
 
 const (
-	restartPause = 5 * time.Second
-	// besideTimeout bounds calls in flight, transfers, and writes of outcomes.
+	restartPause  = 5 * time.Second
 	besideTimeout = 30 * time.Second
 )
 
@@ -42,7 +41,6 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseSubcommands parses "-- NAME FLAGS" for each sub-command. traces are the default.
 func parseSubcommands(arguments []string, out io.Writer, traces tracing.Options) (all []subcommand, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {

@@ -78,13 +78,15 @@ type Options struct {
 
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
 
-// NewOptions returns upstream's defaults, apart from the constants above.
+// NewOptions returns the options before flags are parsed: the defaults of k8s.io/apiserver, with the changes below.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
-	// Two Options share no flags. The feature gates are the process's.
+
+	// Each Options has its own registry, so two of them share no flags. They share the feature gates of the process.
 	components := basecompatibility.NewComponentGlobalsRegistry()
 	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
 		utilfeature.DefaultMutableFeatureGate))
+
 	o := &Options{
 		ServerRun:      genericoptions.NewServerRunOptionsForComponent(basecompatibility.DefaultKubeComponent, components),
 		Etcd:           genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(apiserver.Prefix, nil)),
@@ -102,22 +104,25 @@ func NewOptions() *Options {
 		HistoryRetention: history.DefaultRetention,
 		Fleet:            validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 	}
+
+	// Delegation comes before policies and webhooks, so that they see no Record that it refuses. Quota comes last, so
+	// that it counts only admitted requests.
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
-	// Before policies and webhooks, which need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
-	// Quota comes last, and counts only admitted requests.
 	o.Admission.RecommendedPluginOrder = append(o.Admission.RecommendedPluginOrder, resourcequota.PluginName)
+
+	// While the server shuts down, late requests get Retry-After. A client would not retry a closed port.
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
-	// Late requests get Retry-After: clients do not retry a closed port.
 	o.ServerRun.ShutdownSendRetryAfter = true
+
 	o.SecureServing.Required = true
 	o.SecureServing.BindPort = DefaultPort
 	// The aggregator sends the requests of all users over a single connection.
 	o.SecureServing.HTTP2MaxStreamsPerConnection = 1000
-	// A container's file system is read-only.
+	// Without a directory no certificate is written: a container's file system is read-only.
 	o.SecureServing.ServerCert.CertDirectory = ""
 	return o
 }

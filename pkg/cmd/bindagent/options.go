@@ -134,7 +134,6 @@ func newLogger(command *cobra.Command) *slog.Logger {
 	return slog.New(slog.NewTextHandler(command.ErrOrStderr(), options))
 }
 
-// makeServer returns all errors of the options (B1).
 func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	var wrong []error
 	fault := func(flag, format string, arguments ...any) {

@@ -30,10 +30,13 @@ const (
 	namedPause, maxFailures       = 2 * time.Second, 2
 )
 
-// supervisor runs the agent as a child process: if the container's first process crashed, Kubernetes would remove the
-// pod from Services.
+// supervisor is the first process in the container of the agent. The agent is a child process, started again after each
+// crash. Otherwise a crash would end the container, and Kubernetes would remove the pod from Services although named
+// answers.
 type supervisor struct {
-	probe                   string
+	// probe is an address, open while named answers. The readiness probe of Kubernetes connects there.
+	probe string
+	// nameserver is the address of named, health the URL for requests about the agent's health.
 	nameserver, health      string
 	command                 func(ctx context.Context) *exec.Cmd
 	healthPause, namedPause time.Duration

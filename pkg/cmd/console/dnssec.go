@@ -15,11 +15,13 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// dnssecPart is the links of trust from the parent to the servers.
+// dnssecPart is the part of a zone's page about DNSSEC. It shows the chain of trust as links, from the DS at the parent
+// over the keys to the signatures.
 type dnssecPart struct {
 	Links []link
-	Next  string
-	// Date of the next step; nil for an unknown date.
+	// Next describes the next step, and the action that it needs.
+	Next string
+	// Date is the time of the next step; nil if unknown.
 	Date *time.Time
 }
 
@@ -93,7 +95,6 @@ func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests [
 	return at
 }
 
-// untilOf returns the end of a phase, which a message has last, or nil.
 func untilOf(message string) *time.Time {
 	_, text, _ := strings.Cut(message, ", until ")
 	if at, err := time.Parse(time.RFC3339, text); err == nil {

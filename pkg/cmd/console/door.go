@@ -23,22 +23,27 @@ const (
 	tokenAge    = time.Minute
 	cookieName  = "kubizone-console"
 	maxSessions = 64
-	// maxEnded bounds the tokens with a report of their second use.
-	maxEnded = 1024
+	maxEnded    = 1024
 )
 
-// door admits browsers to the pages below base at host (C2, C3). It keeps a token of one use in a file of mode
-// 0600. The cookie is for base alone, a secret, since browsers send cookies to every port of a host.
+// door admits the user's browser to the console, and no other process of the machine (C2, C3). The user opens an
+// address with a token. The token admits once, within a minute, and the browser then gets a cookie.
 type door struct {
+	// host is the console's address and port. base is the path of all pages, with a secret in it. The cookie is for
+	// this path alone, because browsers send a cookie to every port of its host.
 	host, base string
-	file       string
-	report     func(format string, args ...any)
+	// file, of mode 0600, has the address with the present token.
+	file   string
+	report func(format string, args ...any)
 
-	mu          sync.Mutex
-	token       [sha256.Size]byte
-	began       time.Time
+	mu sync.Mutex
+	// token is the SHA-256 of the present token, began the time of its creation.
+	token [sha256.Size]byte
+	began time.Time
+	// endedTokens has used and expired tokens: a second use is reported, since another user may have the token.
 	endedTokens map[[sha256.Size]byte]bool
-	sessions    map[[sha256.Size]byte]string // form tokens by the hash of the cookie
+	// sessions maps the hash of each cookie to the token that its forms send.
+	sessions map[[sha256.Size]byte]string
 }
 
 func newSecret() string {
@@ -94,7 +99,6 @@ func (d *door) endToken() {
 	d.endedTokens[d.token], d.token = true, [sha256.Size]byte{}
 }
 
-// keepOpen renews ended tokens, until done.
 func (d *door) keepOpen(done <-chan struct{}) error {
 	for {
 		d.mu.Lock()
@@ -117,7 +121,6 @@ func (d *door) keepOpen(done <-chan struct{}) error {
 	}
 }
 
-// admitToken exchanges a token for a cookie; nil if the token is not in force.
 func (d *door) admitToken(token string) *http.Cookie {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -24,18 +24,20 @@ type source struct {
 	selector            fields.Selector
 }
 
-// followList calls changed at the beginning, and after each change of the source. It returns the missing right of a
-// user who may not follow, or nil at the end of ctx.
+// followList calls changed at the beginning, and after each change of the list, until ctx ends. Then it returns nil. If
+// the user may not list or watch, it returns the missing right at once.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
+	// A watch begins at the resourceVersion of a list. A list of a single object is enough for it. It has no selector,
+	// because with a selector the server would sort all objects of an index. A user with rights to a single name needs
+	// the selector, though.
 	options, first := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
 	if s.selector != nil {
 		options.FieldSelector = s.selector.String()
-		// Any list has the version, and for a selector the server sorts all objects of an index. A user may have
-		// rights to a name alone.
 		if _, named := s.selector.RequiresExactMatch(metav1.ObjectNameField); named {
 			first.FieldSelector = options.FieldSelector
 		}
 	}
+
 	for ctx.Err() == nil {
 		var list struct {
 			metav1.ListMeta `json:"metadata"`
@@ -48,10 +50,13 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 			}
 			return err
 		}
+
 		err := request()
 		if apierrors.IsForbidden(err) {
 			return lackOf(err, "list", s.resource, s.namespace)
 		}
+
+		// Changes between the page's reading and the watch may be missed: read the page again.
 		changed()
 		if err == nil {
 			err = s.watchList(ctx, r, options, list.ResourceVersion, changed)
@@ -59,6 +64,8 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 		if apierrors.IsForbidden(err) {
 			return lackOf(err, "watch", s.resource, s.namespace)
 		}
+
+		// The watch has ended, or an error may be temporary: begin again.
 		select {
 		case <-ctx.Done():
 		case <-time.After(rewatch):

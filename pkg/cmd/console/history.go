@@ -31,15 +31,13 @@ const (
 )
 
 type historyPart struct {
-	From, To int64
-	// Name and By narrow the serials, as given.
+	From, To   int64
 	Name, By   string
 	Compared   bool
 	Difference []diffLine
-	// Revert is the command back to From.
-	Revert string
-	Steps  []*step
-	Older  bool
+	Revert     string
+	Steps      []*step
+	Older      bool
 	// Anonymous is true if the user may not read users and Records of other namespaces' steps.
 	Anonymous bool
 	Problem   string
@@ -50,8 +48,7 @@ type historyPart struct {
 
 type step struct {
 	history.Author
-	At *metav1.Time
-	// Written are the first of the Records, More is the number of others.
+	At      *metav1.Time
 	Written []v1alpha1.HistoryRecord
 	More    int
 	Lines   []diffLine
@@ -157,8 +154,6 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 	h.Compared, h.Difference, h.Revert = true, linesOf(&sum), revertCommand(zone, h.From)
 }
 
-// readPast reads steps that takes accepts, all if nil, the newest first, to the moment. full is true if further steps
-// are beyond most, maxCompared in all, or maxValues.
 func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, to *history.Moment,
 	takes func(*v1alpha1.HistoryStep) bool) (past *history.Past, full bool, err error) {
 	reader := &history.Reader{Client: r.api, Page: maxSteps}
@@ -190,7 +185,6 @@ func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, t
 	return past, full, nil
 }
 
-// linesOf returns the first lines of a step, in which the names of values are links.
 func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
 	values := len(x.Removed) + len(x.Added)
 	of := history.Lines(x)

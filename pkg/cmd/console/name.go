@@ -34,7 +34,6 @@ type namePage struct {
 
 type namePath struct {
 	*why.Path
-	// Last is nil for none.
 	Last *history.Author
 	At   *metav1.Time
 	Lack *lack

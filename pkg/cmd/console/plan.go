@@ -64,7 +64,6 @@ func loadPlan(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// textsOf returns the files of the form, or else its text. A file's name is only shown.
 func textsOf(r *http.Request, page *planPage) (texts []importer.Text, err error) {
 	if r.MultipartForm != nil {
 		headers := r.MultipartForm.File["files"]

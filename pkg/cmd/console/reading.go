@@ -31,13 +31,14 @@ const (
 	searchPause = 50 * time.Millisecond
 )
 
-// reading has the rights of the user.
+// reading reads objects for the pages, with the rights of the user. It changes no object.
 type reading struct {
 	config  *rest.Config
 	objects versioned.Interface
 	api     client.KubizoneV1alpha1Interface
 	status  *status.Reader
-	// namespaces is NamespaceAll alone, or those of -n; own is the first of -n, or the context's.
+	// namespaces are the namespaces of the flag -n, or NamespaceAll alone. own is the first namespace of -n, or the
+	// namespace of the kubeconfig context.
 	namespaces []string
 	own        string
 	base       string
@@ -71,7 +72,6 @@ func (t readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(request)
 }
 
-// scope returns the namespaces to follow: of a user who may not follow all also the context's.
 func (r *reading) scope() []string {
 	if r.namespaces[0] == metav1.NamespaceAll && r.own != "" {
 		return []string{metav1.NamespaceAll, r.own}
@@ -113,8 +113,6 @@ func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, mo
 	}
 }
 
-// readSourced returns a page of entries with their Records, or without them and false if the user may not see those of
-// other namespaces.
 func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, bool, error) {
 	parameters["sources"] = "true"

@@ -25,8 +25,7 @@ import (
 
 const (
 	pageRecords = 100
-	// maxData bounds the values of a row.
-	maxData = 3
+	maxData     = 3
 )
 
 // recordFilter is a choice of states: lists that the server answers from an index, and the selector of kubectl.
@@ -116,7 +115,6 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// readList reads the rest of a page from a list. A user who may not list all namespaces gets the context's.
 func (p *recordsPage) readList(ctx context.Context, r *reading, of recordList, next string) (*v1alpha1.RecordList, error) {
 	options := metav1.ListOptions{Limit: int64(pageRecords - len(p.Rows)), Continue: next, FieldSelector: of.selector.String()}
 	list, err := r.api.Records(of.namespace).List(ctx, options)

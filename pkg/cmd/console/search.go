@@ -23,9 +23,8 @@ type searchPage struct {
 	Found  []foundEntry
 	// Sources is false if Records of other namespaces are hidden.
 	Sources bool
-	// Next is the address of the rest, "" for none.
-	Next  string
-	Lacks []*lack
+	Next    string
+	Lacks   []*lack
 }
 
 type foundEntry struct {
@@ -33,7 +32,6 @@ type foundEntry struct {
 	Zone *zoneRow
 }
 
-// loadSearch searches zone by zone, for a page of entries or about searchTime.
 func loadSearch(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &searchPage{Search: strings.TrimSpace(asked.Get("search")), Sources: true}
@@ -68,7 +66,6 @@ func loadSearch(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// searchZone adds the entries of a zone, and returns where the search goes on in it, "" at the end.
 func (p *searchPage) searchZone(ctx context.Context, r *reading, zone *zoneRow, next string) string {
 	list, sourced, err := r.readSourced(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, pageEntries-len(p.Found),
 		map[string]string{"search": p.Search, "continue": next})

@@ -27,13 +27,17 @@ const (
 //go:embed published/*.js published/*.css pages
 var files embed.FS
 
-// view is a page: its path below the door's base, and its data. A live view has the template "live", which is sent
-// again after changes of its sources; a request without sources is for a page that does not change.
+// view is a page of the console.
 type view struct {
+	// path is a pattern of http.ServeMux below the door's base, for example "/zones/{namespace}/{name}". name is the
+	// file of its template, without .html.
 	path, name string
-	load       func(r *reading, request *http.Request) (any, error)
-	sources    func(r *reading, request *http.Request) []source
-	page       *template.Template
+	// load returns the data for the template.
+	load func(r *reading, request *http.Request) (any, error)
+	// sources returns the lists that the page depends on. After each change of a list, an open page gets the template
+	// "live" again. sources is nil, or returns nothing, for a page that does not change.
+	sources func(r *reading, request *http.Request) []source
+	page    *template.Template
 }
 
 type site struct {
@@ -90,7 +94,6 @@ func (s *site) handler(v *view, do func(http.ResponseWriter, *http.Request, *vie
 
 type formKey struct{}
 
-// serveRequest answers an admitted browser. form is the token of its forms.
 func (s *site) serveRequest(w http.ResponseWriter, r *http.Request, form string) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

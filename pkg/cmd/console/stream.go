@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// maxFollowed bounds the open pages with a stream.
 	maxFollowed = 24
 	// batchTime joins the events of a change. restAfter is the pause after a reading, as a multiple of its time; after
 	// a short reading at most shortRest.
@@ -22,7 +21,6 @@ const (
 	writeLimit = 10 * time.Second
 )
 
-// streamPage sends the live part of a page at the beginning and after changes, as server-sent events.
 func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form string) {
 	select {
 	case s.followed <- struct{}{}:

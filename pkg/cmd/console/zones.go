@@ -31,7 +31,6 @@ type zonesPage struct {
 	Lacks                        []*lack
 }
 
-// listZones calls each for the zones of all namespaces, or of the context's if the user may not list all.
 func (r *reading) listZones(ctx context.Context, each func(*v1alpha1.Zone)) (lacks []*lack, err error) {
 	do := func(zone *v1alpha1.Zone) error { each(zone); return nil }
 	for _, namespace := range r.namespaces {
@@ -79,7 +78,6 @@ func loadZones(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// addDefaultClasses names the classes of zones without dnsClassRefs, as far as namespaces are not selected by labels.
 func (r *reading) addDefaultClasses(ctx context.Context, rows []*zoneRow, page *zonesPage) {
 	list, err := r.api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -114,7 +112,6 @@ func (p *zonesPage) Signs() []string {
 
 func (p *zonesPage) Hidden() int { return p.Found - len(p.Rows) }
 
-// forestOf returns zones below their parents, with their depth.
 func forestOf(rows []*zoneRow) []*zoneRow {
 	present, below := map[string]bool{}, map[string][]*zoneRow{}
 	for _, row := range rows {

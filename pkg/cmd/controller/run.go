@@ -51,33 +51,40 @@ type worker struct {
 	recorder   events.EventBroadcaster
 }
 
-// Run waits for the Lease, then delivers. It returns nil when ctx has ended.
+// Run runs the controller until ctx ends, and then returns nil. Of several controllers only the holder of the Lease
+// delivers zones; the others wait.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
 		return err
 	}
 	defer shell.Close()
+
 	spans, err := tracing.Open(ctx, c.Traces, "controller")
 	if err != nil {
 		return err
 	}
 	defer tracing.Close(spans)
+
 	w, err := c.newWorker(shell, spans)
 	if err != nil {
 		return err
 	}
-	// Deliveries in flight write their outcome: until then zones, Lease and Events outlast ctx.
+
+	// When ctx ends, running ends too, and no delivery begins. Deliveries in flight still write their outcome. For
+	// them, zones, Lease and Events live as long as outlasting.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
-		// Other errors may be temporary.
+		// A server without Leases is standalone, and has a controller of its own. Other errors may be temporary.
 		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
 			err) {
 			return errStandalone
 		}
+
 		if err := w.recorder.StartRecordingToSinkWithContext(outlasting); err != nil {
 			return err
 		}
 		defer w.recorder.Shutdown()
+
 		w.Printf("ready: waiting for Lease %s as %s", w.Lease, w.identity)
 		return w.WorkWithLease(running, outlasting, process.Lease{
 			Object: w.Lease, Identity: w.identity, Name: class.FieldManager, Duration: w.LeaseDuration, Client: w.cluster.CoordinationV1(),

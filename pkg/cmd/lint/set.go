@@ -25,14 +25,15 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// set judges the objects of the files together. Of a zone only named there, rules and other Records are unknown.
+// set judges the objects of all files together, as a server with nothing else would. A file may name a zone that no
+// file defines. The set assumes such a zone, with unknown rules and Records.
 type set struct {
-	store *store
-	// assumedZones has uids of zones only named.
+	store        *store
 	assumedZones map[string]bool
-	// At or below refusedZones nothing is judged.
+	// refusedZones has the names of refused zones. Objects at or below them are not judged.
 	refusedZones []name.Name
-	warnedTexts  map[string]bool
+	// warnedTexts has the warnings given so far. None is given twice.
+	warnedTexts map[string]bool
 }
 
 type verdict struct{ errs, warnings []string }
@@ -310,7 +311,6 @@ type placedRecord struct {
 	assumed *law.Zone // nil if the zone is in the files
 }
 
-// placeRecord returns nil if nothing can be judged.
 func (s *set) placeRecord(one *judged) *placedRecord {
 	of := one.object.(*v1alpha1.Record)
 	r, err := lawform.Record(of)
@@ -356,7 +356,6 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 	return p
 }
 
-// siteOf returns the last two labels, most often the zone's name.
 func siteOf(fqdn name.Name) name.Name {
 	for fqdn.NumLabels() > 2 {
 		fqdn, _ = fqdn.Parent()
@@ -388,7 +387,6 @@ func (s *set) judgeRecord(p *placedRecord) {
 	}
 }
 
-// isResolved reports whether other objects make a warning wrong, or have the warning themselves.
 func (s *set) isResolved(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	switch w.Reason {
 	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
@@ -449,7 +447,6 @@ func (s *set) judgeKey(one *judged) {
 }
 
 type judged struct {
-	// source is the file, with kind and name; "" if the errors have them.
 	source string
 	id     string
 	object runtime.Object

@@ -21,18 +21,21 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store is a server's store in memory: it gives the law facts (inputs of a decision) and takes plans (writes). No
-// cascade runs: zones come before Delegations, and Delegations before Records.
+// store replaces etcd for the command lint. Its values in memory (facts) are the input of decisions, and it takes the
+// writes of decisions (plans). No cascade runs, so no object is decided again after a change. Therefore the caller
+// makes zones before Delegations, and Delegations before Records.
 type store struct {
 	now   time.Time
 	facts map[law.Key]any
 	zones map[key]*law.Zone
-	// The maps below are by the zone's uid, owners in the order of keys. nsHosts counts the hosts of NS Records.
-	owners          map[string]*btree.BTreeG[name.Rel]
-	records         map[string]map[name.Rel]map[key]*law.Record
+	// The maps below are by the zone's uid. owners has the names with data, in the order of keys.
+	owners  map[string]*btree.BTreeG[name.Rel]
+	records map[string]map[name.Rel]map[key]*law.Record
+	// nsHosts counts the NS Records of each host.
 	nsHosts         map[string]map[name.Name]int
 	delegationRules map[string][]rules.Rule
-	lastUID         int
+	// lastUID is the number in the last uid, for example 7 in "uid-7".
+	lastUID int
 }
 
 type key struct{ namespace, name string }
@@ -48,7 +51,6 @@ func (s *store) newUID() string {
 	return fmt.Sprint("uid-", s.lastUID)
 }
 
-// maxRounds bounds a decision's requests for facts.
 const maxRounds = 1000
 
 func (s *store) decideWrite(by func(*law.Facts) law.Outcome) law.Outcome {
@@ -148,7 +150,6 @@ func (s *store) listOwner(write law.Write) {
 	}
 }
 
-// countCut gives the parent a child's name servers and glue (S6.3).
 func (s *store) countCut(cut law.PendingCut) {
 	parent, child := s.zones[key{cut.Parent.Namespace, cut.Parent.Name}], s.zones[key{cut.Child.Namespace, cut.Child.Name}]
 	if parent == nil || child == nil {

@@ -47,18 +47,21 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease waits for the Lease, then calls work, whose context ends with running or the loss of the Lease. The
-// release follows work: the next holder must not begin while calls are in flight.
+// WorkWithLease waits until this process holds the Lease, and then calls work. The context of work ends when running
+// ends, or when the Lease is lost. The Lease is released only after work has returned, because the next holder must not
+// begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
+
 	stopped := make(chan error, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Object.Namespace, Name: lease.Object.Name}, Client: lease.Client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 		},
-		// The process stops after half of the Lease; the last call ends within the other half.
+		// Without a renewal the process stops after half of the Lease. Its last call ends within the other half, before
+		// another process can hold the Lease.
 		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true,
 		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -77,12 +80,16 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 	if err != nil {
 		return fmt.Errorf("lease %s: %w", lease.Object, err)
 	}
+
+	// The election outlasts running, so that work can end with the Lease held. But if the Lease is not won yet, the end
+	// of running ends the wait.
 	waiting := context.AfterFunc(running, func() {
 		if !elector.IsLeader() {
 			release()
 		}
 	})
 	defer waiting()
+
 	led := make(chan struct{})
 	go func() {
 		defer close(led)
@@ -93,6 +100,8 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 	if running.Err() != nil {
 		return context.Cause(running)
 	}
+
+	// Either work has returned, or the Lease is lost. Then wait for work, at most as long as the Lease lasts.
 	select {
 	case err := <-stopped:
 		if err != nil {

@@ -126,18 +126,19 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of a place (a line of code) per placeInterval: libraries log an error for
-// each request.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit drops further lines of a place, and prints their number in the next interval.
+// placeLimit is the writer of the log. The lines from a place (a line of code) are limited, because some libraries log
+// an error for each request. After placeBurst lines, further lines are dropped until the end of placeInterval, and
+// later counted in a line.
 type placeLimit struct {
-	to     io.Writer
-	mu     sync.Mutex
-	places map[string]*place // by file and line of the call, so bounded
+	to io.Writer
+	mu sync.Mutex
+	// places is by file and line of the code, for example "reflector.go:227". So its size is bounded.
+	places map[string]*place
 }
 
 type place struct {

@@ -331,7 +331,6 @@ func Note(ctx context.Context, line string) {
 	}
 }
 
-// explainUnknown adds similar commands to an error of the root command, which has no function: the command is unknown.
 func (p *Program) explainUnknown(err error) error {
 	var typed string
 	var commands []string

@@ -30,7 +30,6 @@ func (r *review) isRefused() bool {
 	return len(r.reasons) > 0 || r.lint != nil && r.lint.Refused > 0 || r.plan != nil && r.plan.Counts.Incomplete() != ""
 }
 
-// renderMarkdown returns the comment without its first line (W2).
 func (r *review) renderMarkdown() string {
 	var b strings.Builder
 	b.WriteString("## DNS\n\n")
@@ -67,7 +66,6 @@ func (r *review) renderMarkdown() string {
 	return b.String()
 }
 
-// cutBody bounds a comment in octets, never fewer than its characters, and ends a cut block of code.
 func cutBody(body string, most int) string {
 	const note = "\nThe rest is in the log of the job.\n"
 	if len(body) <= most {

@@ -24,9 +24,8 @@ const (
 	perPage  = 20
 	maxPages = 100
 	// maxAnswer is in octets: perPage comments of the largest size.
-	maxAnswer   = 96 << 20
-	maxAttempts = 4
-	// maxWait bounds a wait that the forge asks for.
+	maxAnswer      = 96 << 20
+	maxAttempts    = 4
 	maxWait        = time.Minute
 	requestTimeout = 30 * time.Second
 )
@@ -37,18 +36,20 @@ type pullRequest struct {
 	token              string
 	repository, number string
 	// fork is true if the branch is of another repository, whose token may not write.
-	fork bool
-	// maxComment is in characters.
+	fork       bool
 	maxComment int
 }
 
-// forge has the differences between forges; its paths begin at the API's address.
+// forge has the differences between the APIs of GitHub and GitLab. Its paths are relative to the address of the API.
 type forge struct {
-	maxComment               int
+	// maxComment is the largest comment, in characters.
+	maxComment int
+	// The header tokenHeader of a request has tokenPrefix and the token.
 	tokenHeader, tokenPrefix string
-	list, change             func(p *pullRequest) string
-	changeMethod             string
-	// rights says how a token gets the right to write comments.
+	// list returns the path of a pull request's comments. change returns the path before a comment's ID.
+	list, change func(p *pullRequest) string
+	changeMethod string
+	// rights tells the user how a token gets the right to write comments.
 	rights string
 }
 
@@ -69,7 +70,6 @@ func gitlabNotes(p *pullRequest) string {
 	return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
 }
 
-// findPullRequest returns nil if the job has no pull request.
 func findPullRequest(getenv func(string) string) (p *pullRequest, err error) {
 	switch {
 	case getenv("GITHUB_ACTIONS") == "true":
@@ -216,7 +216,6 @@ func (c *client) changeComment(ctx context.Context, id int64, body string) error
 	return c.sendRequest(ctx, c.pr.forge.changeMethod, path, map[string]string{"body": body}, nil)
 }
 
-// sendRequest repeats a request that the forge limits, and a read if the forge is unavailable.
 func (c *client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -239,7 +238,6 @@ func (c *client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 }
 
-// sendOnce returns the delay before a retry; negative for none.
 func (c *client) sendOnce(ctx context.Context, method, path string, body []byte, into any) (after time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.pr.api.String(), "/")+path, bytes.NewReader(body))
 	if err != nil {

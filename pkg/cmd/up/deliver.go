@@ -31,7 +31,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// startController returns when classes and update keys are passed to the primary.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
 	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")

@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// parts are in the order of their start (U4).
+// parts are the servers that run in the process of kubizone up, for example etcd and the API server.
 type parts struct {
+	// running is in the order of the start. Parts end in reverse order, since later parts use earlier parts (U4).
 	running []*part
 	// failed gets the error of the first part that ends before stop.
 	failed chan error

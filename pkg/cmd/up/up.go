@@ -40,19 +40,20 @@ import (
 
 const shownZones = 12
 
-// Run serves until ctx ends or a part fails, then stops the parts, the last started first (U4). After the end of
-// ctx the result has the errors of the stop alone.
+// Run runs all servers of kubizone up (the parts) until ctx ends or a part fails. Then it stops the parts, the last
+// started first (U4). If ctx has ended, the result has only errors of the stop.
 func (c *Config) Run(ctx context.Context) error {
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
 	}
+
+	// Lock the data directory and bind the ports first, so that a taken port fails before etcd starts (U2).
 	dir, err := embed.OpenDir(c.DataDir, 0)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 
-	// Bind first, so that a taken port fails before etcd starts (U2).
 	listener, err := process.BindPort("--listen", c.Listen.String())
 	if err != nil {
 		return err
@@ -66,9 +67,10 @@ func (c *Config) Run(ctx context.Context) error {
 	defer tracing.Close(spans)
 	c.Traces = spans
 
+	// The API server fills zones, and the primary serves them. serveAll runs both.
 	zones := zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	updates := &updatekey.Poster{}
-	dns, err := c.Primary(zones, updates) // run by serveAll
+	dns, err := c.Primary(zones, updates)
 	if err != nil {
 		return err
 	}
@@ -79,6 +81,7 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 
+	// Run until the end, and stop the parts in reverse order.
 	running := newParts()
 	err = c.serveAll(ctx, running, dir, listener, zones, dns, updates, credentials, kubeconfig, spans)
 	if ctx.Err() != nil {
@@ -231,7 +234,6 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 
 const viewsTimeout = 10 * time.Second
 
-// waitForLoaded waits at most viewsTimeout for every stored zone at the settled serial.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil

@@ -64,7 +64,6 @@ func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
-// announceDelivery reports the first failure and the recovery.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.LeftoverZone.IsZero() {

@@ -14,19 +14,17 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is a secondary that asks for a higher zone serial: its serial is ahead, or it has other data at the zone's
-// serial (differs).
+// sighting is an answer of a secondary that only a higher serial of the zone can correct. Either the secondary's serial
+// is ahead of the zone's, so it transfers nothing, or it has other data at the zone's serial (differs).
 type sighting struct {
-	// serial is the secondary's; if differs, the zone's next.
+	// serial is the serial to pass: the secondary's, or with differs the zone's next.
 	serial   serial.Serial
 	differs  bool
 	probedAt time.Time
-	// accepted is the zone's annotation AcceptSerial; "" if differs.
+	// accepted is the Zone's annotation AcceptSerial, the owner's consent to a large step; "" with differs.
 	accepted string
 }
 
-// furthestAhead returns the highest serial ahead of the zone's (S6.11) in signed answers of classes in force to this
-// process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
 		// Servers have the signer's serials. The daily raise is left to the signing controller, at the end of signing.
@@ -51,8 +49,6 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-// findDifferent returns the last comparison with other data at the zone's serial. again is true if each such secondary
-// has since transferred the whole zone, in vain.
 func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	for _, of := range f.Classes {
 		for _, server := range of.State.Servers {
@@ -72,7 +68,6 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 // askAgain is the delay before other data ask for a serial again: each minute compares.
 const askAgain = 10 * time.Minute
 
-// describeOutlook returns the next step: the API server raises the zone's serial, perhaps later, or a person.
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
@@ -91,8 +86,8 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary adds the next step to a message of reason SerialBehind or ContentDiffers. It returns the sighting past
-// which the API server is to raise the serial; zero for none, or if asked, the last request, was the same.
+// passSecondary adds the next step to a message of reason SerialBehind or ContentDiffers. It returns the sighting to
+// pass; zero for none, or if asked, the last request to the API server, was the same.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

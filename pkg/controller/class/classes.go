@@ -29,7 +29,8 @@ const (
 	healthTime     = 30 * time.Second
 )
 
-// classSync passes classes to the Loop, and writes their status.
+// classSync passes each class (DNSClass or Bind9Cluster) to the Loop, the scheduler of deliveries, and writes the
+// status of the class.
 type classSync struct {
 	*shared
 	providers   providers
@@ -40,9 +41,9 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions counts queries to servers that fetch zones.
+	// questions counts the queries that a comparison of all zones sends to secondaries.
 	questions questions
-	// emptied is since when deleted classes deliver nothing.
+	// emptied has the time since when a deleted class has no Deliveries. farewellTime later the class is released.
 	emptied map[types.UID]time.Time
 }
 
@@ -271,6 +272,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 
 // releaseClass removes the finalizer of a deleted class without Deliveries, after farewellTime.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
+	// While a Delivery needs the class, the time has not begun.
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
 		return err
@@ -281,6 +283,8 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 		c.mu.Unlock()
 		return nil
 	}
+
+	// Wait for farewellTime if servers follow a catalog of the class.
 	c.mu.Lock()
 	since, known := c.emptied[of.UID]
 	if !known {
@@ -292,6 +296,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 		c.queue.AddAfter(task{kind: classTask, name: of.Name}, left)
 		return nil
 	}
+
 	if err := c.store.releaseClass(ctx, of); err != nil {
 		return err
 	}
@@ -446,7 +451,6 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth checks in the background, unless a delivery has shown good health since the last check.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -486,7 +490,6 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	})
 }
 
-// takeEvent counts a delivery as a health check, if it proves health or fault.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -516,7 +519,6 @@ func sameError(one, other error) bool {
 	return one.Error() == other.Error()
 }
 
-// syncHealth writes the last health, and Stalled if a person is needed. No other task writes it.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
@@ -539,7 +541,6 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a Bind9Cluster's condition Delivering, or removes it once the cluster is no class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

@@ -243,7 +243,6 @@ func (c *Controller) classChanged(before, after *v1alpha1.DNSClass) {
 	c.queue.Add(task{kind: classTask, name: cmp.Or(after, before).Name})
 }
 
-// clusterChanged enqueues a Bind9Cluster that is, or was, a class.
 func (c *Controller) clusterChanged(before, after *bind9.Bind9Cluster) {
 	at := cmp.Or(after, before)
 	if name := class.OfCluster(at).Name; class.InUse(at) || c.index.NamesCluster(name) {

@@ -24,8 +24,6 @@ const (
 	ReasonNotProven = "NotProven"
 )
 
-// judgeHealth returns Ready and health of a class. found is the last check's fault, or nil. secrets are named if
-// credentials are refused.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time, secrets ...string) (metav1.Condition,
 	v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}

@@ -27,7 +27,6 @@ type providers struct {
 	secrets      secrets.Reader
 }
 
-// makeProvider sets the provider in spec. used has digests of Secrets, even with an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.constructors[kind]
@@ -89,7 +88,6 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// digestSecrets reads Secrets again. An unreadable Secret keeps its digest.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

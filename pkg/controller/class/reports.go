@@ -30,7 +30,6 @@ func (r *reports) get(key delivery.Key) ready.Report {
 	return r.states[key].Report
 }
 
-// takeEvent returns the new or changed refusals of RRsets.
 func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,7 +33,6 @@ type readyPatch struct {
 	stalled    *metav1.Condition
 }
 
-// encode returns the patch of fields with serial, Ready and Stalled. A zero Judgement leaves Ready.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.conditions, p.stalled)
 	if p.judgement.Status != "" {
@@ -94,7 +93,6 @@ func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, 
 	return ignoreGone(err)
 }
 
-// writeDelivering replaces the condition before by next; nil removes it.
 func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9Cluster, before, next *metav1.Condition) error {
 	var condition any = map[string]any{"$patch": "delete", "type": bind9.ConditionDelivering}
 	if next != nil {

@@ -28,18 +28,21 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store saves states as Deliveries. A worker with an older resourceVersion gets a conflict (F22).
+// store keeps the state of each delivery (a zone in a class) in a Delivery object. If another worker has written the
+// object meanwhile, the write gets a conflict, since each write names the resourceVersion that the worker read (F22).
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
-	// zone and class return nil if absent.
+	// zone and class return nil if the object does not exist.
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
-	// finalizerLocks are by zone: no delivery may remove a finalizer that another needs.
+	// finalizerLocks are chosen by the zone's UID. A delivery that ends must not remove the zone's finalizer while
+	// another delivery begins.
 	finalizerLocks [64]sync.Mutex
-	mu             sync.Mutex
-	lastSeen       map[delivery.Key]observed
+	// mu guards lastSeen, the last version of each Delivery.
+	mu       sync.Mutex
+	lastSeen map[delivery.Key]observed
 }
 
 // logFailure logs the provider's words, which the Delivery lacks, once until they change or the zone is delivered.
@@ -95,8 +98,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save creates or updates the Delivery. Once delivery has begun, it first sets the finalizers of zone, class and
-// Delivery.
+// Save creates or updates the Delivery, and returns the new resourceVersion.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -114,6 +116,9 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 		Status: ready.StatusFor(key.Class, state, known.conditions),
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
+
+	// Before the first call to a server, zone, class and Delivery get finalizers: none may be deleted while a server
+	// has the zone.
 	begun := !state.Zone.IsZero()
 	if begun && !known.finalizer || state.Version == "" {
 		lock := s.lockZone(key.UID)
@@ -132,6 +137,8 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 			one.ResourceVersion = held.ResourceVersion
 		}
 	}
+
+	// Create the Delivery if the state is new, and write its status.
 	if state.Version == "" {
 		fresh := one.DeepCopy()
 		fresh.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Name: zone.Name,
@@ -175,7 +182,6 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	return s.releaseZone(ctx, zone)
 }
 
-// removeUnheld deletes a Delivery without finalizer.
 func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error {
 	return ignoreGone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
@@ -206,7 +212,6 @@ func (s *store) patchClass(ctx context.Context, name string, patch map[string]an
 	return err
 }
 
-// releaseZone removes the zone's finalizer, unless a Delivery or signer needs it.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
@@ -245,7 +250,6 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
-// hasDelivery reports whether of selects a Delivery with a finalizer.
 func (s *store) hasDelivery(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
@@ -295,7 +299,6 @@ func (s *store) forgetDeliveries(which func(delivery.Key) bool) {
 	maps.DeleteFunc(s.lastSeen, func(key delivery.Key, _ observed) bool { return which(key) })
 }
 
-// asConflict wraps lease.ErrConflict if another worker wrote first.
 func asConflict(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", lease.ErrConflict, err)
@@ -303,7 +306,6 @@ func asConflict(err error) error {
 	return err
 }
 
-// ignoreGone drops the error of a gone or replaced object.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

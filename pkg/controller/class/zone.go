@@ -35,12 +35,15 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory needs no lock: the queue gives a zone to a single worker at a time.
+// zoneMemory has the last outcome of a zone's sync, so that the next sync passes on and writes only changes. It needs
+// no lock, because the queue gives a zone to one worker at a time.
 type zoneMemory struct {
-	desired   delivery.Zone
+	// desired was last passed to the Loop.
+	desired delivery.Zone
+	// progress is the last judgement's, lastWrite the last Ready written.
 	progress  *ready.Progress
 	lastWrite readyWrite
-	// askedSighting was last passed to the API server.
+	// askedSighting is the reason of the last request to the API server to raise the serial.
 	askedSighting sighting
 }
 
@@ -62,6 +65,8 @@ func (z *zoneSync) dropMemory(at cache.ObjectName) {
 func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	at := cache.NewObjectName(namespace, name)
 	zone := z.index.ZoneByName(namespace, name)
+
+	// Another Zone may have had the name.
 	if before := z.memoryOf(at).desired.UID; before != "" && (zone == nil || before != string(zone.UID)) {
 		if err := z.forgetZone(ctx, at, before); err != nil {
 			return err
@@ -71,6 +76,8 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 		z.dropMemory(at)
 		return nil
 	}
+
+	// The Loop must know the classes before the zone.
 	m := z.memoryOf(at)
 	_, terminating := z.index.LabelsOf(namespace)
 	force, taken := z.index.InForce(zone)
@@ -137,8 +144,6 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	}
 }
 
-// holdNames passes the zone names of a Delivery's servers to the Loop. Of two Deliveries with a name, the earlier has
-// the right, as at primaries (transferclass).
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
@@ -216,7 +221,6 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// hasJudgement reports whether the status has the judgement, of this generation, as for kubectl wait.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

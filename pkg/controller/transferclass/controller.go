@@ -69,10 +69,11 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class, with peers its settings and Secrets too, with remind sends NOTIFY for unconfirmed
-// zones.
+// task is an item of the Controller's queue. A plain task updates the zones that the primary serves for the class.
 type task struct {
-	class         string
+	class string
+	// With peers, the task first reads the class's settings and Secrets again. A task with remind has no class: it
+	// repeats the NOTIFY of zones that secondaries have not confirmed.
 	peers, remind bool
 }
 
@@ -298,6 +299,8 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		c.endClass(name)
 		return nil
 	}
+
+	// Read the peers. A Secret that cannot be read leaves the class as it is.
 	peers, err := c.readPeers(of, func(namespace, name string) (map[string][]byte, error) {
 		data, err := c.Secrets.Get(ctx, namespace, name)
 		if err != nil && !errors.Is(err, secrets.ErrNotFound) {
@@ -316,6 +319,8 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		c.endClass(name)
 		return err
 	}
+
+	// Update a class that is served, or add the class.
 	if known != nil {
 		known.dnsClass = of
 		if samePeers(known.peers, peers) { // see earlyTime
@@ -332,6 +337,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		c.keys.Hold(of, peers)
 		return nil
 	}
+
 	membership := c.readMembership(of)
 	made, err := c.Primary.AddClass(peers.Class, membership)
 	if err != nil {

@@ -65,10 +65,9 @@ type Controller struct {
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-
-	// The other fields are for Run only. lastKeys has the key last read from each Secret, by UID of the UpdateKey.
-	lastKeys map[types.UID]tsig.Key
-	// recordedNames has the key names that this process wrote into a status, because the informer may lag.
+	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are the names that this process
+	// wrote into a status: the informer may lag. For Run only.
+	lastKeys      map[types.UID]tsig.Key
 	recordedNames map[types.UID]string
 	// outcomes are results of updates that are not in a status yet, by ID of the key.
 	outcomes        map[string]outcome
@@ -136,7 +135,6 @@ type candidate struct {
 	verdict
 }
 
-// claims and uses are the key's name, and the name in the status (precedence.Decide).
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.object.Status.KeyName != "":
@@ -160,6 +158,8 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// Of several keys of a name, serve one.
 	_, lost := precedence.Decide(candidates, (*candidate).claims, (*candidate).uses)
 	var served []*updates.Key
 	var failed []error
@@ -183,6 +183,8 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	if err := c.Primary.SetUpdateKeys(served); err != nil {
 		return err
 	}
+
+	// Write the verdicts, and the last outcomes of messages. Outcomes not written are for the next call.
 	if time.Since(c.outcomesTakenAt) >= outcomeInterval {
 		for id, o := range c.Poster.takeOutcomes(klog.FromContext(ctx)) {
 			before := c.outcomes[id]
@@ -190,7 +192,7 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 		}
 		c.outcomesTakenAt = time.Now()
 	}
-	unwritten := map[string]outcome{} // for the next call
+	unwritten := map[string]outcome{}
 	for _, one := range candidates {
 		id := idOf(one.object)
 		err := c.writeStatus(ctx, one.object, one.verdict, c.outcomes[id])
@@ -243,7 +245,6 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	return candidates, nil
 }
 
-// recordName writes the key's name into an empty status. A conflict, with another primary's name, is an error.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.object.Status.KeyName != "" {
 		return nil

@@ -392,7 +392,6 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
-// recordComparisonError fails the delivery only for a lost zone, or servers that left.
 func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true

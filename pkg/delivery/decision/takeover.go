@@ -48,18 +48,22 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver adopts another worker's intent, and schedules a repeat to overwrite late calls. It returns the intent; nil
-// if taken over before, or if no call is in flight (quiet). touched and once come from FindChangedRRsets.
+// TakeOver makes the intent of another, stopped worker this worker's own. An intent is the serial that a worker has
+// begun to deliver, with the RRsets to write. Calls of the other worker may still be in flight and arrive late, so
+// TakeOver schedules a repeat to overwrite them.
+//
+// TakeOver returns the intent; nil if taken over before, or if no call can be in flight (quiet). touched and once come
+// from FindChangedRRsets.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
+	// List the RRsets that the other worker may have written, unless there are too many.
 	intent := m.foreignIntent(f)
-
 	if touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 
 	if !quiet && !intent.Equal(&m.takeover.intent) {
-		// The other worker may still call the server. If its delivery begins and ends at a single serial, late calls
-		// write that content, and only later changes need a repeat. Failures do not postpone it.
+		// Schedule the repeat. Failures do not postpone it. If the other delivery begins and ends at the same serial,
+		// its late calls write the content of that serial, so only RRsets that changed later need the repeat.
 		m.takeover.wroteWhole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

@@ -127,8 +127,6 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 	return earlier, fresh
 }
 
-// findMissingZone returns the error of a provider that refuses every RRset for lack of the zone; nil if only RRsets
-// refused before were sent.
 func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
@@ -152,8 +150,6 @@ func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Err
 	return zoneless
 }
 
-// listHalfWritten returns the RRsets of the intent, which may be nil, and of all changes. If the changes are unknown or
-// too many, it returns the intent's and unlisted.
 func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets

@@ -185,7 +185,6 @@ func (a *attempt) handleStoreError(ctx context.Context, what string, err error) 
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// checkStopped returns true if the fence or the Loop ended the attempt: the provider's answer then does not count.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -337,8 +336,6 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues a delivery of a class with the same target. It returns false if that class has an attempt in
-// progress or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 

@@ -34,11 +34,13 @@ type Loop struct {
 	closing sync.WaitGroup
 }
 
-// knownZone is guarded by Loop.mu.
+// knownZone is a zone as last passed to SetZone. Loop.mu guards it.
 type knownZone struct {
 	delivery.Zone
-	items map[string]*item // by class
-	// lastContent is an ended zone's (S3.7) whose object still exists; nil otherwise.
+	// items has the zone's deliveries, by class name.
+	items map[string]*item
+	// lastContent is the last content of a zone that has lost the name (S3.7), for the removal at providers; nil for
+	// other zones.
 	lastContent *zoneview.Snapshot
 }
 
@@ -52,22 +54,28 @@ type knownClass struct {
 	losses   losses
 }
 
-// item is a delivery: a zone in a class.
+// item is a delivery: the task to keep a zone up to date at the servers of a class. An item is a job of the class's
+// queue, and each run of the job is an attempt.
 type item struct {
 	key   delivery.Key
 	class *knownClass
 	zone  *knownZone
 
-	// The fields up to laggingServers are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone,
-	// delivered if the class has confirmed a serial at its target.
+	// Loop.mu guards the fields from here to laggingServers.
+
 	job
+	// withdrawn is true once the servers have nothing of the zone any more, and the Delivery is deleted. delivered is
+	// true if the servers of the present target have confirmed a serial.
 	withdrawn, delivered bool
-	// changedAt is the time of the oldest undelivered change, unconfirmedSince of the oldest unconfirmed.
+	// changedAt is the time of the oldest change that waits for an attempt. unconfirmedSince is the time of the oldest
+	// unconfirmed change. Zero means none.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
-	confirmed                   serial.Serial
-	confirmedAt                 time.Time
-	laggingServers              []string
+	// confirmed is the last serial at all servers, confirmedAt the time of their answers.
+	confirmed   serial.Serial
+	confirmedAt time.Time
+	// laggingServers failed, or lacked the zone's serial in the last attempt.
+	laggingServers []string
 
 	decision.Memory
 }
@@ -301,7 +309,6 @@ type losses struct {
 	last    time.Time
 }
 
-// beginRound adds lost, and returns all waiting servers if a round is due; otherwise nil.
 func (o *losses) beginRound(lost []string, now time.Time) []string {
 	for _, server := range lost {
 		o.waiting[server] = true

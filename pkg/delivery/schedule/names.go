@@ -14,13 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names has the deliveries with a right to a zone name in a class: it is in their state, or claimed. Two zones of a
-// name, in different views, would mix their records at the provider. Guarded by Loop.mu.
+// names has the deliveries' rights to use a zone's name in a class. Two zones of different views may have the same
+// name, for example example.org., and would mix their records at the servers. So the class delivers only one of them.
+// Loop.mu guards all fields.
 type names struct {
+	// rights has the names of each delivery: the names in the stored state, and a name claimed before the first write.
 	rights map[delivery.Key]*right
-	// holders are in order of precedence. Only the first may deliver; the others had the name before this process
-	// began.
-	holders      map[className][]*right
+	// holders has the deliveries with a right to a name, in order of precedence. Only the first may deliver. The others
+	// had the name already when this process began.
+	holders map[className][]*right
+	// waiters has the deliveries that wait for a name, and awaitedNames the name by delivery.
 	waiters      map[className][]delivery.Key
 	awaitedNames map[delivery.Key]name.Name
 }

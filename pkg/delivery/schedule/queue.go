@@ -11,37 +11,45 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// job runs with one worker at a time.
+// job is a task that the queue runs again and again, never twice at the same time.
 type job struct {
-	queue  *queue
+	queue *queue
+	// tenant is the namespace of the zone.
 	tenant string
-	// start begins a run with the mutex held; endRun ends it.
+	// start begins a run, and returns at once. The mutex is held. The run ends with endRun.
 	start func()
-	// runAgain is true if enqueued during the run, dropped if the job never runs again, woken if it retries at once.
+	// queued is true while the job waits for a worker. runAgain is true if the job was enqueued during a run. dropped
+	// is true if the job never runs again. woken is true if the next run retries at once, without the delay after a
+	// failure.
 	queued, running, runAgain, dropped, woken bool
-	timer                                     *time.Timer
+	// timer enqueues the job later.
+	timer *time.Timer
 }
 
-// queue runs the jobs of a class, none during a pause. All methods need the mutex.
+// queue runs the deliveries (jobs) of a class, with a limited number of workers. If the provider is down, the queue
+// pauses all jobs, and checks the provider's health in between. The mutex is held during every method.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// probe starts a health check of a paused class, without blocking.
+	// open returns false while no job may start. probe starts a health check, without blocking.
 	open  func() bool
 	probe func()
 
-	// ready has each tenant's waiting jobs, order those tenants, the next first.
+	// ready has the waiting jobs by tenant. order has the same tenants, and the first is served next.
 	ready           map[string][]*job
 	order           []string
 	runningByTenant map[string]int
 	waiting         int
 	running         int
-	revision        int
-	pausedUntil     time.Time
-	failures        int
-	timer           *time.Timer
-	// down is true if a job failed because of the class, and none succeeded since; failedJobs has those jobs.
+	// revision counts the changes of the class. The outcome of a run from before a change does not count.
+	revision int
+	// No job starts before pausedUntil. failures in a row make the next pause longer.
+	pausedUntil time.Time
+	failures    int
+	timer       *time.Timer
+	// down is true after a failure of the class itself, until a job succeeds or the health is good. failedJobs has the
+	// failed jobs.
 	down       bool
 	failedJobs map[*job]bool
 	health     health
@@ -141,6 +149,8 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
+// endRun ends a run of a job. pause is the error of a provider that asks all jobs to wait, or nil. worked is true after
+// a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -149,8 +159,9 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 
 	switch now := time.Now(); {
-	case revision != q.revision:
+	case revision != q.revision: // the class has changed since
 	case pause != nil:
+		// Pause the queue, for longer after each failure. A pause in progress stays.
 		if q.down, q.failedJobs[j] = true, true; q.pausedUntil.After(now) {
 			return
 		}
@@ -166,6 +177,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 		q.failures++
 		q.pausedUntil, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
 	case worked:
+		// The class works: retry the jobs that have failed because of it.
 		delete(q.failedJobs, j)
 		if q.failures = 0; q.health == healthTrusted {
 			q.health = healthAsked

@@ -76,12 +76,16 @@ func measureZone(plan delivery.Plan) (m zoneSummary) {
 // naming limits the comparisons that name differing RRsets, in memory for every RRset of the zone.
 var naming = make(chan struct{}, 4)
 
-// comparison computes the digest of the zone minus the server's records, without signers' records; zero means equal.
+// comparison finds out whether a server has the same records as the zone, without a signer's records. A digest adds the
+// hashes of the zone's RRsets, and subtracts the hashes of the server's records. If the digest is zero at the end, the
+// data are equal.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest
-	soa    bool // true if the server's SOA differs
-	// sets has the digests of RRsets that differ so far, at most maxNames; nil if not collected.
+	// soa is true if the server's SOA differs.
+	soa bool
+	// sets has the digests of the RRsets that differ so far, to name them, at most maxNames. sets is nil if RRsets are
+	// not to be named.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int
 }
@@ -145,12 +149,14 @@ func (c *comparison) endComparison() *difference {
 // readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The octets are valid beside an
 // error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
+	// Of a large zone, ask only for a sample of the RRsets.
 	c := &comparison{plan: plan}
 	if summary.entries > maxTransferred {
 		c.sets, c.maxNames = map[delivery.RRsetKey]digest{}, 2*askedRRsets
 		return p.askContent(ctx, s, c, summary.sample)
 	}
 
+	// Name the RRsets that differ, unless many comparisons do so at present.
 	select {
 	case naming <- struct{}{}:
 		defer func() { <-naming }()
@@ -163,6 +169,7 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 		c.digest = summary.digest
 	}
 
+	// Transfer the zone, and compare each record on arrival.
 	most := summary.octets + summary.entries*recordOctets + spareOctets
 	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Limit: most}
 	got, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) { c.takeRecord(rr) })

@@ -97,7 +97,6 @@ func readData(rr mdns.RR) (string, error) {
 	return rdata.FromRR(rdata.Type(rr.Header().Rrtype), `\# `+strconv.Itoa(len(generic.Rdata)/2)+" "+generic.Rdata, name.Root)
 }
 
-// formatSOA leaves out the serial.
 func formatSOA(ttl uint32, data string) string {
 	fields := strings.Fields(data)
 	if len(fields) == 7 {

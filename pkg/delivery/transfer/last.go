@@ -14,10 +14,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has, by secondary, the confirmed zone that changed last: after a restart from an old disk, the
-// secondary answers an earlier serial of it.
+// confirmations remembers, for each secondary, the zone whose last confirmed change is the newest. After a restart from
+// an old disk, the secondary answers an earlier serial of this zone. Then all zones are compared.
 type confirmations struct {
-	mu          sync.Mutex
+	mu sync.Mutex
+	// bySecondary is by the secondary's name.
 	bySecondary map[string]confirmation
 }
 

@@ -19,11 +19,9 @@ import (
 )
 
 const (
-	// followTimeout bounds a Deliver's wait for the secondaries.
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
 	// udpSize is in octets, small enough that no link fragments it.
-	udpSize = 1232
-	// secondLook separates the two answers that prove a later serial.
+	udpSize    = 1232
 	secondLook = 500 * time.Millisecond
 	// firstPause, between the questions to a lagging secondary, doubles up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond

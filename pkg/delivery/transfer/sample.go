@@ -48,8 +48,6 @@ type sample struct {
 	failed bool
 }
 
-// isDue reports whether to compare: a server that had other data (differs) before it confirms another serial; with
-// routine, every server once in interval.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.takenAt)
 	switch {

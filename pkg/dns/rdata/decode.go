@@ -9,11 +9,15 @@ import (
 	"net/netip"
 )
 
-// decoder reads wire rdata. After an error it reads zeros, so callers check err once, at the end of a field or loop.
+// decoder reads the fields of record data (RDATA) from their wire form. After an error it returns zeros, so a caller
+// needs to check err only once, after a field or a loop.
 type decoder struct {
+	// rest has the octets that are still to be read. mark, if not noMark, is a last label that marks a name as
+	// relative.
 	rest []byte
 	mark byte
-	err  *error // a pointer, so that an escaping error does not move the octets to the heap
+	// err is a pointer because otherwise an escaping error would move the octets to the heap.
+	err *error
 }
 
 func newDecoder(wire []byte, mark byte) decoder { return decoder{wire, mark, new(error)} }

@@ -325,7 +325,6 @@ func appendUpperHex(text, octets []byte) []byte {
 	return text
 }
 
-// trimBlanks cuts blanks off both ends, except an escaped blank.
 func trimBlanks(text string) string {
 	text = strings.TrimLeft(text, " \t")
 	short := strings.TrimRight(text, " \t")

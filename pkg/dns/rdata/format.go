@@ -68,16 +68,20 @@ type field struct {
 
 func one(k kind) []field { return []field{{kind: k}} }
 
-// format has a type's fields in the order of wire and text.
+// format describes the record data (RDATA) of a type by its fields. Wire form and text have them in the same order.
 type format struct {
-	of      Type
-	name    string
-	fields  []field
-	example string // for messages; in "<64 hexadecimal digits>" for a digest
+	of     Type
+	name   string
+	fields []field
+	// example is for messages. A digest is described instead, as "<64 hexadecimal digits>".
+	example string
 
-	// Derived.
-	names   uint64 // the positions of names
-	gateway bool   // has a gateway, a name in type 3
+	// The fields below are derived from the others.
+
+	// names has a bit for each field that is a domain name: bit 0 is the first field.
+	names uint64
+	// gateway is true with a gateway field (IPSECKEY): a domain name in gateway type 3.
+	gateway bool
 	syntax  syntax
 }
 

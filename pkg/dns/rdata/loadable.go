@@ -88,7 +88,6 @@ const maxFields = 64
 
 const maxTag = 15
 
-// Octets by algorithm number (IANA).
 var (
 	delegationDigests = map[int]int{1: 20, 2: 32, 3: 32, 4: 48}
 	fingerprints      = map[int]int{1: 20, 2: 32}

@@ -64,7 +64,6 @@ func (v Value) generic() (string, error) {
 	return string(appendUpperHex(text, wire)), nil
 }
 
-// inNames reports whether every server reads c unescaped in a name.
 func inNames(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '/' || c == '*' || c == '.'
 }
@@ -90,7 +89,6 @@ func writeName(out *strings.Builder, text string) {
 	}
 }
 
-// typeInList writes a type by number unless every server knows its mnemonic.
 func typeInList(text string) string {
 	if t, err := ParseType(text); err == nil && t.ByNumber() {
 		return "TYPE" + strconv.Itoa(int(t))

@@ -59,7 +59,6 @@ const (
 	CAA        Type = 257
 )
 
-// Types that no Record has.
 const (
 	OPT        Type = 41
 	RRSIG      Type = 46

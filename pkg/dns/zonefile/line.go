@@ -18,14 +18,19 @@ const (
 	maxReread = 100
 )
 
-// lines splits a master file into logical lines, without comments, with blanks for parentheses and inner newlines.
-// Quotes and escapes stay.
+// lines reads a master file (RFC 1035 §5) as logical lines: a record that continues within parentheses becomes a single
+// line. Comments are removed, and blanks replace parentheses and the newlines between them. Quotes and escapes stay.
 type lines struct {
-	reader  *bufio.Reader
-	number  int      // the last physical line's, from 1
-	pending []string // physical lines to read again, in order
+	reader *bufio.Reader
+	// number is the number of the last physical line, from 1.
+	number int
+	// pending has physical lines to read again, in order. After an error, such as a parenthesis that is not closed, the
+	// lines behind the first are read again. rereads counts such errors.
+	pending []string
 	rereads int
-	err     error // sticky; io.EOF at the end
+	// err is the last error of reader, io.EOF at the end.
+	err error
+	// logical has the logical line so far.
 	logical []byte
 }
 
@@ -128,8 +133,8 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment appends text without comment and parentheses to joined, and returns the number of open parentheses,
-// which BIND nests, unlike RFC 1035.
+// stripComment appends text to l.logical, without comment and parentheses, and returns the number of open parentheses.
+// BIND nests them, unlike RFC 1035.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -26,7 +26,8 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// The new member joins through here.
+
+	// This directory must be of another member. The new member joins through this member.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -43,6 +44,8 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		return fmt.Errorf("--data-dir %s: %w", dataDir, err)
 	}
 	defer client.Close()
+
+	// Find the address of the new member in the flag.
 	members, err := types.NewURLsMap(initialCluster)
 	if err != nil {
 		return fmt.Errorf("--etcd-initial-cluster %q: %w", initialCluster, err)
@@ -52,13 +55,14 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		return fmt.Errorf("member %s: --etcd-initial-cluster does not name it", member)
 	}
 
+	// Remove the lost member, and add the new. etcd refuses this until enough members have been connected for five
+	// seconds: try again.
 	var id uint64
 	for {
 		id, err = replaceMember(ctx, client, member, urls)
 		if err == nil {
 			break
 		}
-		// etcd trusts a new member only after five seconds.
 		if !errors.Is(err, rpctypes.ErrUnhealthy) || !pause(ctx) {
 			return fmt.Errorf("member %s: %w", member, err)
 		}

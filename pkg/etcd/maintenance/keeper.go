@@ -179,6 +179,8 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // isBelowQuota wants a twentieth of the quota free: the alarm must not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
+// checkMembers updates metrics and health. If etcd is full, space is freed; otherwise history may be compacted, and a
+// member defragmented.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -405,10 +407,13 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace compacts and defragments while etcd rejects writes, then disarms the alarm (M2, M4).
+// freeSpace frees space when etcd's data exceed the quota and etcd rejects all writes (alarm NOSPACE). The history of
+// keys is compacted, and the file of a member defragmented. Members below the quota again lose the alarm (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
+
+	// Compact all former versions of keys, up to the present revision.
 	now, err := k.client.Get(limited, k.lockKey)
 	if err != nil {
 		return fmt.Errorf("etcd: its revision: %w", err)
@@ -417,7 +422,9 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		!errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	// A lock would be a write, so the clock selects the member.
+
+	// Defragment a single member, since a member does not answer meanwhile. All servers choose the same member by the
+	// clock, because a lock would be a write.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err
@@ -434,6 +441,8 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 			return err
 		}
 	}
+
+	// Disarm the alarm of members below the quota now, and report the others.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}

@@ -179,12 +179,14 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 
 const maxNames = 8
 
-// literalGrant is a name by a pattern without "*".
+// literalGrant is a name that a rule gives by a pattern without "*", for example "www".
 type literalGrant struct {
 	pattern string
-	owner   name.Rel
-	ns      []string
-	// reserves is true if others' patterns with "*" do not reach the name (S4.20).
+	// owner is the name relative to the zone.
+	owner name.Rel
+	// ns are the namespaces of the rule.
+	ns []string
+	// reserves is true if the rule reserves the name: patterns with "*" in other rules no longer reach it (S4.20).
 	reserves bool
 }
 

@@ -303,23 +303,29 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	return d.finishPlan(plan, change)
 }
 
-// endZone frees the name, and keeps the object as pending (S3.7), or refuses with Later if too many zones of the
-// namespace end at once. counted: the loss counts for mass deletion (S7.7).
+// endZone plans the end of a child zone that the zone above (from) no longer delegates. The name becomes free, and the
+// Zone object stays as pending, without name and content (S3.7). If too many zones of the namespace end at once, it
+// refuses with Later. counted means that the parent's loss of the NS counts for a mass deletion there (S7.7).
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
 	if plan == nil || refusal != nil {
 		return nil, refusal
 	}
+
+	// The parent has to remove the child's NS and glue (a pending cut). Own makes the removal count for a mass
+	// deletion.
 	for i := range plan.PendingCuts {
 		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark is the child's, whose data must not keep another's
-	// zone unsettled (S7.2).
+
+	// A cascade releases the child's Records. The parent's namespace caused and pays for it. But the child, not the
+	// parent, is unsettled meanwhile: the child's many data must not keep another zone unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
+
 	plan = d.keepPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+
 		"its grace period is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
 	plan.Zone.EndedZone, plan.Zone.Zone.Ending = z, true

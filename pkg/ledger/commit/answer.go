@@ -244,8 +244,6 @@ func (b *batch) comparedMembers() []*member {
 	return b.members
 }
 
-// resolveConflicts returns the groups to decide again. It answers those whose object has changed, or that must first
-// lock a changed zone.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {

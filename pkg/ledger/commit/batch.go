@@ -18,11 +18,14 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
+// decideGroups decides the groups in order, until the batch is full or a group has to begin the next batch, and returns
+// the rest. Facts (values that a decision reads) come from memory. Missing facts are read together for all groups.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.loadZone(ctx)
 	for pass := 0; err == nil; pass++ {
 		var cold []law.Key
 		done, moved := 0, false // done is the number of leading groups with a final verdict
+		// After the first missing fact, only list the missing facts of the other groups.
 	admit:
 		for i, g := range groups {
 			how := fromMemory
@@ -48,7 +51,8 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
-		// If the zone has changed since loadZone, all groups are decided again.
+
+		// Read the missing facts. If the zone has changed since loadZone, all groups are decided again.
 		if !moved {
 			err = b.prefetchFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()
@@ -189,7 +193,6 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	return groupDone, nil
 }
 
-// decideMembers decides refused writes again, as others of the group may make room, until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {

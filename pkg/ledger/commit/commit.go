@@ -40,15 +40,17 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup submits a group until decided. A group delayed by a cascade waits outside the queue, so that the cascade
-// can proceed. last is the last try's group.
+// commitGroup submits a group to the zone's queue, again and again until a decision. A group that a cascade delays
+// waits outside the queue, so that the cascade can proceed. last is the group of the last try.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
 	g.commit = span
 	com.packStates(g.firstWrite().LikelyZone, g)
+
 	var locks []string
 	for postponed := time.Duration(0); ; g = g.renew() {
+		// Lock the zones that the last try asked for. A group with a batch of its own locks the zone at once.
 		w := g.firstWrite()
 		if g.goesAlone() && w.LikelyZone != "" && len(w.Locks)+len(locks) == 0 {
 			locks = []string{w.LikelyZone}
@@ -58,6 +60,8 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 				return Answer{Err: err}, g
 			}
 		}
+
+		// Without locks to take or a temporary refusal (Later), the answer is final.
 		a := com.submitGroup(ctx, g)
 		switch locks = a.Locks; {
 		case a.Err != nil:

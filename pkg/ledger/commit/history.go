@@ -61,7 +61,6 @@ func CauseOf(item *Item) content.Origin {
 	return content.Origin{Cause: item.Work.Reason, CausedBy: item.Work.By}
 }
 
-// keepsStates returns true if z is nil, unknown.
 func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 	return z == nil || com.OnCommit != nil || history.RetentionOf(z, com.Retention) > 0
 }

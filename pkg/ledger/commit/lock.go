@@ -55,6 +55,7 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 	}
 	com.releaseAll(w)
 	slices.Sort(keys)
+
 	for _, key := range keys {
 		com.mem.Mu.Lock()
 		h := com.queueAt(key)

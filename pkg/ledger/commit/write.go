@@ -133,24 +133,29 @@ type SetAnswer struct {
 	Err    error
 }
 
-// group is a single write or a change set, answered once, or withdrawn.
+// group is the unit of a batch: a single write, or the writes of a change set, committed as a whole or not at all. A
+// group gets a single answer, unless the caller withdraws the group.
 type group struct {
 	members []*member
-	set     *Set   // nil: a single write
-	order   *order // nil: unordered
-	answer  chan Answer
-	// finalRefusal makes a temporary refusal final (law.Later).
+	set     *Set // nil for a single write
+	// order, if not nil, has groups that must commit one after the other. If one fails, no later group commits.
+	order  *order
+	answer chan Answer
+	// finalRefusal makes a temporary refusal (law.Later) the answer, without another try.
 	finalRefusal bool
-	// A preview takes no locks, and does not compare the object.
+	// preview asks only for the decision, without locks, and without a compare of the object.
 	preview bool
-	// onlyCompares means that the batch sends only compares, for a refusal or dry run.
+	// onlyCompares means that the group puts nothing, for a refusal or a dry run. Its compares prove the values behind
+	// the decision.
 	onlyCompares bool
-	// contradictions counts the decisions whose facts contradicted unchanged objects.
+	// contradictions counts the decisions on values in contradiction to the stored objects.
 	contradictions int
-	// After a panic in its batch the group is decided alone. Only the committing goroutine accesses answered and alone.
+	// answered is true after the answer, alone after a panic: then the group gets a batch of its own. Only the
+	// committing goroutine accesses them.
 	answered, alone bool
-	// deciding is held while the decision reads the caller's objects. A gone caller may change them: the group is
-	// skipped. admitted means that a batch has the group, and may commit it; overtaken that a try has failed.
+	// deciding is held while the decision reads objects of the caller. callerGone: the caller has withdrawn the group
+	// and may change the objects, so batches skip the group. admitted: a batch has the group, and may commit it.
+	// overtaken: a try has failed because of other writes.
 	deciding                        sync.Mutex
 	callerGone, admitted, overtaken bool
 	spans
@@ -269,7 +274,6 @@ type spans struct{ commit, wait trace.Span }
 
 func (s *spans) isRecorded() bool { return s.commit != nil && s.commit.IsRecording() }
 
-// traceparent returns the request's, or the cascade's, whose up to 40,000 steps have no spans.
 func (g *group) traceparent() string {
 	if g.isRecorded() {
 		return traces.Parent(g.commit)

@@ -25,6 +25,8 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	if every == 0 || mem.decisions.Add(1)%every != 0 {
 		return
 	}
+
+	// Collect the facts that have no proof of their own, and read them again.
 	var keys []law.Key
 	for k := range s.Seen.All() {
 		overlaid := false
@@ -40,6 +42,8 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	if len(keys) == 0 || fresh.ReadFacts(ctx, keys) != nil {
 		return
 	}
+
+	// If the zone is still at the revision of the decision, the facts must be equal.
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	for _, k := range keys {

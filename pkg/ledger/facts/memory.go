@@ -183,8 +183,9 @@ func (mem *Memory) Fault(point string) {
 	}
 }
 
-// LoadNames loads the index from names/, and returns the revision.
+// LoadNames loads the index of zone names from etcd (names/), and returns the revision.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
+	// Read pages at the revision of the first page.
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	var rev int64
@@ -209,6 +210,8 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 		}
 		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
 	}
+
+	// Replace the index at once.
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	mem.zonesByTarget = map[law.Ref]map[law.Key]bool{}
@@ -239,7 +242,9 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 			}
 			return nil
 		})
-		for ctx.Err() == nil { // compacted
+
+		// The watch ended, perhaps by a compaction: load all names again.
+		for ctx.Err() == nil {
 			again, err := mem.LoadNames(ctx)
 			if err == nil {
 				rev = again

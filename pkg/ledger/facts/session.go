@@ -486,6 +486,8 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 		if err != nil {
 			return err
 		}
+
+		// The range answers all keys in it. The others need another range.
 		at := map[law.Key]*law.Holding{}
 		for _, z := range v.(*law.ZonesBelow).Zones {
 			at[law.HoldingKey(all.View, z.FQDN)] = &z.Holding
@@ -510,9 +512,10 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ReadFacts reads facts and their zones at the same revision. If a zone of the decision has changed, the session is
-// reset, or the error is ErrOverlayMoved.
+// ReadFacts reads facts and their zones from etcd, at the same revision. If a zone of the decision has changed, the
+// session is reset, or the error is ErrOverlayMoved.
 func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
+	// Read all in a transaction. If etcd allows fewer operations, read each half.
 	mem := s.mem
 	var ops []clientv3.Op
 	for _, k := range keys {
@@ -534,6 +537,8 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	if err != nil {
 		return err
 	}
+
+	// Compare the zones with the zones that the decision has read.
 	covered := map[string]int64{} // zone revisions by uid
 	moved := false
 	for i, z := range zones {
@@ -551,6 +556,8 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 		}
 		mem.Mu.Unlock()
 	}
+
+	// Take the facts.
 	for i, k := range keys {
 		if err := s.noteResponse(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
 			return err

@@ -188,8 +188,6 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// eachObject reports an undecodable object, or an object under another's key, as damage by rule. damaged, unless nil,
-// gets the former.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)

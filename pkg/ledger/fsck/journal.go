@@ -305,13 +305,18 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck compares segments with archives and shares: no segment goes beyond its zone's archive, and before/ has
-// only Records before later steps.
+// historyCheck checks the history. Each zone's steps move from the journal into segments, and the zone's archive says
+// how far. No segment may have a step beyond the archive. Later steps are in the journal, and the former Records for
+// them under before/.
 type historyCheck struct {
 	*check
+	// archives is by the zone's uid.
 	archives map[string]*archive
-	ranges   map[[2]string][]segmentRange // by zone and account
-	shares   map[string]history.Share
+	// ranges has the steps of each segment, by zone and account. An account is a namespace, and the namespace that
+	// caused the steps.
+	ranges map[[2]string][]segmentRange
+	// shares has the size of each account's segments, as counted from the keys.
+	shares map[string]history.Share
 }
 
 func (c *check) checkHistory() error {

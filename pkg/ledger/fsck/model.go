@@ -19,15 +19,20 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store according to the objects, with the few internal values that no object determines.
+// model is the store as it should be. Zones, Records and Delegations determine nearly all internal keys, and fsck
+// compares each key with the model. The few internal values that no object determines are read into the model.
 type model struct {
-	zones              map[string]*zone // by uid, also pending
-	zonesByRef         map[law.Ref]*zone
-	zonesByName        map[place]*zone // not pending
-	sortedNames        []place         // by view and key
-	works              map[string]*law.Work
-	purging            map[string]bool // uids
-	unread             unread
+	// zones has all zones by uid, also pending zones (stored, without effect).
+	zones      map[string]*zone
+	zonesByRef map[law.Ref]*zone
+	// zonesByName has the zones that are not pending, sortedNames their names by view and key.
+	zonesByName map[place]*zone
+	sortedNames []place
+	works       map[string]*law.Work
+	// purging has the uids of removed zones whose keys are being deleted.
+	purging map[string]bool
+	unread  unread
+	// pendingCuts has NS, glue and DS of child zones before the parent has counted them, and cuts afterwards.
 	pendingCuts        map[edge]law.PendingCut
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut
@@ -48,11 +53,14 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread has the unreadable zones. Reporting their keys as damage might make an operator delete them.
+// unread has the zones whose objects cannot be read. fsck counts their keys instead of checking them. If it reported
+// them as damage, an operator might delete them.
 type unread struct {
-	keysByRef      map[law.Ref]string
-	keysByUID      map[string]string // if another key or object has the uid
-	uncheckedCount map[string]int    // keys and records, by zone key
+	keysByRef map[law.Ref]string
+	// keysByUID has a zone's key if another key or object names the zone with its uid.
+	keysByUID map[string]string
+	// uncheckedCount counts keys and Records, by the zone's key.
+	uncheckedCount map[string]int
 }
 
 func (u *unread) countUnread(at law.Ref) bool {

@@ -20,16 +20,19 @@ const (
 	growth     = 8
 )
 
-// descent lists an account's segment keys, newest first. In descending order, etcd would read all older keys for each
-// page. So a descent reads one period of time after another in ascending order, each of about pageKeys keys.
+// descent lists the keys of an account's history segments, newest first. An account is a namespace, and the namespace
+// that caused the steps. In descending order, etcd would read all older keys for each page. So a descent reads period
+// after period in ascending order. A period is so long that there are about pageKeys keys.
 type descent struct {
-	a     *Archive
-	rev   int64             // of all reads
-	below layout.SegmentKey // all keys from here on were listed
-	// The length of the next period, and the account's oldest segment's time, in Unix seconds.
+	a   *Archive
+	rev int64
+	// below is the first key already listed. The next period ends there.
+	below layout.SegmentKey
+	// width is the length of the next period in seconds, oldest the time of the oldest segment in Unix seconds.
 	width  int64
 	oldest int64
-	keys   []layout.SegmentKey // of the last period, ascending; nextKey takes the last
+	// keys has the last period's keys, ascending. nextKey takes the last.
+	keys []layout.SegmentKey
 }
 
 func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
@@ -47,7 +50,6 @@ func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev 
 	return d, nil
 }
 
-// nextKey returns nil at the end.
 func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.below.Time < d.oldest || d.below.Time == d.oldest && d.below.Zone == "" {

@@ -15,18 +15,25 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// line is a step on the way from journal to segment. If a journal value has a single step, as usual, cutLine cuts the
-// step out without decoding: quotes in JSON strings are escaped, so no string looks like a key.
+// line is a step of a zone on its way from the journal into a segment of the history. Most journal values have a single
+// step, and cutLine cuts its text out without decoding the JSON. This is safe because quotes within JSON strings are
+// escaped, so no string looks like a key.
 type line struct {
-	n         uint64
-	unixTime  int64
-	namespace string // of the Record, "" for other causes
-	causedBy  string // the namespace that caused a cascade's step
-	creates   bool
-	hasState  bool   // before/ has a state
-	text      []byte // of the step, without the content state
-	states    []Was
-	removal   *Removed
+	n        uint64
+	unixTime int64
+	// namespace is the changed Record's, "" if the zone changed without a Record. causedBy is the namespace that caused
+	// the step by a cascade.
+	namespace string
+	causedBy  string
+	// creates is true if the step creates the zone.
+	creates bool
+	// hasState is true if before/ has a former Record of the step, later put into states.
+	hasState bool
+	// text is the step in JSON, without the content state.
+	text   []byte
+	states []Was
+	// removal is set for the removal of the zone; nil otherwise.
+	removal *Removed
 }
 
 func (l *line) account(ofZone string) string {

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// maxStates bounds the values of before/ read for a namespace.
 const maxStates = 2000
 
 // StepSelector selects steps made by a namespace's Records, in any zone.

@@ -27,10 +27,8 @@ import (
 const oldDelegationTTL = 10 * time.Minute
 
 const (
-	// maxOldOctets bounds the Delegations' text in a removal.
 	maxOldOctets = 1 << 20
-	// maxRemoved bounds the removed zones searched for a DNS name.
-	maxRemoved = 100
+	maxRemoved   = 100
 )
 
 // OldDelegation is a Delegation that has left its zone.

@@ -82,7 +82,6 @@ func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 // StatesRoomOf is a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
-// levelOf returns the level at which shares sum to most, 0 if the sum is less.
 func levelOf(octets []int64, most int64) int64 {
 	slices.Sort(octets)
 	sum := int64(0)
@@ -306,10 +305,11 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches values written by this process, with revisions that each transaction compares: an outdated value only
-// fails a transaction.
+// recent caches values that this process has written, to save reads. Another process may have changed a value, so each
+// transaction compares its revision: an outdated value fails the transaction, and does no other harm.
 type recent struct {
-	mu     sync.Mutex
+	mu sync.Mutex
+	// values is by etcd key.
 	values map[string]written
 }
 

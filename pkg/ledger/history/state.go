@@ -44,7 +44,6 @@ const (
 	PartSpec        = "spec"
 )
 
-// The first octet of a packed state.
 const (
 	isPlain   = 'p' // JSON follows
 	isDeflate = 'd' // deflated JSON follows

@@ -55,11 +55,11 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 // newZoneAge is the age in seconds up to which segments of an unknown zone stay.
 const newZoneAge = 3600
 
-// removedZones are the zones that have an archive and no object, by uid.
+// removedZones are the deleted zones whose history still exists, by uid.
 type removedZones struct {
-	// retentions are those of the last archived steps, in seconds.
+	// retentions has each zone's retention of steps, in seconds.
 	retentions map[string]int64
-	// expired has the zones that were removed longer ago, each with the keys of its names.
+	// expired has the zones removed longer ago than their retention, each with the keys that find the history by name.
 	expired map[string][]string
 }
 

@@ -295,7 +295,6 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 	return nil
 }
 
-// startKey returns the key before which this process has deleted the journal. No earlier step is written.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,13 +17,14 @@ const (
 	maxCachedOctets = 32 << 10
 )
 
-// valueCache has the journal values that this process sent last, so that its feed need not parse them. Read compares
-// the octets: etcd's value counts.
+// valueCache has the journal values that this process wrote last. The process also watches the journal, and with the
+// cache it need not parse its own values again. Read compares the octets with etcd's value, since only that counts.
 type valueCache struct {
 	mu     sync.Mutex
-	values map[string]cachedValue  // by journal key
-	keys   [maxCachedValues]string // ring in the order of Put; next is the oldest
-	next   int
+	values map[string]cachedValue // by journal key
+	// keys is a ring in the order of Put. next is the position of the oldest key, and of the next.
+	keys [maxCachedValues]string
+	next int
 }
 
 type cachedValue struct {

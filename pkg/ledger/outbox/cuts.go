@@ -39,23 +39,28 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut counts a child's NS and glue, and deletes the pending cut, in the parent's transaction. It compares the
-// cut's revision, as each change of the child puts the cut again.
+// countCut puts the NS and glue of a child zone into its parent. The child's write has stored them as a pending cut. A
+// transaction of the parent counts them in the parent's content and deletes the pending cut. Each change of the child
+// puts the pending cut again, so the transaction compares its revision, and countCut tries again after a change.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 
-	// Lock before reading, or all callers read the same cut, and all but the first fail. LockKey locks any key.
+	// Lock before reading. Otherwise several callers would read the same pending cut, and all but the first would fail.
 	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	for {
+		// An absent key means that another caller has counted the cut.
 		r, err := ob.mem.Client.Get(ctx, cutKey)
 		if err != nil || len(r.Kvs) == 0 {
 			return err
 		}
+
+		// If a cascade moves Records to the child, the write is a part of the cascade.
 		item, err := ob.findGaining(ctx, d)
 		if err != nil {
 			return err
@@ -71,10 +76,13 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		if err != nil || kept {
 			return err
 		}
+
 		ask.Own = (ask.Own || d.Own) && !ob.Terminates(d.Parent.Namespace)
 		w := ob.cutWrite(ask, parent)
 		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
 		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.Child.Namespace}
+
+		// If out.OK is false, a compare has failed: read again.
 		switch out, err := ob.com.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrCascadeEnded): // the child's cascade has ended, or the parent has another name
 		case err != nil:

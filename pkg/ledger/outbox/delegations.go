@@ -83,8 +83,9 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.
 
 const delegationsAtOnce = 8
 
-// decideDelegations decides Delegations in a removed zone, or waiting for a zone or for room. It comes before the scans
-// of other objects, since they depend on the rules.
+// decideDelegations is the first part of a cascade. It decides the Delegation objects of a removed zone, and those that
+// wait for a zone or for room in a zone. Records and child zones come later, since their decisions depend on the rules
+// in Delegations.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -107,9 +108,11 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 
 		slices.Sort(names)
 
-		// covered: a new zone's work later decides all objects that wait for the zone, a Delegation's all of the
-		// namespaces.
+		// covered means that this cascade later decides all objects that depend on the Delegation, so the Delegation
+		// needs no cascade of its own.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
+
+		// Decide some Delegations in parallel, then renew the lease, and go on.
 		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {
 			group, within := errgroup.WithContext(ctx)
 			for _, name := range some {
@@ -124,10 +127,10 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		}
 	}
 
+	// A new zone takes in no Record before its Delegations. Note in the zone that they are decided.
 	if !s.Work.TakesIn {
 		return nil
 	}
-
 	for _, place := range s.Work.Zones {
 		ob.mem.Fault("cascade-taken-in")
 		if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
@@ -160,7 +163,6 @@ func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (na
 	return slices.Compact(names), err
 }
 
-// covered means that the work later decides all names under the rules.
 func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := ob.readDelegation(ctx, namespace, name)

@@ -15,14 +15,19 @@ const (
 	laneSlice = 5 * time.Second
 )
 
-// A lane runs a namespace's works, one by one. At most maxLanes lanes have a place. If others wait, in order, a lane
-// gives up its place after each work or slice of time.
+// lanes limits the namespaces whose works (items of the outbox) are carried out at the same time. A namespace's works
+// run one after the other, in a lane. At most maxLanes lanes have a place. If others wait, a lane gives up its place
+// after each work, or within a work after a slice of time, so that no namespace blocks the others.
 type lanes struct {
 	sync.WaitGroup
-	places      chan struct{} // senders are served in order
-	waiting     atomic.Int32
-	slice       time.Duration
-	busy        sync.Map // by namespace
+	// places has an element for each taken place. Go serves waiting senders in order.
+	places  chan struct{}
+	waiting atomic.Int32
+	slice   time.Duration
+	// busy has the namespaces with a lane.
+	busy sync.Map
+	// skippedBusy is true if a work was skipped because its namespace had a lane. When a lane ends, works are then
+	// looked for again.
 	skippedBusy atomic.Bool
 }
 

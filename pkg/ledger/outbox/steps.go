@@ -120,8 +120,6 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords first decides whether Records in a zone stay, then decides waiting Records and those that have left for
-// another zone (I1).
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -264,7 +262,6 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	return steps, nil
 }
 
-// readStep returns nil for an absent Record, facts.ErrDamaged for an unreadable one.
 func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil

@@ -34,8 +34,9 @@ type candidate struct {
 // maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's candidates (the objects to decide), in this order (S2.8, S2.14), and older before
-// younger within each item:
+// window is the part of a work's objects that is decided next. A work is a cascade: for example, a new zone takes over
+// Records of the zone above. The order of the objects is the following (S2.8, S2.14), and older objects come before
+// younger objects of the same item:
 //
 //   - moving Records of the gaining zone's own namespace, then others
 //   - zones, since they adopt records
@@ -43,8 +44,9 @@ const maxWindow = 1 << 14
 //   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
 	ownNamespace string
-	// start is the work's cursor before the window. Until start.Moved, the window has only moving Records.
-	start      law.Cursor
+	// start is the position of the work before the window. Until start.Moved, the window has only moving Records.
+	start law.Cursor
+	// candidates are the objects. more is true if others follow after the window.
 	candidates []candidate
 	more       bool
 }
@@ -154,8 +156,10 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt returns the object of a scanned key. ok is false if it needs no decision.
+// candidateAt returns the object of a key that a cascade has scanned: an object that waits for a zone or name, or a
+// Record in a zone (a member). ok is false if the cascade need not decide the object.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
+	// The key of a waiting object has its kind and name, and the value its UID and age.
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
 		if err := layout.Decode(kv.Value, &w); err != nil {
@@ -165,16 +169,20 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 			return c, false, fmt.Errorf("%q is no waiting key", kv.Key)
 		}
 		c.UID, c.created, c.moving, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
-		// decideDelegations decides Delegations. Objects that moved or came later are decided already.
+
+		// decideDelegations has decided Delegations. A newer key is of an object that the cascade moved, or that came
+		// later. Both are decided already.
 		decided := kv.CreateRevision > s.createRev && !s.interrupted && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.kindLetter != layout.WaitingDelegation && scan.Covers(c.Namespace) && !decided, nil
 	}
 
-	// A Record adopted after the work's creation was decided on the new state (I5): a busy client does not prolong the
-	// work.
+	// A Record that its zone adopted after the cascade's creation was decided on the new state (I5). So a busy client
+	// does not prolong the cascade.
 	if s.createRev > 0 && kv.ModRevision > s.createRev {
 		return c, false, nil
 	}
+
+	// The key of a member has the name in the zone, and the value the UID and age.
 	c.kindLetter = layout.WaitingRecord
 	_, owner, namespace, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
 	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Covers(namespace) {

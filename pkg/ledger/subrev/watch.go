@@ -158,9 +158,12 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse returns false if nothing is left: an empty response would look like progress.
+// mapWatchResponse rewrites a response of an etcd watch. Events of a transaction share a revision, and get a version
+// each. Events outside the requested keys are dropped. If none is left, the result is false, because the client would
+// take an empty response for a progress report.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
-	if h := r.Header; h != nil { // etcd's client shares the header between watches, and resumes by it
+	// Copy the header, since etcd's client shares the header between watches, and resumes by its revision.
+	if h := r.Header; h != nil {
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
 			RaftTerm: h.RaftTerm}
 	}
@@ -170,9 +173,10 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		// A lagging member may report progress before the first version.
 		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.firstVersion-1
 	}
+
+	// At the first revision of the watch, a compaction may have removed deleted keys and previous values, and so
+	// falsified the versions. If the revision before still exists, the response is older than any such compaction.
 	if begins, _ := Split(v.firstVersion); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
-		// A compaction at this revision may have removed deleted keys and previous values. If the revision before still
-		// exists, the response is older than any such compaction.
 		switch _, err := k.KV.Get(ctx, v.requested.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
 			*r = compactedResponse(r, begins)
@@ -189,6 +193,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	if v.objects && v.wantsPrevKV {
 		k.readPrevious(ctx, r.Events)
 	}
+
+	// Each round takes the events of a revision, and gives each a version.
 	shown := r.Events[:0:0]
 	var room [8]int64
 	for rest := r.Events; len(rest) > 0; {

@@ -12,11 +12,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// slots bounds items in progress. A set acquires slots for all items at once, against deadlocks; the namespace's first,
-// so that waiting blocks no other namespace.
+// slots limits the items (writes) of change sets in progress, in total and for each namespace. A change set waits for
+// the slots of all its items at once. Otherwise two sets with a part of their slots could wait for each other for ever.
+// The namespace's slots come first, so that a waiting set blocks no other namespace.
 type slots struct {
 	all *semaphore.Weighted
 
+	// mu guards byNamespace: the namespaces with change sets in progress.
 	mu          sync.Mutex
 	byNamespace map[string]*namespaceSlots
 }

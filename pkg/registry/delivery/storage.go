@@ -43,14 +43,16 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// checkStatus requires the right to confirm for the class: status makes Records Ready (S6.18).
+// checkStatus refuses a write of a Delivery's status by a user without the right confirm for the class. The status says
+// that name servers have a zone, and makes its Records Ready, so only the class's controller may write it (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	class := v1alpha1.Resource("dnsclasses")
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		class = bind9.Resource("bind9clusters")
 	}
-	// Without a namespace: no Role gives the right.
+
+	// Ask for the right in the whole cluster, without a namespace. Then no Role of a tenant can give it.
 	allowed, err := kind.IsAllowed(ctx, c.Authorizer, authorizer.AttributesRecord{Verb: "confirm", APIGroup: class.Group, APIVersion: "*",
 		Resource: class.Resource, Name: ref.Name})
 	if err != nil {
@@ -61,10 +63,13 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 			"the right to confirm %s %q in the whole cluster is needed, as Records become Ready by this status (S6.18); "+
 				"a ClusterRoleBinding to a role with that right gives it", class.Resource, ref.Name)))
 	}
+
 	if after.Status.Serial == before.Status.Serial || after.Status.Serial == 0 {
 		return nil
 	}
-	// Without a resourceVersion Get reads etcd: servers may be ahead of the watch cache.
+
+	// The confirmed serial must be a serial that name servers can have. Read the Zone from etcd (a Get without a
+	// resourceVersion), since the servers may be ahead of the watch cache.
 	obj, err := c.Zones().Get(genericapirequest.WithNamespace(ctx, after.Namespace), after.Spec.Zone.Name, &metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err

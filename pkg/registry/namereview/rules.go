@@ -31,7 +31,6 @@ type ruleTable struct {
 	childZones map[types.NamespacedName]map[string]bool
 }
 
-// addRule adds a rule for namespaces, or without any for all: Elsewhere, if all its names are in child zones.
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
 	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
 	elsewhere := gives
@@ -102,14 +101,17 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads all rules once for all waiting reviews, then rests four times as long. A review waits for a later
-// reading.
+// ruleReader reads the rules of all Zones and Delegations, for all waiting NameReviews at once. After a reading the
+// reader rests four times as long, so reviews cost at most a fifth of the time. A review waits for a reading that
+// begins after the request.
 type ruleReader struct {
 	zones, delegations rest.Lister
 
-	mu     sync.Mutex
-	busy   bool
-	queued *ruleReading // nil without waiting reviews
+	mu sync.Mutex
+	// busy is true while the goroutine reads or rests.
+	busy bool
+	// queued is the next reading; nil if no review waits.
+	queued *ruleReading
 }
 
 type ruleReading struct {

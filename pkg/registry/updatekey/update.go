@@ -168,18 +168,22 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
+// plan is the work on a DNS UPDATE message. If other writes come between, the same plan is tried again.
 type plan struct {
 	w         *Writer
 	key       *v1alpha1.UpdateKey
 	message   *update.Message
 	requester user.Info
-	scope     update.Scope
-	in        zone // the updated zone
-	at        v1alpha1.AdoptingZone
-	status    v1alpha1.UpdateRequestStatus
-	// retriedUnmet is true after a second read for an unmet prerequisite.
+	// scope has the names and types that the key may update.
+	scope update.Scope
+	// in is the updated zone, and at refers to its object.
+	in     zone
+	at     v1alpha1.AdoptingZone
+	status v1alpha1.UpdateRequestStatus
+	// retriedUnmet is true after a second try because of an unmet prerequisite: an earlier copy of the message may have
+	// been written meanwhile.
 	retriedUnmet bool
-	// nameConflicts counts attempts that found another Record of a new one's name.
+	// nameConflicts counts the tries that failed because another Record had the object name of a new Record.
 	nameConflicts int
 }
 

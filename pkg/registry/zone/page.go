@@ -87,16 +87,17 @@ func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	return err == nil && s.prefix.Contains(address)
 }
 
-// page is the part of a zone that a request selects. Zero fields do not limit.
+// page is the part of a zone that a request for zones/entries selects. A zero field does not limit the entries.
 type page struct {
 	snapshot Snapshot
 	uid      string
-	limit    int64 // entries
+	limit    int64
+	// resumeAt is the position after the former page.
 	resumeAt continuation
 	owner    name.Name
 	rrtype   rdata.Type
 	search   *search
-	// nextToken is set by eachEntry; "" at the zone's end.
+	// nextToken is the continue token, set by eachEntry; "" at the zone's end.
 	nextToken string
 }
 

@@ -16,14 +16,17 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// rebased applies the update of an older version of a Zone to the current one if only computed status has changed
-// (S7.10): busy zones have many versions a second.
+// rebased saves an update of a Zone from a conflict if the client read an older version. A busy zone has many versions
+// a second, because each Record write changes computed status. If nothing else has changed since the client's version,
+// the update is applied to the current version (S7.10).
 type rebased struct {
 	rest.UpdatedObjectInfo
+	// read returns the Zone at a resourceVersion, or nil.
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
+	// version is the client's version, older the Zone at that version; nil if etcd no longer has it.
 	version string
-	older   *v1alpha1.Zone // nil if unreadable
+	older   *v1alpha1.Zone
 }
 
 func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {

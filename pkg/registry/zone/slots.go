@@ -13,8 +13,8 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots bounds concurrent reads. A user gets another slot only while more are free than the user has: a slow reader
-// keeps a slot. A quarter is for users who may read all zones.
+// slots limits the reads of zones in progress. A slow reader occupies its slot for long. Therefore a user gets another
+// slot only while more slots are free than the user has. A quarter of the slots is for users who may read all zones.
 type slots struct {
 	total   int
 	perUser int

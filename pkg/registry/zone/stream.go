@@ -44,8 +44,8 @@ func (i *deadlineWriter) Write(piece []byte) (int, error) {
 	return i.w.Write(piece)
 }
 
-// list writes a JSON object with a list in the field key, then metadata, whose continue is known last; after an error
-// nothing.
+// list writes a list as JSON, item by item, so that the whole list is never in memory. Metadata comes last, because its
+// continue token is known only then. After an error nothing more is written, so the client sees incomplete JSON.
 type list struct {
 	*stream
 	separator string

@@ -54,11 +54,14 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher sends a watch's changes, the next when all up to lastSent are sent, so a slow client takes no memory.
+// watcher sends the changes of a zone to a client of zones/changes. It reads the next changes only when all earlier
+// changes are sent, so a slow client takes no memory.
 type watcher struct {
 	*streams
-	zone                *v1alpha1.Zone
-	lastSent            serial.Serial
+	zone *v1alpha1.Zone
+	// Changes up to the serial lastSent are sent.
+	lastSent serial.Serial
+	// definition means that the client gets steps of the definition instead of entries. sources adds the Records.
 	definition, sources bool
 
 	stream *stream

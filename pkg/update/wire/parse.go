@@ -55,12 +55,12 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader reads a message without trust. Names and values are cached: a record of 16 octets may have two compressed
-// names of 255.
+// reader reads a DNS UPDATE message from a possibly hostile client. Parsed names and values are cached, because
+// compression makes repetition cheap for the sender: a record of 16 octets may have two names of 255 octets.
 type reader struct {
 	msg []byte
 	off int
-	// names are by text, values by octets as sent
+	// names is by text, values by type and octets as sent.
 	names  map[string]name.Name
 	values map[sentData]string
 	space  []byte

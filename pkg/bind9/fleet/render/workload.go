@@ -40,7 +40,8 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// A volume claim needs a StatefulSet: the new pod of a Deployment would wait for the old pod's volume.
+// renderWorkload returns the Deployment or StatefulSet of a BIND server. A server with a volume claim gets a
+// StatefulSet, because the new pod of a Deployment would wait for the old pod's volume.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
@@ -48,7 +49,8 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
 
 	if s.Workload() == Deployments {
-		// The new pod is ready before the old pod stops. A required spread may leave no node for both.
+		// Normally the new pod is ready before the old pod stops. If each pod requires a node of its own, there may be
+		// no node for both. Then the old pod stops first.
 		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
 		if s.GoesFirst() {
 			rolling = appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1))
@@ -59,6 +61,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 			annotations).WithSpec(spec)}
 	}
 
+	// The volume claim has the capacity and class of the settings, or the defaults of the cluster.
 	storage := s.Settings.Storage
 	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
 	if storage.Capacity != "" {
@@ -67,7 +70,8 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	}
 	claim.StorageClassName = optional(storage.StorageClassName)
 
-	// Zones can be transferred again, a signer's keys not.
+	// The claim is deleted with the StatefulSet, since zones can be transferred again. A signer's claim stays, so that
+	// no keys are lost.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
