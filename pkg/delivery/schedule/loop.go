@@ -71,7 +71,9 @@ type item struct {
 	// unconfirmed change. Zero means none.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
-	// confirmed is the last serial at all servers, confirmedAt the time of their answers.
+	// loaded is Memory.Loaded after the last attempt: a running attempt changes Memory without Loop.mu. confirmed is the
+	// last serial at all servers, confirmedAt the time of their answers.
+	loaded      bool
 	confirmed   serial.Serial
 	confirmedAt time.Time
 	// laggingServers failed, or lacked the zone's serial in the last attempt.
@@ -422,7 +424,7 @@ func (l *Loop) Status() []ClassStatus {
 
 // readProgress returns Hold's values until an attempt loads the state, which a paused delivery never does.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
-	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
+	if held := l.names.rights[i.key]; !i.loaded && held != nil {
 		return held.confirmed, held.laggingServers
 	}
 	return i.confirmed, i.laggingServers
@@ -572,8 +574,8 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	l.releaseProvider(provider, false)
 	l.updateNames(i)
 
-	i.failing, i.laggingServers = i.IsFailing(), i.State.LaggingServers()
-	if i.Loaded {
+	i.failing, i.loaded, i.laggingServers = i.IsFailing(), i.Loaded, i.State.LaggingServers()
+	if i.loaded {
 		i.confirmed, i.confirmedAt = i.State.Serial, i.State.SyncTime
 	}
 

@@ -753,3 +753,22 @@ func TestLoop_status(t *testing.T) {
 		}
 	})
 }
+
+// Status is read while an attempt loads the delivery, which the race detector judges.
+func TestLoop_statusDuringAnAttempt(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.beginScene()
+		s.worker.stop()
+		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+		s.store.mu.Lock()
+		s.store.Fault = func(string, bool) error {
+			go s.worker.Status()
+			time.Sleep(time.Millisecond)
+			return nil
+		}
+		s.store.mu.Unlock()
+		s.beginScene()
+		passTime(time.Second)
+		s.zone.Expect(s.server)
+	})
+}

@@ -30,7 +30,7 @@ func (d *zoneDecision) warnOfUndottedServers(plan *law.Plan, z, before *law.Zone
 		}
 		fqdn, err := name.ParseIn(ns.Name, z.FQDN())
 		if err != nil {
-			continue // validation reports it
+			continue // validation reports the name
 		}
 		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
 			plan.Warn("S5.1", "%s", records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn))
@@ -45,7 +45,7 @@ func (d *zoneDecision) warnOfUndottedName(plan *law.Plan, fqdn name.Name) {
 	}
 	written, err := name.ParseRel(text)
 	if err != nil {
-		return // validation reports it
+		return // validation reports the name
 	}
 	origin, ok := fqdn, true
 	for range written.Labels() {
