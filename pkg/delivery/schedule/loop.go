@@ -71,8 +71,8 @@ type item struct {
 	// unconfirmed change. Zero means none.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
-	// loaded is Memory.Loaded after the last attempt: a running attempt changes Memory without Loop.mu. confirmed is the
-	// last serial at all servers, confirmedAt the time of their answers.
+	// loaded is Memory.Loaded after the last attempt, as a running attempt changes Memory without Loop.mu. confirmed is
+	// the last serial at all servers, confirmedAt the time of their answers.
 	loaded      bool
 	confirmed   serial.Serial
 	confirmedAt time.Time
