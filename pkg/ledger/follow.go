@@ -42,17 +42,17 @@ type Base struct {
 	RRsets []content.RRset
 }
 
-// Sink keeps a copy of the content of all zones. Follow calls it with every zone first, then with each change, never
-// concurrently.
+// Sink keeps a copy of the content of all zones, for example in the memory of an API server. Follow watches the store
+// and reports to the Sink: first every zone, then each change. Calls are never concurrent.
 type Sink interface {
-	// Reset begins a reload. Follow then calls Base or Unreadable for each zone, and Ready. At Ready the sink drops all
-	// other zones. A failed reload begins again with Reset.
+	// Reset begins a reload. Follow then calls Base or Unreadable for each zone, and Ready at the end. A failed reload
+	// begins again with Reset.
 	Reset()
 	// Base replaces a zone by its content at a revision.
 	Base(Base)
 	// Unreadable names a Zone object that cannot be decoded.
 	Unreadable(namespace, name string, err error)
-	// Ready ends the reload.
+	// Ready ends the reload. The sink drops all zones that were not reported since Reset.
 	Ready()
 
 	// Apply passes the changes of a zone by a transaction, in the order of commits. uid is the Zone's.

@@ -44,7 +44,7 @@ type Set struct {
 	serial int64
 }
 
-// setItem is the state of one write of a change set.
+// setItem is the state of a write of a change set.
 type setItem struct {
 	// write is nil before the write has passed through Kubernetes' storage, and again after its answer.
 	write *commit.SetWrite

@@ -81,13 +81,14 @@ type queue struct {
 	trimming       journal.Trimming
 }
 
-// batch takes groups of a zone. The states of the zone in a batch:
+// batch builds a transaction from the waiting groups of a zone. A group is a single write or a change set, decided on
+// the zone as the groups before leave it. A batch has the zone in several states:
 //
-//	head          in memory, which a commit of this process or a read may advance meanwhile
-//	Base, Mod     stored, as decided on and compared: the object and its revision
-//	Zone          as all groups so far leave it, for decisions
-//	change        Zone with the effects of its plans: journal, holding, notices; nil if the groups change nothing
-//	object        to be written: the object of a group that writes the Zone itself, else Base with change
+//   - head is the cached zone. Another commit or a read may change it meanwhile.
+//   - Base is the stored object on which the decisions rest. The transaction compares its revision, Mod.
+//   - Zone is the zone after the groups so far, for the next decision.
+//   - change has the effects of the groups: journal step, state under the zone's name, notices. It is nil without any.
+//   - object is the object to write: Base with change, or the object of a group that writes the Zone itself.
 type batch struct {
 	com *Committer
 	attempt
@@ -97,11 +98,14 @@ type batch struct {
 	groups  []*group
 	members []*member
 	writers []*member // without groups that put nothing
-	reads   int
-	closed  bool // no further group is taken
-	raced   bool
+	// reads counts the decisions that had to read etcd, up to maxReads.
+	reads  int
+	closed bool // no further group is taken
+	// raced is true if the transaction failed because of another write.
+	raced bool
 	// sent means that the transaction may have been executed.
-	sent     bool
+	sent bool
+	// deciding is the group under decision. If it panics, it alone gets the error.
 	deciding *group
 	span     trace.Span // nil before the groups are decided
 }

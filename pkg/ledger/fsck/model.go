@@ -28,12 +28,14 @@ type model struct {
 	// zonesByName has the zones that are not pending, sortedNames their names by view and key.
 	zonesByName map[place]*zone
 	sortedNames []place
-	works       map[string]*law.Work
+	// works has the outbox items: cascades that are not finished.
+	works map[string]*law.Work
 	// purging has the uids of removed zones whose keys are being deleted.
 	purging map[string]bool
 	unread  unread
 	// pendingCuts has NS, glue and DS of child zones before the parent has counted them, and cuts afterwards.
-	pendingCuts        map[edge]law.PendingCut
+	pendingCuts map[edge]law.PendingCut
+	// withdrawals has the grace periods after rules were removed.
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut
 	records            []*record
@@ -53,9 +55,10 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread has the zones whose objects cannot be read. fsck counts their keys instead of checking them. If it reported
-// them as damage, an operator might delete them.
+// unread has the zones whose objects cannot be read. fsck cannot check their keys, and only counts them, because an
+// operator might delete keys that are reported as damage.
 type unread struct {
+	// keysByRef has the key of each such Zone by namespace and name.
 	keysByRef map[law.Ref]string
 	// keysByUID has a zone's key if another key or object names the zone with its uid.
 	keysByUID map[string]string

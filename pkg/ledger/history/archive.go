@@ -59,10 +59,11 @@ const (
 // DefaultRetention of steps.
 const DefaultRetention = 168 * time.Hour
 
-// Archived records how far the steps of a zone are archived. Its key is archived/<uid>/.
+// Archived says up to which step (change of serial) a zone is archived, that is, moved from the journal into history
+// segments. Its key is archived/<uid>/.
 type Archived struct {
-	// Last numbers the last archived step: Offset plus the step's N. A zone that ended and was recreated counts N from
-	// 1 again, and Offset is its last number before.
+	// Last is the number of the last archived step: Offset plus N, its number in the journal. A recreated zone counts N
+	// from 1 again, and Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
 	// Whole is a Unix time. Since then, no step is missing.
