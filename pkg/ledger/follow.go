@@ -42,11 +42,11 @@ type Base struct {
 	RRsets []content.RRset
 }
 
-// Sink keeps a copy of the content of all zones, for example in the memory of an API server. Follow watches the store
-// and reports to the Sink: first every zone, then each change. Calls are never concurrent.
+// Sink keeps a copy of the content of all zones, for example in a server's memory. Follow calls it with every zone
+// first, then with each change, never concurrently.
 type Sink interface {
-	// Reset begins a reload. Follow then calls Base or Unreadable for each zone, and Ready at the end. A failed reload
-	// begins again with Reset.
+	// Reset begins a reload. Follow then calls Base or Unreadable for each zone, and Ready. A failed reload begins
+	// again with Reset.
 	Reset()
 	// Base replaces a zone by its content at a revision.
 	Base(Base)

@@ -35,8 +35,7 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 // storage then puts or deletes the object, the etcd client below it (hook) calls commitWrite.
 type storeWrite interface {
 	// commitWrite writes put, the object as encoded by the storage, under key. If put is nil, it deletes key. expected
-	// is the revision at which the storage has read key, 0 for an absent key. If the revision is another now,
-	// Outcome.OK is false.
+	// is the revision that the storage has read, 0 for an absent key. If it is another now, Outcome.OK is false.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 

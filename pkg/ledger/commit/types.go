@@ -82,12 +82,12 @@ type queue struct {
 }
 
 // batch builds a transaction from the waiting groups of a zone. A group is a single write or a change set, decided on
-// the zone as the groups before leave it. A batch has the zone in several states:
+// the zone as the groups before leave it. The states of the zone are:
 //
-//   - head is the cached zone. Another commit or a read may change it meanwhile.
-//   - Base is the stored object on which the decisions rest. The transaction compares its revision, Mod.
-//   - Zone is the zone after the groups so far, for the next decision.
-//   - change has the effects of the groups: journal step, state under the zone's name, notices. It is nil without any.
+//   - head is the cached zone. Other commits and reads may change it meanwhile.
+//   - Base is the stored object. The transaction compares its revision, Mod.
+//   - Zone is the zone after the groups so far.
+//   - change has their journal step, state under the zone's name, and notices; nil if they change nothing.
 //   - object is the object to write: Base with change, or the object of a group that writes the Zone itself.
 type batch struct {
 	com *Committer
@@ -98,15 +98,12 @@ type batch struct {
 	groups  []*group
 	members []*member
 	writers []*member // without groups that put nothing
-	// reads counts the decisions that had to read etcd, up to maxReads.
-	reads  int
-	closed bool // no further group is taken
-	// raced is true if the transaction failed because of another write.
-	raced bool
+	reads   int       // of etcd by single groups, at most maxReads
+	closed  bool      // no further group is taken
+	raced   bool      // another write made the transaction fail
 	// sent means that the transaction may have been executed.
-	sent bool
-	// deciding is the group under decision. If it panics, it alone gets the error.
-	deciding *group
+	sent     bool
+	deciding *group     // for an error after a panic
 	span     trace.Span // nil before the groups are decided
 }
 

@@ -28,14 +28,13 @@ type model struct {
 	// zonesByName has the zones that are not pending, sortedNames their names by view and key.
 	zonesByName map[place]*zone
 	sortedNames []place
-	// works has the outbox items: cascades that are not finished.
+	// works has the outbox items (unfinished cascades).
 	works map[string]*law.Work
 	// purging has the uids of removed zones whose keys are being deleted.
 	purging map[string]bool
 	unread  unread
 	// pendingCuts has NS, glue and DS of child zones before the parent has counted them, and cuts afterwards.
-	pendingCuts map[edge]law.PendingCut
-	// withdrawals has the grace periods after rules were removed.
+	pendingCuts        map[edge]law.PendingCut
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut
 	records            []*record
@@ -55,10 +54,10 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread has the zones whose objects cannot be read. fsck cannot check their keys, and only counts them, because an
-// operator might delete keys that are reported as damage.
+// unread has the zones whose objects cannot be read. fsck only counts their keys, because an operator might delete keys
+// reported as damage.
 type unread struct {
-	// keysByRef has the key of each such Zone by namespace and name.
+	// keysByRef has the keys of the objects.
 	keysByRef map[law.Ref]string
 	// keysByUID has a zone's key if another key or object names the zone with its uid.
 	keysByUID map[string]string

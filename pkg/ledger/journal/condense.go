@@ -27,15 +27,15 @@ import (
 
 const condensedPart = 256 << 10 // octets, estimated
 
-// Condensed is the header of a condensed step: all changes of a zone since the serial that name servers have, merged
-// into a single step. After a mass deletion, name servers keep an old serial for days. A server that starts reads the
-// newest content, and undoes the condensed step to serve the old content.
+// Condensed is the header of a condensed step: all changes of a zone since the serial that name servers have, merged.
+// After a mass deletion they may keep that serial for days. A server that starts undoes the step to serve the old
+// content.
 type Condensed struct {
 	// From is the serial that name servers have, State the multiset hash of its content.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no values and TTLs, because they may be too large for an etcd value. Further keys have them: Parts is
-	// the number of keys, Octets the size of their values.
+	// Step has no values and TTLs, since they may be too large for an etcd value. They are in Parts further keys, with
+	// Octets in sum.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"`

@@ -27,7 +27,7 @@ import (
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
 // EndedContent has the RRsets that a provider may still have of an ended zone, a zone that lost its name. A provider
-// that cannot list its own RRsets needs them for the removal.
+// that cannot list its RRsets needs them for the removal.
 type EndedContent struct {
 	Header content.Header
 	Serial serial.Serial // the zone's last

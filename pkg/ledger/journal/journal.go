@@ -86,14 +86,12 @@ type Trimming struct {
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts the steps since the last trim, stateOctets the octets of the former Records (before/) since.
-	// octets is the size of all steps since a trim last measured the journal, long the size of the long steps among
-	// them.
+	// writtenSteps counts steps since the last trim, stateOctets the octets of former Records (before/). Since a trim
+	// last measured the journal, octets is the size of all new steps, long of long steps alone.
 	writtenSteps, octets, long int
 	stateOctets                int
-	// done is true after the first trim. The journal keys before deletedBefore are then deleted. This holds only while
-	// the key of the zone's name has the create revision nameRev: a recreated zone has the same UID, but counts steps
-	// from 1.
+	// done is true after the first trim. Then the keys before deletedBefore are deleted, while the zone's name has the
+	// create revision nameRev: a recreated zone has the same UID, but counts steps from 1.
 	done          bool
 	deletedBefore string
 	nameRev       int64
