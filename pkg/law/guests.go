@@ -26,8 +26,8 @@ func (o *Owner) OfGuests() *Owner {
 
 // GuestsBelow counts names with data of guests, strictly below a name. A guest is a tenant whose rule names an
 // underscore label, such as "_acme-challenge.*", and so claims no name (S4.14). The names above a guest's record exist
-// in DNS, so a wildcard no longer answers for them. With the counts a decision finds the hidden names, to notify the
-// wildcard's namespace.
+// in DNS, so no wildcard answers for them. From the counts a decision finds such names, to notify the wildcard's
+// namespace.
 type GuestsBelow struct {
 	// CutNames counts the names with only NS, glue or DS of child zones, GuestNames the names with only guests'
 	// records.

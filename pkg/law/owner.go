@@ -136,7 +136,8 @@ type OwnersBelow struct {
 	// ReservedNames counts the names reserved by Delegations, ReservedFor the same by namespace.
 	ReservedNames int
 	ReservedFor   []Naming
-	// PointerHosts has the first MaxPointerHosts names that have Pointers and no records.
+	// PointerHosts has the first MaxPointerHosts names without records to which own records lead, such as the host in
+	// an MX.
 	PointerHosts []name.Rel
 	GuestsBelow
 }

@@ -42,8 +42,8 @@ type Base struct {
 	RRsets []content.RRset
 }
 
-// Sink keeps a copy of the content of all zones, for example in a server's memory. Follow calls it with every zone
-// first, then with each change, never concurrently.
+// Sink keeps a copy of the content of all zones in memory. Follow calls it with every zone first, then with each
+// change, never concurrently.
 type Sink interface {
 	// Reset begins a reload. Follow then calls Base or Unreadable for each zone, and Ready. A failed reload begins
 	// again with Reset.
@@ -52,7 +52,7 @@ type Sink interface {
 	Base(Base)
 	// Unreadable names a Zone object that cannot be decoded.
 	Unreadable(namespace, name string, err error)
-	// Ready ends the reload. The sink drops all zones that were not reported since Reset.
+	// Ready ends the reload. The sink drops all other zones.
 	Ready()
 
 	// Apply passes the changes of a zone by a transaction, in the order of commits. uid is the Zone's.

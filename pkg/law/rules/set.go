@@ -30,8 +30,8 @@ type Set struct {
 	OwnNamespace string
 	// Lists are the rules of the Zone object, and of Delegations for the namespace.
 	Lists [2][]Rule
-	// minTail is the least number of labels after the "*" of a tenant's pattern, at names below a reserved name
-	// (S4.20). "*.pay" has one label. 0 excludes no pattern.
+	// minTail, at a name below a reserved name, is the least number of labels after the "*" of a tenant's pattern: 1
+	// admits "*.pay" (S4.20). 0 excludes no pattern.
 	minTail int
 }
 

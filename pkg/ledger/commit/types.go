@@ -103,7 +103,7 @@ type batch struct {
 	raced   bool      // another write made the transaction fail
 	// sent means that the transaction may have been executed.
 	sent     bool
-	deciding *group     // for an error after a panic
+	deciding *group
 	span     trace.Span // nil before the groups are decided
 }
 

@@ -28,8 +28,7 @@ type model struct {
 	// zonesByName has the zones that are not pending, sortedNames their names by view and key.
 	zonesByName map[place]*zone
 	sortedNames []place
-	// works has the outbox items (unfinished cascades).
-	works map[string]*law.Work
+	works       map[string]*law.Work
 	// purging has the uids of removed zones whose keys are being deleted.
 	purging map[string]bool
 	unread  unread
@@ -57,7 +56,6 @@ func newModel() model {
 // unread has the zones whose objects cannot be read. fsck only counts their keys, because an operator might delete keys
 // reported as damage.
 type unread struct {
-	// keysByRef has the keys of the objects.
 	keysByRef map[law.Ref]string
 	// keysByUID has a zone's key if another key or object names the zone with its uid.
 	keysByUID map[string]string

@@ -34,7 +34,7 @@ type Condensed struct {
 	// From is the serial that name servers have, State the multiset hash of its content.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no values and TTLs, since they may be too large for an etcd value. They are in Parts further keys, with
+	// Step has no values and TTLs, since they may be too large for an etcd value. Parts further keys have them, with
 	// Octets in sum.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`

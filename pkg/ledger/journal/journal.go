@@ -90,7 +90,7 @@ type Trimming struct {
 	// last measured the journal, octets is the size of all new steps, long of long steps alone.
 	writtenSteps, octets, long int
 	stateOctets                int
-	// done is true after the first trim. Then the keys before deletedBefore are deleted, while the zone's name has the
+	// done is true after the first trim. The keys before deletedBefore are then deleted, while the zone's name has the
 	// create revision nameRev: a recreated zone has the same UID, but counts steps from 1.
 	done          bool
 	deletedBefore string

@@ -18,8 +18,7 @@ const (
 )
 
 // valueCache saves parsing: the process also watches the journal, and so receives the values that it has just written.
-// Read returns the cached value only if its octets equal the value from etcd, because only etcd's value is sure to be
-// stored.
+// Read compares the octets with etcd's value, because only a stored value counts.
 type valueCache struct {
 	mu     sync.Mutex
 	values map[string]cachedValue // by journal key
