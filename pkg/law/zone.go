@@ -32,7 +32,7 @@ type ZoneSettings struct {
 	// HasClass is true if the Zone names a DNSClass.
 	HasClass bool
 	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. A larger removal is
-	// held back until the owner sets the annotation kubi.zone/publish-deletions to its serial: Publish; nil for none
+	// held back. Publish is the serial in the annotation kubi.zone/publish-deletions, to let it through; nil for none
 	// (S7.9).
 	MaxDeletePercent int64
 	Publish          *uint32

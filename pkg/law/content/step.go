@@ -89,7 +89,7 @@ type Origin struct {
 	// Manager is the field manager of the request. Audit is the ID of the request in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason of a step without a request, CausedBy the namespace behind the reason.
+	// Cause is the reason of a step without a request, CausedBy the namespace behind it.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }

@@ -17,7 +17,7 @@ import (
 const DefaultGrace = 24 * 60 * 60
 
 // Withdrawn describes a record or child zone that the rules of its zone no longer allow. A cascade, the background work
-// after a change of rules, finds it and starts or continues the grace period.
+// after a change of rules, starts or continues its grace period.
 type Withdrawn struct {
 	Zone      *law.Zone
 	Namespace string

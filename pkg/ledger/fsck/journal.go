@@ -305,7 +305,7 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck checks the history of zones. A step is a change of a zone: first in the zone's journal, with the former
+// historyCheck checks the history of zones. A step, a change of a zone, is first in the zone's journal, with the former
 // Records under before/, and later in a segment, a compressed part of the history. The zone's archive has the number of
 // the last step in segments, so no segment may have a later step.
 type historyCheck struct {
