@@ -28,7 +28,7 @@ const (
 	heritage     = "heritage=external-dns"
 )
 
-// Mapping maps the endpoints of external-dns, its wanted RRsets, to Records.
+// Mapping maps the endpoints (wanted RRsets) of external-dns to Records.
 type Mapping struct {
 	// Owner is the value of the label kubi.zone/external-dns of the Records. Each external-dns of a cluster needs a
 	// value of its own.
