@@ -52,7 +52,7 @@ type Sink interface {
 	Base(Base)
 	// Unreadable names a Zone object that cannot be decoded.
 	Unreadable(namespace, name string, err error)
-	// Ready ends the reload. The sink drops all other zones.
+	// Ready ends the reload: the sink drops the zones that it has not got since Reset.
 	Ready()
 
 	// Apply passes the changes of a zone by a transaction, in the order of commits. uid is the Zone's.

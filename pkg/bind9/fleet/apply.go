@@ -298,8 +298,8 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods are the ReplicaSets left by a former Deployment that this server has taken over from another manager.
-// Nodes may still send queries to their pods. So a ReplicaSet is first marked as idle, and removed drainTime later.
+// formerPods are the ReplicaSets left by another manager's Deployment that this server has replaced. Nodes may still
+// send queries to their pods. So a ReplicaSet is first marked as idle, and removed drainTime later.
 type formerPods struct {
 	// idle has the ReplicaSets to mark now, and remove the ReplicaSets to remove now.
 	idle, remove []*appsv1.ReplicaSet
