@@ -30,7 +30,8 @@ const (
 
 // Mapping maps the endpoints (wanted RRsets) of external-dns to Records.
 type Mapping struct {
-	// Owner is the value of the label kubi.zone/external-dns of the Records. Two external-dns in a cluster need two.
+	// Owner is the value of the label kubi.zone/external-dns of the Records. Each external-dns of a cluster needs a
+	// value of its own.
 	Owner string
 	// Cluster is the name of this cluster if the Records are in a central Kubizone of several clusters. "" means
 	// Records in the cluster and namespace of their objects.

@@ -136,8 +136,8 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is a write of a Record that carries out a Reversal. If the Record's name passes to another namespace, the
-// Reversal has two writes: an early deletion to free the name, and a later creation.
+// write is the write of a Record by a revert. A Reversal, the restored state of a Record, has two writes if the
+// Record's name passes to another namespace: an early deletion to free the name, and a later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change

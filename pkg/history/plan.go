@@ -62,7 +62,7 @@ type Reversal struct {
 	FQDN      string `json:"fqdn"`
 	Text      string `json:"text"`
 	Undoes    Author `json:"undoes"`
-	// Again names a controller that is likely to undo the revert; "" for none.
+	// Again names a controller, such as external-dns, that is likely to write the Record again; "" for none.
 	Again string `json:"again,omitempty"`
 	// After is another namespace whose Record must give up the name first; "" for none.
 	After   string   `json:"after,omitempty"`
@@ -101,7 +101,7 @@ type Options struct {
 // Present Records, by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch summarizes the steps that wrote a Record and are to be undone. A step is a change of the zone in the history.
+// touch sums up what a revert has to undo at a Record: the steps (changes of the zone) that wrote it.
 type touch struct {
 	key types.NamespacedName
 	uid types.UID

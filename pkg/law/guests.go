@@ -25,11 +25,12 @@ func (o *Owner) OfGuests() *Owner {
 }
 
 // GuestsBelow counts names with data of guests, strictly below a name. A guest is a tenant whose rule names an
-// underscore label, such as "_acme-challenge.*", and so claims no name (S4.14). The counts tell whether such a record
-// hides a name from a wildcard.
+// underscore label, such as "_acme-challenge.*", and so claims no name (S4.14). The names above a guest's record exist
+// in DNS, so no wildcard answers for them. From the counts a decision finds such names, to notify the wildcard's
+// namespace.
 type GuestsBelow struct {
-	// CutNames counts the names with nothing but NS, glue or DS of child zones. GuestNames counts the names with
-	// nothing but guests' records.
+	// CutNames counts the names with only NS, glue or DS of child zones, GuestNames the names with only guests'
+	// records.
 	CutNames, GuestNames int
 	// Children counts the names right below that exist only by guests' records, at the child or below it. Underscore
 	// names do not count. FirstChildren has the first FirstNames of them.

@@ -12,9 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored in etcd under the name and view of a zone. It has the identity of the Zone object, and
-// the state of the zone that writes of other zones read or change. Every write of the zone compares the revision of its
-// Holding, and so misses no change.
+// Holding is the value stored in etcd under the name and view of a zone. It has the state of the zone that writes of
+// other zones read or change. Every write of the zone compares the revision of its Holding, and so misses no change.
 type Holding struct {
 	// Ref is the Zone with the name.
 	Ref

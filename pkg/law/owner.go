@@ -104,8 +104,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records that claim a name, by the kind of the rule that allowed them. The kinds differ in
-// the claims allowed above, at and below (S4.8, S4.17). A tenant's records by underscore rules claim nothing, and are
+// Claim counts a namespace's records that claim a name, so that other tenants stay out. The kind of the allowing rule
+// limits the claims above, at and below (S4.8, S4.17). A tenant's records by underscore rules claim nothing, and are
 // not counted.
 type Claim struct {
 	Namespace string `json:"n"`
@@ -136,7 +136,8 @@ type OwnersBelow struct {
 	// ReservedNames counts the names reserved by Delegations, ReservedFor the same by namespace.
 	ReservedNames int
 	ReservedFor   []Naming
-	// PointerHosts has the first MaxPointerHosts names that have Pointers and no records.
+	// PointerHosts has the first MaxPointerHosts names without records to which own records lead, such as the host in
+	// an MX.
 	PointerHosts []name.Rel
 	GuestsBelow
 }

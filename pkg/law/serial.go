@@ -35,11 +35,12 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 	return next, false
 }
 
-// LastSerial is the last serial of a removed zone. A new zone of the name continues from it, since secondaries would
-// ignore a lower serial. It is kept for the SOA expire, at most 60 days (S6.10).
+// LastSerial is the last serial of a removed zone. A new zone of the name continues from it, because secondaries would
+// ignore a lower serial. It is kept while secondaries may serve the old zone: for the SOA expire, at most 60 days
+// (S6.10).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is the rest of this time in seconds. It only passes while a server runs.
+	// Left is the rest of the time in seconds. Time passes only while a server runs.
 	Left int64 `json:"left,omitempty"`
 	// Jump, only in FloorKey (the least serial after a restore), is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`

@@ -31,8 +31,9 @@ type ZoneSettings struct {
 	Grace int64
 	// HasClass is true if the Zone names a DNSClass.
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the serial
-	// in the annotation kubi.zone/publish-deletions, to confirm more; nil for none (S7.9).
+	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. A larger removal is
+	// held back. Publish is the serial in the annotation kubi.zone/publish-deletions, to let it through; nil for none
+	// (S7.9).
 	MaxDeletePercent int64
 	Publish          *uint32
 	// ReleaseNow has the namespaces in the annotation kubi.zone/release-now: for them Grace ends at once.

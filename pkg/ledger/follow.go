@@ -42,17 +42,17 @@ type Base struct {
 	RRsets []content.RRset
 }
 
-// Sink keeps a copy of the content of all zones. Follow calls it with every zone first, then with each change, never
-// concurrently.
+// Sink keeps a copy of the content of all zones in memory. Follow calls it with every zone first, then with each
+// change, never concurrently.
 type Sink interface {
-	// Reset begins a reload. Follow then calls Base or Unreadable for each zone, and Ready. At Ready the sink drops all
-	// other zones. A failed reload begins again with Reset.
+	// Reset begins a reload. Follow then calls Base or Unreadable for each zone, and Ready. A failed reload begins
+	// again with Reset.
 	Reset()
 	// Base replaces a zone by its content at a revision.
 	Base(Base)
 	// Unreadable names a Zone object that cannot be decoded.
 	Unreadable(namespace, name string, err error)
-	// Ready ends the reload.
+	// Ready ends the reload: the sink drops the zones that it has not got since Reset.
 	Ready()
 
 	// Apply passes the changes of a zone by a transaction, in the order of commits. uid is the Zone's.

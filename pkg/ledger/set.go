@@ -44,12 +44,12 @@ type Set struct {
 	serial int64
 }
 
-// setItem is the state of one write of a change set.
+// setItem is the state of a write of a change set.
 type setItem struct {
 	// write is nil before the write has passed through Kubernetes' storage, and again after its answer.
 	write *commit.SetWrite
-	// ended is true after the request's end. arrived is true once the write has arrived at the commit for the first
-	// time. creates is true for a creation, unchanged if the write changes nothing.
+	// ended is true after the request's end, arrived once the write has first reached the commit. creates is true for a
+	// creation, unchanged if the write changes nothing.
 	ended, arrived, creates, unchanged bool
 	// growth is the growth of the stored object in octets.
 	growth int64

@@ -30,13 +30,12 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-// storeWrite commits a write by the ledger, in place of a plain put by Kubernetes' storage. A decorated storage
-// (write.go) puts the storeWrite into the context of its call, and the storage's etcd client (hook) takes it from
-// there.
+// storeWrite is a write that the ledger commits in place of Kubernetes' storage, because the object and its zone must
+// change in the same transaction. A decorated storage (write.go) puts the storeWrite into its context. When Kubernetes'
+// storage then puts or deletes the object, the etcd client below it (hook) calls commitWrite.
 type storeWrite interface {
-	// commitWrite writes put, the object as the storage has encoded it, under key. If put is nil, it deletes key.
-	// expected is the revision of key at the storage's read, 0 for an absent key. If key has another revision now,
-	// Outcome.OK is false.
+	// commitWrite writes put, the object as encoded by the storage, under key. If put is nil, it deletes key. expected
+	// is the revision that the storage has read, 0 for an absent key. If it is another now, Outcome.OK is false.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 

@@ -27,8 +27,7 @@ type Change struct {
 	// Zone is NAMESPACE/NAME of the written Zone, of a Record's zone, or of the zone with the rule; "" if unknown.
 	Zone string `json:"zone,omitempty"`
 	// Object names the Record of a manifest, or the Zone that derives an entry.
-	Object string `json:"object,omitempty"`
-	// Text describes the change.
+	Object    string `json:"object,omitempty"`
 	Text      string `json:"text"`
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`

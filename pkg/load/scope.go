@@ -13,20 +13,20 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// scope is a Zone and a namespace whose Records the zone files of a run describe completely. After the load, a Record
-// that no file has is left over, if the same field manager wrote it, and may be removed.
+// scope is a Zone and a namespace whose Records the loaded zone files describe completely. A Record there that no file
+// has is left over, and may be removed after the load if the same field manager wrote it.
 type scope struct {
 	zone types.NamespacedName
 	// readable is true if a file was written into the Zone and the user may read the Zone.
 	readable bool
-	// The files have wantedRRsets.
+	// The loaded files have wantedRRsets.
 	wantedRRsets map[rrset]bool
 	existing     *existingRecords
 	destination  *destination
 
 	paths []string
-	// doubt says why the files may be incomplete, for example "2 lines of PATH could not be read". Then no Record
-	// counts as left over. "" otherwise.
+	// doubt says why the files may be incomplete, for example "2 lines of PATH could not be read", or "". With a doubt
+	// no Record counts as left over.
 	doubt string
 
 	refusedWrites []*recordWrite

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures a Class: secondaries that transfer the same zones. Config itself has a class without name and
-// catalog.
+// ClassConfig configures a Class: secondaries that transfer the same zones. primary.Config has a further class, without
+// name and catalog.
 type ClassConfig struct {
 	Name string
 	// Tenant is the namespace that owns the class and can read its keys; "" means the platform. Update ignores it.

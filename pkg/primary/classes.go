@@ -36,11 +36,11 @@ type classes struct {
 	registryMu sync.Mutex // guards the replacement of registry
 }
 
-// peerIndex tells whether a class may admit a source at all, before its rules are checked one by one. The registry
-// builds its indexes from it.
+// peerIndex sums up the keys and rules of a class, to find quickly the classes that may admit a message.
 type peerIndex struct {
 	keys tsig.Keyring
-	// byAddress is true if a rule names source prefixes, anyAddress if a rule admits a key from every source.
+	// byAddress is true if a rule admits only certain source addresses, anyAddress if a rule admits a key from every
+	// source.
 	byAddress, anyAddress bool
 }
 

@@ -27,11 +27,10 @@ type transfer struct {
 	request request
 	// key signs the messages; nil means unsigned.
 	key *tsig.SigningKey
-	// shareKey, if not nil, limits the transfer to the records that DNS updates made for the namespace of this update
-	// key.
+	// shareKey, if not nil, limits the transfer to the records that DNS updates made for its namespace.
 	shareKey    *updates.Key
 	incremental bool
-	// records are the records to send instead of the whole zone; nil for the whole zone.
+	// records are sent instead of the whole zone, unless nil.
 	records []content.Packed
 }
 

@@ -25,7 +25,7 @@ var (
 	ErrGone    = errors.New("the zone was removed")
 )
 
-// Config bounds the memory for steps: past changes of zones, for incremental transfers. 0 means the default.
+// Config bounds the memory for steps: past changes of zones, for incremental transfers.
 type Config struct {
 	// MaxSteps bounds the number of a zone's steps; 0 means 1000.
 	MaxSteps int

@@ -20,8 +20,9 @@ const PluginName = "KubizoneDelegation"
 // AnnotationRule has the rule, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
-// Decider predicts the ledger's decision about a write of a Record. With this, admission refuses a forbidden write
-// early, and names the allowing rule in the audit log. The ledger decides again at the commit.
+// Decider predicts whether the ledger, the layer that stores writes, will allow a write of a Record. With this,
+// admission refuses a forbidden write early, and names the allowing rule in the audit log. The ledger decides again at
+// the commit.
 type Decider interface {
 	// EarlyRecord decides the change of a Record from before to after. For a creation, before is nil.
 	//

@@ -159,8 +159,8 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error while the controller waits to take over an object of another manager, for example until the
-// new server has all zones.
+// takingOver is the error while an object of another manager cannot be taken over yet, for example until the new server
+// has all zones.
 type takingOver struct {
 	text string
 	// service is the other manager's Service, or nil for a Deployment. Its addresses are already in the status, because
@@ -298,8 +298,8 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods sorts the ReplicaSets of a former Deployment, one that another manager made and this server has replaced.
-// A ReplicaSet is first marked as idle and drainTime later removed, because nodes may still send queries to its pods.
+// formerPods are the ReplicaSets left by another manager's Deployment that this server has replaced. Nodes may still
+// send queries to their pods. So a ReplicaSet is first marked as idle, and removed drainTime later.
 type formerPods struct {
 	// idle has the ReplicaSets to mark now, and remove the ReplicaSets to remove now.
 	idle, remove []*appsv1.ReplicaSet

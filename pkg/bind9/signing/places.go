@@ -14,9 +14,9 @@ import (
 
 const placesOfZones, placesOfSigners = 1, 4
 
-// places limits the zones that are worked on at once: placesOfZones for each namespace with zones, and placesOfSigners
-// for each namespace with signers (S12.11). So a tenant with slow agents or servers occupies only a few workers. A zone
-// that gets no place waits here until another zone has returned its places.
+// places limits the zones whose signing is worked on at once: placesOfZones for each namespace with zones, and
+// placesOfSigners for each namespace with signers (S12.11). So a tenant with slow agents or servers occupies only a few
+// workers. A zone without a place waits until another zone has returned its places.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)

@@ -29,8 +29,8 @@ var files embed.FS
 
 // view is a page of the console.
 type view struct {
-	// path is a pattern of http.ServeMux below the door's base, for example "/zones/{namespace}/{name}". name is the
-	// file of its template, without .html.
+	// path is the pattern of http.ServeMux, below the secret path of all pages: "/zones/{namespace}/{name}". name is
+	// the file of the template, without .html.
 	path, name string
 	// load returns the data for the template.
 	load func(r *reading, request *http.Request) (any, error)

@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// set judges the objects of all files together, as a server with nothing else would. A file may name a zone that no
-// file defines. The set assumes such a zone, with unknown rules and Records.
+// set judges the objects of all files together, as an empty server would. A file may name a zone that no file defines.
+// The set assumes such a zone, with unknown rules and Records.
 type set struct {
 	store        *store
 	assumedZones map[string]bool

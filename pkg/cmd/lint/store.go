@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store replaces etcd for the command lint. Its values in memory (facts) are the input of decisions, and it takes the
-// writes of decisions (plans). No cascade runs, so no object is decided again after a change. Therefore the caller
-// makes zones before Delegations, and Delegations before Records.
+// store replaces etcd for the command lint: it has the values that decisions read (facts), and takes their writes
+// (plans). A server decides objects again after a change of their zone, in a background cascade. Here no cascade runs,
+// so the caller makes zones before Delegations, and Delegations before Records.
 type store struct {
 	now   time.Time
 	facts map[law.Key]any

@@ -43,7 +43,8 @@ type classSync struct {
 	known map[string]*knownClass
 	// questions counts the queries that a comparison of all zones sends to secondaries.
 	questions questions
-	// emptied has the time since when a deleted class has no Deliveries. farewellTime later the class is released.
+	// emptied has, by UID, when a deleted class was first seen without Deliveries. farewellTime later the class is
+	// released.
 	emptied map[types.UID]time.Time
 }
 
@@ -284,7 +285,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 		return nil
 	}
 
-	// Wait for farewellTime if servers follow a catalog of the class.
+	// Wait for farewellTime if servers follow a catalog of the class: they must get the empty catalog first.
 	c.mu.Lock()
 	since, known := c.emptied[of.UID]
 	if !known {

@@ -152,14 +152,15 @@ func (k *candidate) uses() []string {
 	return []string{k.object.Status.KeyName}
 }
 
-// syncKeys serves keys and writes the status of UpdateKeys.
+// syncKeys gives the primary its keys, and writes the status of UpdateKeys.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
 		return err
 	}
 
-	// Of several keys of a name, serve one.
+	// A message names its key by the name alone, so serve a single key of each name. Record the use first: a name in
+	// use stays with its key.
 	_, lost := precedence.Decide(candidates, (*candidate).claims, (*candidate).uses)
 	var served []*updates.Key
 	var failed []error

@@ -56,7 +56,7 @@ type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics counts the work of a Loop by class, for a monitoring system. Methods may be called concurrently.
+// Metrics counts the work of a Loop, the scheduler of deliveries, by class. Methods may be called concurrently.
 type Metrics interface {
 	// CountCall counts a call to a provider.
 	CountCall(call Call)

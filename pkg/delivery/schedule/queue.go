@@ -18,9 +18,8 @@ type job struct {
 	tenant string
 	// start begins a run, and returns at once. The mutex is held. The run ends with endRun.
 	start func()
-	// queued is true while the job waits for a worker. runAgain is true if the job was enqueued during a run. dropped
-	// is true if the job never runs again. woken is true if the next run retries at once, without the delay after a
-	// failure.
+	// queued is true while the job waits for a worker, runAgain if it was enqueued during a run, dropped if it never
+	// runs again. woken is true if the next run retries at once, without the delay after a failure.
 	queued, running, runAgain, dropped, woken bool
 	// timer enqueues the job later.
 	timer *time.Timer
@@ -166,6 +165,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 			return
 		}
 		delay := pause.RetryAfter
+		// Good health must not end a pause set by the provider, or a second pause despite good health.
 		if delay > 0 || q.health == healthTrusted {
 			q.health = healthIgnored
 		} else {

@@ -84,8 +84,7 @@ type comparison struct {
 	digest digest
 	// soa is true if the server's SOA differs.
 	soa bool
-	// sets has the digests of the RRsets that differ so far, to name them, at most maxNames. sets is nil if RRsets are
-	// not to be named.
+	// sets has the digests of the RRsets that differ so far, at most maxNames. It is nil if RRsets are not to be named.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int
 }
@@ -146,8 +145,8 @@ func (c *comparison) endComparison() *difference {
 	return found
 }
 
-// readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The octets are valid beside an
-// error, too.
+// readContent finds the RRsets that differ at a secondary. It transfers the zone, and compares each record on arrival.
+// The octets received are valid beside an error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
 	// Of a large zone, ask only for a sample of the RRsets.
 	c := &comparison{plan: plan}
@@ -169,7 +168,7 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 		c.digest = summary.digest
 	}
 
-	// Transfer the zone, and compare each record on arrival.
+	// Transfer the zone, up to the size that it can have.
 	most := summary.octets + summary.entries*recordOctets + spareOctets
 	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Limit: most}
 	got, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) { c.takeRecord(rr) })

@@ -20,7 +20,7 @@ const (
 
 // Snapshot is a snapshot file of etcd, with options for the data directory made by Restore.
 type Snapshot struct {
-	// Path is that of a file of etcdctl snapshot save or backup.Take, which ends in a hash.
+	// Path is a file of etcdctl snapshot save or backup.Take, with a hash at the end.
 	Path string
 	// Bump is added to etcd's revision, and all earlier revisions are compacted. So no revision of the old store has
 	// another content in the new one. 0 keeps the revision.

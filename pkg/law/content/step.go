@@ -84,13 +84,12 @@ type RecordRef struct {
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin says by what a step, a change of a zone, was caused, for the history. (law.Origin is another type: a removed
-// zone.)
+// Origin is the cause of a step (a change of a zone), for the history. (law.Origin is another type: a removed zone.)
 type Origin struct {
 	// Manager is the field manager of the request. Audit is the ID of the request in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason of a step without a request. CausedBy is the namespace that caused it.
+	// Cause is the reason of a step without a request, CausedBy the namespace behind it.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }

@@ -16,8 +16,8 @@ import (
 // DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawn describes a record or child zone that a zone's rules no longer allow its namespace. A cascade, the steps in
-// the background after a change of rules, has found it.
+// Withdrawn describes a record or child zone that the rules of its zone no longer allow. A cascade, the background work
+// after a change of rules, starts or continues its grace period.
 type Withdrawn struct {
 	Zone      *law.Zone
 	Namespace string

@@ -30,7 +30,8 @@ type Set struct {
 	OwnNamespace string
 	// Lists are the rules of the Zone object, and of Delegations for the namespace.
 	Lists [2][]Rule
-	// minTail excludes tenants' patterns with "*" and fewer labels after the "*"; "*.pay" has one. 0 excludes none.
+	// minTail, at a name below a reserved name, is the least number of labels after the "*" of a tenant's pattern: 1
+	// admits "*.pay" (S4.20). 0 excludes no pattern.
 	minTail int
 }
 

@@ -19,13 +19,13 @@ import (
 )
 
 // decideGroups decides the groups in order, until the batch is full or a group has to begin the next batch, and returns
-// the rest. Facts (values that a decision reads) come from memory. Missing facts are read together for all groups.
+// the rest. Decisions read values from memory (facts). After the first missing fact, the pass only lists the missing
+// facts of the further groups. They are read at once, and the next pass begins at the first undecided group.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.loadZone(ctx)
 	for pass := 0; err == nil; pass++ {
 		var cold []law.Key
 		done, moved := 0, false // done is the number of leading groups with a final verdict
-		// After the first missing fact, only list the missing facts of the other groups.
 	admit:
 		for i, g := range groups {
 			how := fromMemory

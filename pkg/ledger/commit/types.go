@@ -84,13 +84,14 @@ type queue struct {
 	trimming       journal.Trimming
 }
 
-// batch takes groups of a zone. The states of the zone in a batch:
+// batch builds a transaction from the waiting groups of a zone. A group is a single write or a change set, decided on
+// the zone as the groups before leave it. The states of the zone are:
 //
-//	head          in memory, which a commit of this process or a read may advance meanwhile
-//	Base, Mod     stored, as decided on and compared: the object and its revision
-//	Zone          as all groups so far leave it, for decisions
-//	change        Zone with the effects of its plans: journal, holding, notices; nil if the groups change nothing
-//	object        to be written: the object of a group that writes the Zone itself, else Base with change
+//   - head is the cached zone. Other commits and reads may change it meanwhile.
+//   - Base is the stored object. The transaction compares its revision, Mod.
+//   - Zone is the zone after the groups so far.
+//   - change has their journal step, state under the zone's name, and notices; nil if they change nothing.
+//   - object is the object to write: Base with change, or the object of a group that writes the Zone itself.
 type batch struct {
 	com *Committer
 	attempt
@@ -100,9 +101,9 @@ type batch struct {
 	groups  []*group
 	members []*member
 	writers []*member // without groups that put nothing
-	reads   int
-	closed  bool // no further group is taken
-	raced   bool
+	reads   int       // of etcd by single groups, at most maxReads
+	closed  bool      // no further group is taken
+	raced   bool      // another write made the transaction fail
 	// sent means that the transaction may have been executed.
 	sent     bool
 	deciding *group

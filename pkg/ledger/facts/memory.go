@@ -150,8 +150,8 @@ type indexed struct {
 	mod     int64
 }
 
-// Head caches a Zone object at a revision, with stored values (facts) that decisions about its Records have read. Each
-// write of such a value also writes the Zone, so the facts are valid as long as the Zone has this revision.
+// Head caches a Zone object at a revision, with the stored values (facts) that decisions about its Records have read.
+// Each write of such a value also writes the Zone, so the facts are valid as long as the Zone has this revision.
 type Head struct {
 	Key string
 	// Pinned is true while the queue of the zone's writes needs the Head: it is not evicted.

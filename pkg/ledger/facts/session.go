@@ -77,7 +77,7 @@ type Overlay struct {
 	// CachedFacts are values outside any zone, from earlier batches. They may be stale, so each write that uses such a
 	// value compares its revision.
 	CachedFacts map[law.Key]ProvenFact
-	// EmptyRanges has the ranges that were read at once for all groups of the batch.
+	// EmptyRanges says, of key ranges read at once for all groups of the batch, whether they were empty.
 	EmptyRanges map[law.Key]Emptiness
 }
 

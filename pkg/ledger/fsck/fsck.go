@@ -60,7 +60,7 @@ type Findings struct {
 // Report is the result of a check of the store.
 type Report struct {
 	Revision int64
-	// Zones, Records, Keys and Steps are the numbers of checked zones, records, internal keys and journal steps.
+	// The numbers of checked zones, records, internal keys and journal steps.
 	Zones, Records, Keys, Steps int
 	// Damage has differences that no pending work explains. An operator must repair them.
 	Damage Findings

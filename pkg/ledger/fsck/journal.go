@@ -305,14 +305,14 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck checks the history. Each zone's steps move from the journal into segments, and the zone's archive says
-// how far. No segment may have a step beyond the archive. Later steps are in the journal, and the former Records for
-// them under before/.
+// historyCheck checks the history of zones. A step, a change of a zone, is first in the zone's journal, with the former
+// Records under before/, and later in a segment, a compressed part of the history. The zone's archive has the number of
+// the last step in segments, so no segment may have a later step.
 type historyCheck struct {
 	*check
 	// archives is by the zone's uid.
 	archives map[string]*archive
-	// ranges has the steps of each segment, by zone and account. An account is a namespace, and the namespace that
+	// ranges has the steps of each segment, by zone and account. An account is a namespace, with the namespace that
 	// caused the steps.
 	ranges map[[2]string][]segmentRange
 	// shares has the size of each account's segments, as counted from the keys.

@@ -53,8 +53,8 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread has the zones whose objects cannot be read. fsck counts their keys instead of checking them. If it reported
-// them as damage, an operator might delete them.
+// unread has the zones whose objects cannot be read. fsck only counts their keys, because an operator might delete keys
+// reported as damage.
 type unread struct {
 	keysByRef map[law.Ref]string
 	// keysByUID has a zone's key if another key or object names the zone with its uid.

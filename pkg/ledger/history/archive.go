@@ -31,7 +31,7 @@ type Archive struct {
 	Read func(key string, value []byte) (*content.Transaction, error)
 	// Retention is how long steps are kept, for Zones without spec.historyRetention.
 	Retention time.Duration
-	// Quota returns etcd's size limit in octets, 0 if unknown. Nil means unknown.
+	// Quota returns etcd's size limit in octets. 0, or a nil Quota, means unknown.
 	Quota func() int64
 	Now   func() time.Time
 	Fault func(point string) // for tests
@@ -59,10 +59,11 @@ const (
 // DefaultRetention of steps.
 const DefaultRetention = 168 * time.Hour
 
-// Archived records how far the steps of a zone are archived. Its key is archived/<uid>/.
+// Archived records up to which step a zone is archived: moved from the journal into history segments. Its key is
+// archived/<uid>/.
 type Archived struct {
-	// Last numbers the last archived step: Offset plus the step's N. A zone that ended and was recreated counts N from
-	// 1 again, and Offset is its last number before.
+	// Last is the last archived step's number: Offset plus its N in the journal. A recreated zone counts N from 1
+	// again, and Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
 	// Whole is a Unix time. Since then, no step is missing.

@@ -20,9 +20,9 @@ const (
 	growth     = 8
 )
 
-// descent lists the keys of an account's history segments, newest first. An account is a namespace, and the namespace
-// that caused the steps. In descending order, etcd would read all older keys for each page. So a descent reads period
-// after period in ascending order. A period is so long that there are about pageKeys keys.
+// descent lists the keys of an account's history segments, newest first. An account is a namespace, with the namespace
+// that caused the steps. For a descending page, etcd would read all older keys. So a descent reads period after period,
+// each in ascending order, and adapts the period to about pageKeys keys.
 type descent struct {
 	a   *Archive
 	rev int64

@@ -24,7 +24,7 @@ type StepSelector struct {
 	// Zones are the UIDs of zones whose journals may have such steps. Zones with former Records under before/ need not
 	// be listed.
 	Zones []string
-	// SelectsZone selects zones, Selects their steps.
+	// SelectsZone selects the zones to read, Selects the steps to return.
 	SelectsZone func(*Header) bool
 	Selects     func(*Item) bool
 	// HeaderOf returns the header of a present zone, false if none.

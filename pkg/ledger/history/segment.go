@@ -24,7 +24,7 @@ const (
 	fullSegment = 512 << 10
 )
 
-// Header names the zone of a segment, as of the segment's steps.
+// Header names the zone of a history segment, as it was at the segment's steps.
 type Header struct {
 	Zone      string `json:"z"` // UID
 	View      string `json:"v,omitempty"`

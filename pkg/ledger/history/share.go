@@ -34,14 +34,14 @@ const (
 	condensedAtOnce = 8
 )
 
-// Share is the part of the history that an account uses. An account is a namespace, or "NAMESPACE@PAYER" for steps that
-// another namespace has caused.
+// Share is the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps that another
+// namespace has caused. Beyond its limit, the account's oldest segments are condensed: they lose values and former
+// Records.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
 	// Whole is a Unix time. Since then, no step of the account is condensed.
 	Whole int64 `json:"t,omitempty"`
-	// Bare is the key of the last condensed segment: without values and former Records, to make room. BareOctets is the
-	// size of all condensed segments.
+	// Bare is the key of the last condensed segment. BareOctets is the size of all condensed segments.
 	Bare       string `json:"b,omitempty"`
 	BareOctets int64  `json:"bo,omitempty"`
 }

@@ -27,13 +27,15 @@ import (
 
 const condensedPart = 256 << 10 // octets, estimated
 
-// Condensed is the header of a zone's condensed step. The step replaces all steps since the serial that name servers
-// have. A server undoes it to serve that serial.
+// Condensed is the header of a condensed step: all changes of a zone since the serial that name servers have, merged.
+// After a mass deletion they may keep that serial for days. A server that starts undoes the step to serve the old
+// content.
 type Condensed struct {
-	// From is the delivered serial, State the multiset hash of its content.
+	// From is the serial that name servers have, State the multiset hash of its content.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no values and TTLs. They are stored in Parts further keys, of Octets in sum.
+	// Step has no values and TTLs, since they may be too large for an etcd value. Parts further keys have them, with
+	// Octets in sum.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"`

@@ -62,7 +62,7 @@ func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// Journal reads the journals of zones, their stored changes, and deletes old steps (trims).
+// Journal reads the journals of zones (their latest changes in etcd), and deletes (trims) old steps.
 type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
@@ -82,7 +82,7 @@ type Journal struct {
 // Trimming is the state of a zone's trims, the deletions of old journal steps, in this process.
 type Trimming struct {
 	mu sync.Mutex
-	// zone is the last written Zone, at revision rev, during a trim, else nil.
+	// zone is the last written Zone while a trim runs, rev its revision. At other times zone is nil.
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
@@ -90,8 +90,8 @@ type Trimming struct {
 	// last measured the journal, octets is the size of all new steps, long of long steps alone.
 	writtenSteps, octets, long int
 	stateOctets                int
-	// done is true after the first trim. The journal keys before deletedBefore are deleted. This holds only while the
-	// zone's name has the create revision nameRev: a recreated zone has the same UID, but counts steps from 1.
+	// done is true after the first trim. The keys before deletedBefore are then deleted, while the zone's name has the
+	// create revision nameRev: a recreated zone has the same UID, but counts steps from 1.
 	done          bool
 	deletedBefore string
 	nameRev       int64

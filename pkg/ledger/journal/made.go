@@ -17,8 +17,8 @@ const (
 	maxCachedOctets = 32 << 10
 )
 
-// valueCache has the journal values that this process wrote last. The process also watches the journal, and with the
-// cache it need not parse its own values again. Read compares the octets with etcd's value, since only that counts.
+// valueCache saves parsing: the process also watches the journal, and so receives the values that it has just written.
+// Read compares the octets with etcd's value, because only a stored value counts.
 type valueCache struct {
 	mu     sync.Mutex
 	values map[string]cachedValue // by journal key

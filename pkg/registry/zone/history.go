@@ -24,8 +24,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// History reads past changes of zones, for zones/changes with form=history. Unlike Views, it also has changes that are
-// only in the archive. A step is a change of a zone's serial; the newest step comes first.
+// History reads past changes of zones, for the subresource zones/changes with form=history. A step is a change of a
+// zone's serial; the newest step comes first. Recent steps are in a zone's journal in etcd, older steps and deleted
+// zones in the archive.
 type History interface {
 	// ReadZone returns the steps of an existing zone.
 	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)

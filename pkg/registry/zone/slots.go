@@ -13,7 +13,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots limits the reads of zones in progress. A slow reader occupies its slot for long. Therefore a user gets another
+// slots limits the reads of zones in progress, because a slow reader occupies its slot for long. A user gets another
 // slot only while more slots are free than the user has. A quarter of the slots is for users who may read all zones.
 type slots struct {
 	total   int
