@@ -87,8 +87,9 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ reverse, host name.Name }
 
-// findSources returns the object of each address of a host: of the host's adopted Record if the Record has the address,
-// else of the endpoint, or zero if the endpoint has several targets.
+// findSources finds the object (such as an Ingress) behind each address of a host, so that sharePointer can tell whose
+// host a PTR names. It is the object of the adopted Record with the address, else the endpoint's; unknown (zero) if the
+// endpoint has several targets.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -97,12 +98,14 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 		if !known || err != nil || key.Type != rdata.A && key.Type != rdata.AAAA {
 			continue
 		}
+
 		var holder Resource
 		var values []string
 		if current := s[key]; current != nil && isAdopted(current) {
 			holder, _ = m.ResourceOf(current)
 			values = valuesOf(current)
 		}
+
 		for _, target := range e.Targets {
 			address, err := netip.ParseAddr(target)
 			if err != nil {
@@ -115,6 +118,7 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 			case len(e.Targets) > 1:
 				from = Resource{}
 			}
+
 			at := pointer{reverseName(address), key.Name}
 			if first := sources[at]; first == (Resource{}) || from != (Resource{}) && from.String() < first.String() {
 				sources[at] = from
@@ -124,13 +128,14 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// sharePointer splits a PTR endpoint of --create-ptr, which names no object, by the namespaces of its hosts, and drops
-// hosts of unknown objects.
+// sharePointer splits a PTR endpoint of --create-ptr by the namespaces of its hosts, because external-dns names no
+// object for such an endpoint. Hosts of unknown objects are left out. Other endpoints stay whole.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
 		return []*contract.Endpoint{e}
 	}
+
 	shares, derived := map[string]*contract.Endpoint{}, false
 	for _, target := range slices.Sorted(slices.Values(e.Targets)) {
 		host, _ := contract.ParseName(target)
@@ -138,6 +143,7 @@ func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contrac
 		if derived = derived || known; resource == (Resource{}) {
 			continue
 		}
+
 		if shares[resource.Namespace] == nil {
 			share := *e
 			share.Labels, share.Targets = map[string]string{contract.LabelResource: resource.String()}, nil
@@ -145,6 +151,7 @@ func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contrac
 		}
 		shares[resource.Namespace].Targets = append(shares[resource.Namespace].Targets, target)
 	}
+
 	if !derived {
 		return []*contract.Endpoint{e}
 	}
@@ -366,19 +373,22 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// chooseExisting keeps an existing Record unless its holder changes or withdraws it, or no zone has adopted it and
-// another namespace's candidate is admitted (X2).
+// chooseExisting decides about an RRset that has a Record. Its holder, the object that wrote the Record, may change or
+// withdraw it; other objects are reported. A Record without a zone gives way to an admitted candidate of another
+// namespace: external-dns deletes it first (X2).
 func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {
 		return // deleted first
 	}
+
 	holder := findHolder(current, formed)
 	for _, c := range formed {
 		if c != holder && (c.Namespace != current.Namespace || !matches(current, c.Record)) {
 			x.report(c, errHeld)
 		}
 	}
+
 	switch {
 	case holder == nil && withdrawn:
 		x.unclaimed = append(x.unclaimed, current)
@@ -389,6 +399,7 @@ func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, w
 	case holder.Admitted && holder.stayReason != nil:
 		x.report(holder, holder.stayReason)
 	}
+
 	if holder != nil && holder.Admitted && !matches(current, holder.Record) {
 		x.accept(holder)
 		return

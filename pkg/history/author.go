@@ -88,8 +88,6 @@ type valueKey struct {
 	data  string
 }
 
-// findAuthors returns a function for the author of an entry: of the newest step that added the entry, or if removed is
-// true, removed it. Entries of the Zone's spec have the author of the newest change.
 func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	newest := map[valueKey]*v1alpha1.HistoryStep{}
 	var header *v1alpha1.HistoryStep // the newest step that changed the spec

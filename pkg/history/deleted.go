@@ -137,8 +137,8 @@ func metaOf(namespace, object string, was *v1alpha1.HistoryState) metav1.ObjectM
 	return m
 }
 
-// zoneOf returns the Zone to create in the namespace into, "" for the former; rules for the former then apply to the
-// new one too.
+// zoneOf returns the deleted Zone, to be created again in the namespace into, or in its former namespace for "". A
+// zone's own namespace needs rules too, so rules for the former namespace then apply to the new as well.
 func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) {
 	was := removal.Zone
 	if was.Before == nil || was.Before.Spec == nil {
@@ -149,13 +149,16 @@ func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) 
 	if err := json.Unmarshal(was.Before.Spec.Raw, &zone.Spec); err != nil {
 		return nil, fmt.Errorf("the former spec of zone %s/%s: %w", was.Namespace, was.Name, err)
 	}
+
 	if into == "" || into == was.Namespace {
 		return zone, nil
 	}
+
 	zone.Namespace = into
 	if ref := zone.Spec.ZoneRef; ref != nil && ref.Namespace == "" {
 		ref.Namespace = was.Namespace
 	}
+
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
 		if of := append(rule.Namespaces, rule.Namespace); slices.Contains(of, was.Namespace) && !slices.Contains(of, into) {

@@ -19,14 +19,15 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets p.Held if the revert removes so much that name servers no longer get the zone (S7.5), rather too
-// often than too rarely.
+// foreseeHold sets p.Held if the revert removes so much that name servers would keep the former content (S7.5). It may
+// warn in vain, because it counts RRsets of any age, and young RRsets begin no hold.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
 		p.Held = "the zone is held now: " + c.Message
 		return nil
 	}
+
 	counted := map[string]int{}
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Namespace == zone.Namespace {
@@ -37,10 +38,12 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 			}
 		}
 	}
+
 	gone := 0
 	for _, n := range counted {
 		gone -= min(max(n, -1), 1)
 	}
+
 	stored, err := lawform.Zone(zone)
 	if err != nil {
 		return err
@@ -49,6 +52,7 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 	if err != nil {
 		return err
 	}
+
 	if excess := stored.ForeseeHold(gone, nameServers); excess != nil {
 		p.Held = fmt.Sprintf("the revert holds the zone (S7.5), if its present RRsets are older than ten minutes: it lacks %s; the "+
 			"annotation %s of the Zone lets this through", excess, v1alpha1.AnnotationPublishDeletions)

@@ -195,8 +195,6 @@ func (p *Plan) orderSets(split bool) (out [][][]write) {
 	return out
 }
 
-// writeSet returns the number of written Records, and puts refusals into the set. awaits is true in a dry run before
-// the zone exists, whose rules cannot refuse.
 func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {

@@ -116,8 +116,6 @@ type touch struct {
 	challenge bool
 }
 
-// touchesOf returns the Records that the steps undone wrote, in the order of each Record's newest step. older steps
-// only show further writers. A cascade's step wrote no object, but shows whether a Record existed before.
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 	touches := map[types.NamespacedName]*touch{}
 	var ordered []*touch

@@ -65,8 +65,6 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// findHold returns the hold since the first stock from which the loss exceeds the percentage. Else, with nameServers,
-// it is since the first stock; nil for none.
 func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -101,7 +99,6 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo ends the periods before now (unix seconds). last is the stock since the last write.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.LeastStocks[0] = Stock{min(d.LeastStocks[0].RRsets, last.RRsets), min(d.LeastStocks[0].Own, last.Own)}
 	if now < d.PeriodStart { // the clock was ahead

@@ -108,7 +108,6 @@ type migrationRun struct {
 	lock   *concurrency.Mutex
 }
 
-// commitLocked returns false if a compare of cmps failed, errLockLost if another server has the lock.
 func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
 	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()

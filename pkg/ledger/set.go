@@ -196,7 +196,6 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady begins the decision, and returns the waiting writes, once each write has arrived or ended; nil until then.
 // The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.closedErr != nil || s.deciding {

@@ -312,8 +312,8 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns a zone's creator about established zones below without a rule (S3.4). No tenant may establish
-// above another's zone (S4.15), so their names reveal nothing (S1.8).
+// warnOfUnlisted warns a zone's creator about established zones below that the zone's rules do not list (S3.4). The
+// names reveal nothing (S1.8), because no tenant may establish a zone above another's (S4.15).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()
@@ -349,8 +349,6 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), found, label)})
 }
 
-// takeoverOf describes the Records and zones that a new zone takes from above and does not allow. A DS at the new apex
-// stays above.
 func (l *Ledger) takeoverOf(above string, made *law.Zone, at int64) ruleChange {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID

@@ -147,7 +147,6 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	return out, nil
 }
 
-// commitPlain writes a Zone's metadata or status. No decision reads these, so the facts in memory stay valid.
 func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {

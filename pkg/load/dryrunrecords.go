@@ -124,7 +124,6 @@ func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	}
 }
 
-// A change set has a single manager, so creations and removals get that of updates in the namespace and zone.
 func shareManagers(writes []*recordWrite) {
 	managers := make(map[place]applier)
 	for _, w := range writes {

@@ -238,18 +238,18 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers removes the NS at the apex from the plan, reports any missing in the Zone, and returns the number
-// of ignored lines. Without spec.nameServers the NS become a Record.
 func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	known := zone.Status.FQDN != ""
 	if i < 0 || known && len(zone.Spec.NameServers) == 0 {
 		return 0
 	}
+
 	ns := p.sets[i]
 	p.sets = slices.Delete(p.sets, i, i+1)
 	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "),
 		Reason: "name servers are fields of the Zone", Fix: "ask the owner of the zone to set spec.nameServers"}
+
 	if known {
 		servers := slices.Clone(zone.Spec.NameServers)
 		for _, host := range ns.data {

@@ -107,14 +107,15 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups manifests by name, the oldest first, which keeps the name (S4.8). Addresses come before NS with their
-// hosts, and NS before glue and DS, to avoid Warnings about later records.
+// byOwner groups manifests by name. The oldest comes first, because it keeps the name (S4.8). Addresses come before NS,
+// and NS before glue and DS, to avoid Warnings about records that come later.
 func byOwner(manifests []*manifest) [][][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	cuts := make(map[string]bool)
 	for _, m := range manifests {
 		cuts[m.owner] = cuts[m.owner] || m.rrtype() == rdata.NS
 	}
+
 	isBelow := func(owner string) bool {
 		_, up, found := strings.Cut(owner, ".")
 		for found && !cuts[up] {
@@ -122,11 +123,13 @@ func byOwner(manifests []*manifest) [][][]*manifest {
 		}
 		return found
 	}
+
 	for _, group := range groups {
 		slices.SortStableFunc(group, func(one, other *manifest) int {
 			return cmp.Or(one.created.Compare(other.created), lastDS(one.rrtype())-lastDS(other.rrtype()))
 		})
 	}
+
 	return inPhases(groups, func(group []*manifest) int {
 		typ := group[0].rrtype()
 		switch {

@@ -173,8 +173,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused resets the Zone's fields that err refuses, and returns the refusals: a bad field of the SOA must not
-// block the records (L2).
+// dropRefused resets the Zone's fields that err refuses, and returns the refusals, because a bad field of the SOA must
+// not block the records (L2).
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -327,7 +327,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	return spec, nil
 }
 
-// contactOf converts an RNAME into a name, or a mail address if the local part has a dot (as "\.", RFC 1035 §8).
+// contactOf converts an SOA's RNAME for spec.contact. It stays a name, unless its local part has a dot (RFC 1035 §8):
+// `john\.doe.example.org.` becomes john.doe@example.org.
 func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {
 		switch rname[i] {

@@ -79,19 +79,21 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// newPhases orders the RRsets of a file. The hosts of NS and MX come first, with the cuts above the zone's own name
-// servers: until these have addresses a zone is not Servable (S6.15). Cuts come before their glue.
+// newPhases orders the RRsets of a file. The hosts of NS and MX come first, with the cuts above the zone's name
+// servers, because a zone is not Servable until its name servers have addresses (S6.15).
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts, above := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}, map[name.Rel]bool{}
 	for _, s := range sets {
 		cuts[s.owner] = cuts[s.owner] || s.typ == rdata.NS && !s.owner.IsApex()
 	}
+
 	servers := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), origin, rdata.NS)
 	for host := range servers {
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
 			above[up] = true
 		}
 	}
+
 	return func(s *set) int {
 		switch {
 		case hosts[s.owner] && !isBelow(s.owner, cuts), cuts[s.owner] && above[s.owner]:

@@ -36,7 +36,6 @@ func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertEndpoints makes a Record for each name and type, without endpoints' labels: external-dns writes its own.
 func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []contract.Endpoint) {
 	if len(endpoints) == 0 {
 		c.omit(o, "spec.endpoints: there are none", "")

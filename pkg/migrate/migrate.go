@@ -84,14 +84,16 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement keeps users' labels and annotations (M2), and the time of creation: the older object keeps a name
-// (S4.8). The garbage collector would delete an object whose owner is absent in its cluster.
+// addReplacement adds a converted object. Users' labels and annotations stay (M2), and the time of creation, because
+// the older object keeps a name (S4.8). Owners go, because the garbage collector would delete an object whose owner is
+// absent in its cluster.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
 		c.refuse(was, err.Error(), "")
 		return
 	}
+
 	group := was.GroupVersionKind().Group
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": content}}
 	o.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(kind))
@@ -100,16 +102,19 @@ func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object
 	if created := was.GetCreationTimestamp(); !created.IsZero() {
 		o.SetCreationTimestamp(created)
 	}
+
 	foreign := func(key, _ string) bool {
 		prefix, _, _ := strings.Cut(key, "/")
 		return prefix == group || strings.HasSuffix(prefix, "."+group) || key == "kubectl.kubernetes.io/last-applied-configuration"
 	}
+
 	labels, annotations := was.GetLabels(), was.GetAnnotations()
 	maps.DeleteFunc(labels, foreign)
 	maps.DeleteFunc(annotations, foreign)
 	o.SetLabels(labels)
 	o.SetAnnotations(annotations)
 	dropEmpty(o.Object)
+
 	for _, owner := range was.GetOwnerReferences() {
 		if of, _, _ := strings.Cut(owner.APIVersion, "/"); of != group {
 			c.omit(was, fmt.Sprintf("metadata.ownerReferences: %s %s, which made it, neither changes nor deletes the %s", owner.Kind,

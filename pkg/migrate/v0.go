@@ -25,8 +25,9 @@ const (
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 keeps the status, for ServedBefore. Owners and finalizers are dropped (M2): the garbage collector would
-// delete an object with an owner of another uid, and no controller would remove the finalizers.
+// convertV0 takes over an object of an earlier Kubizone, with the status, for ServedBefore. Kubizone's owner references
+// and all finalizers go (M2): the garbage collector would delete an object with an owner of another uid, and no
+// controller would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
@@ -38,16 +39,20 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 		c.refuse(o, fmt.Sprintf("kubizone had no kind %s", kind.Kind), "export zones.kubi.zone and records.kubi.zone alone")
 		return
 	}
+
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: v1alpha1.GroupName, Version: kind.Version, Kind: kind.Kind})
 	o.SetFinalizers(nil)
+
 	labels := o.GetLabels()
 	delete(labels, parentLabel)
 	o.SetLabels(labels)
+
 	o.SetOwnerReferences(slices.DeleteFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
 		group, _, found := strings.Cut(owner.APIVersion, "/")
 		return found && (group == v1alpha1.GroupName || group == devGroup)
 	}))
 	dropEmpty(o.Object)
+
 	if spec, ok := o.Object["spec"].(map[string]any); ok {
 		// Secondaries must see a later serial (S6.8).
 		last, found, _ := unstructured.NestedInt64(o.Object, "status", "serial")

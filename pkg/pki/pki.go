@@ -144,7 +144,6 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensurePair returns the pair of choose, and stores a new pair. After a crash between the writes readPair finds none.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := readPair(certFile, keyFile)
@@ -167,7 +166,6 @@ func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair
 	return chosen, nil
 }
 
-// readPair returns nil for an absent file or a foreign key, as after a crash.
 func readPair(certFile, keyFile string) (*Pair, error) {
 	var keyPEM []byte
 	certPEM, err := os.ReadFile(certFile)
@@ -182,7 +180,7 @@ func readPair(certFile, keyFile string) (*Pair, error) {
 	}
 	have, err := ParsePair(certPEM, keyPEM)
 	if errors.Is(err, ErrForeignKey) {
-		return nil, nil
+		return nil, nil // as after a crash between two writes
 	}
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %s and %s: %w; remove both and start again: they are recreated", certFile, keyFile, err)

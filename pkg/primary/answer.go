@@ -132,8 +132,6 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []adm
 	return r.writeResult(req, key, zone, res, overTCP)
 }
 
-// findEnclosing returns the zone in open with the longest name at or above q (S2.1); for DS at an apex the parent zone,
-// if served (RFC 4035 §3.1.4.1).
 func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.zoneSuffix, true; ok; at, ok = at.Parent() {
@@ -150,8 +148,8 @@ func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Ty
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR. Over UDP a lone SOA makes the peer retry over TCP (RFC 1995 §2, §4); over TCP the
-// transfer reads the difference in its slot.
+// answerDifference answers an IXFR. Over UDP it sends the difference if that fits, else a lone SOA, so that the peer
+// retries over TCP (RFC 1995 §2, §4). Over TCP the transfer reads the difference in its slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

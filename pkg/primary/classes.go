@@ -81,7 +81,6 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRegistry needs classes sorted by name. Keys of classes precede update keys of the same name.
 func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
 	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 
@@ -144,8 +143,6 @@ func tenantOf(open []admittingClass) string {
 	return open[0].tenant
 }
 
-// trustOf returns a source's highest trust in any class. If only tenants' classes admit it, the source is unproven
-// until its first message; then its connection counts for the tenant.
 func (r *registry) trustOf(from netip.Addr) trust {
 	is := outsider
 	if r.anyAddress {
@@ -299,8 +296,6 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 // adviseInterval bounds log lines, which any source can cause.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm returns advice for a client that signs with another algorithm than its update key's: most default to
-// HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

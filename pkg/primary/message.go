@@ -42,8 +42,8 @@ func newSmallMessage() *message {
 // overshoot is room for a record beyond the limit, until addRecord removes it.
 const overshoot = 8 << 10
 
-// Answers point to the name in the question only if in lower case: a pointer to EXAMPLE.org would copy the client's
-// spelling into owners.
+// beginMessage writes header and question. Answers point to the name in the question only if it is in lower case,
+// because a pointer to EXAMPLE.org would copy the client's spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)

@@ -146,7 +146,7 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass announces both names of a renamed zone: another view's zone may have the former now.
+// announceInClass announces a renamed zone under both names, as another view's zone may have the former name now.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]

@@ -28,7 +28,6 @@ type notification struct {
 	traces []string
 }
 
-// sendTo returns nil once the target confirms. A nil key means unsigned.
 func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {

@@ -110,8 +110,6 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	return reply
 }
 
-// replySOA answers an IXFR with the SOA alone if the peer is current (RFC 1995 §4), or the difference does not fit UDP
-// (§2). TC replaces an SOA too large for UDP.
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))

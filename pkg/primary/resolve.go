@@ -63,8 +63,6 @@ func readName(wire []byte, first bool) (qname, bool) {
 	return q, false
 }
 
-// resolveQuestion resolves a question in a zone (RFC 1034 §4.3.2, RFC 4592, RFC 6672, RFC 2308), and follows CNAMEs
-// within the zone. With minimal, ANY gets one RRset (RFC 8482 §4.1).
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {

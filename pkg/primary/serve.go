@@ -178,7 +178,6 @@ func listenPair(at netip.AddrPort) (pair, error) {
 	}
 }
 
-// setReplySource makes a socket on all addresses answer from the queried address, as peers accept no other.
 func setReplySource(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil

@@ -150,8 +150,6 @@ func (s *tcpServer) takeSlot(c *connection, is trust) (p *slots.Slot, freed <-ch
 	return c.slot, freed
 }
 
-// promoteNewcomer moves a connection to a slot of peers or tenants. If none is free within slotWait, it closes the
-// connection and returns false.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.slot.Release() {
 		return false

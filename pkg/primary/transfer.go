@@ -92,7 +92,6 @@ type stream struct {
 	stats    transferStats
 }
 
-// Only the first message has question and OPT (RFC 5936 §2.2.1, §2.2.5).
 func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
@@ -148,7 +147,6 @@ func (s *stream) flushMessage() error {
 // Each record takes at least 12 octets.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference may fit UDP. It stops counting at the bound: UDP questions have no slot.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
@@ -165,8 +163,6 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference sets the records, or clears incremental to send the whole zone: if steps are gone, the zone is
-// shorter, or a step changes the serial alone (S6.11).
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
 
@@ -183,8 +179,6 @@ func (s *classes) readDifference(t *transfer) {
 	}
 }
 
-// packDifference returns a single sequence (RFC 1995 §4, §5), each record with a single rdata: new SOA, old SOA,
-// removals, new SOA, additions, new SOA. ok is false if the sequence is as long as the zone, or packing fails.
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {
 	if len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {
 		return nil, false

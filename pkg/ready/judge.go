@@ -61,8 +61,6 @@ func (f ClassFacts) ForTarget(target string) ClassFacts {
 	return f
 }
 
-// findFault returns, for tenants, why the class does not confirm the zone; zero if the delivery is under way, or the
-// provider refuses single RRsets.
 func (f ClassFacts) findFault() Judgement {
 	if f.State.Ready.Status == delivery.False {
 		if f.State.Failed > 0 && !f.State.FailedWhole {
@@ -234,8 +232,6 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, text}
 }
 
-// findLacking returns the condition that a zone lacks to be served, or "". Servable may be older than the classes: the
-// API server judges again with each write of Ready.
 func (f *Facts) findLacking() string {
 	of := f.Zone.Status.Conditions
 	servable := meta.FindStatusCondition(of, v1alpha1.ConditionServable)

@@ -174,7 +174,6 @@ func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	}
 }
 
-// Without a class in force, Records are Ready when the zone is settled and no former class has it (S6.13).
 func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {

@@ -64,8 +64,8 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner has created or patched the spec, and lists other managers, with the owner's
-// apply, since its manifest decides.
+// ownership reports whether the owner has created or patched the spec, and lists other managers. The owner's apply
+// counts as another manager, because its manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// addDerived adds a path for data of a name that a zone has without a readable Record: SOA, name servers with their
-// addresses, and NS, glue and DS of child zones (S6.1). No rule gives them to a namespace.
+// addDerived adds the path (chain of checks) of data without a readable Record: SOA, name servers with their addresses,
+// and NS, glue and DS of child zones (S6.1). No rule gives such data to a namespace.
 func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1.Zone) (bool, error) {
 	if zone == nil || zone.Status.Serial == 0 {
 		return false, nil
@@ -23,6 +23,7 @@ func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1
 	if above := zone.Status.ParentRef; i.Type == rdata.DS.String() && above != nil && of.FQDN == fqdn {
 		of = i.zoneOf(above.Namespace, above.Name, nil)
 	}
+
 	var lacks string
 	entries, err := i.readEntries(ctx, of.Namespace, of.Name, fqdn, true, &lacks)
 	isHidden := err == nil && lacks != ""
@@ -33,17 +34,20 @@ func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1
 	if err != nil || lacks != "" {
 		return false, err
 	}
+
 	entries = slices.DeleteFunc(entries, func(e v1alpha1.Entry) bool {
 		return len(e.Sources) > 0 || e.FQDN != fqdn.String() || i.Type != "" && e.Type != i.Type
 	})
 	if len(entries) == 0 {
 		return false, nil
 	}
+
 	f := &Facts{AskedName: fqdn, Zone: of, Exact: true}
 	if f.Type, err = rdata.ParseType(entries[0].Type); err != nil {
 		return false, err
 	}
 	f.ExpectedData = canonicalData(fqdn, f.Type, dataOf(entries, fqdn, f.Type))
+
 	f.Origin = "is of the zone itself, or of Records that only the right to list records in all namespaces shows"
 	if !isHidden {
 		f.Origin, err = i.originOf(ctx, f, zone)

@@ -48,7 +48,6 @@ func (j *judgement) addLack(kind Kind, of, right string) {
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
-// A missing rule for the user's namespace is no fault: other namespaces may write the name.
 func (j *judgement) judgeAbsent() {
 	a := j.Absent
 	role, step := reasons.You, "create a Record in namespace "+a.Namespace
@@ -143,7 +142,6 @@ func (j *judgement) isDelivered() bool {
 	return meta.IsStatusConditionTrue(j.conditionsOf(), v1alpha1.ConditionReady)
 }
 
-// A delivered Record has no fault in a zone that lacks name servers or is paused.
 func (j *judgement) judgeZone() {
 	z, o := j.Zone, j.Zone.Object
 	of := cmp.Or(z.FQDN.String(), z.Namespace+"/"+z.Name)

@@ -195,7 +195,6 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	}
 }
 
-// findServers adds a zone's NS names with a resolver only, if no class shows its servers.
 func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	if len(z.Servers) > 0 || z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return

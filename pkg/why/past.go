@@ -10,8 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// noteLastChange notes the newest change of the Record or zone whose link is the first to fail, if the user may read
-// the history.
 func (i *inquiry) noteLastChange(ctx context.Context) {
 	if i.History == nil {
 		return

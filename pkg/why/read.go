@@ -274,7 +274,6 @@ func dataOf(entries []v1alpha1.Entry, at name.Name, of rdata.Type) (data []strin
 	return slices.Compact(data)
 }
 
-// readExpectedData reads the zone's entries if settled and readable, else the Record's values, to which others may add.
 func (i *inquiry) readExpectedData(ctx context.Context, f *Facts) error {
 	if f.Record == nil || f.Zone == nil || f.AskedName.IsZero() {
 		return nil

@@ -196,8 +196,8 @@ func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (ap
 	return applied, nil
 }
 
-// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets; beyond MaxOctets, an eighth
-// more, to copy rarely. Readers' slices stay valid.
+// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. Beyond MaxOctets, an eighth more
+// goes, so that copies are rare. Slices of readers stay valid.
 func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])

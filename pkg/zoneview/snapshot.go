@@ -174,7 +174,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets reads RRsets scattered in memory, so that the processor waits for all at once.
+// prefetchRRsets reads RRsets scattered in memory before they are needed, so that the processor waits for all at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -193,7 +193,7 @@ func prefetchRRsets(stretch []*content.RRset) {
 			octets += set.Data[0][0]
 		}
 	}
-	runtime.KeepAlive(octets)
+	runtime.KeepAlive(octets) // or the compiler drops the reads
 }
 
 func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {

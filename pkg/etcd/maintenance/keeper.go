@@ -296,7 +296,8 @@ func leaderRank(m member) int {
 	return 0
 }
 
-// listAlarms asks only if a status reports an alarm, because AlarmList goes through etcd's log.
+// listAlarms returns the IDs of the members with a NOSPACE alarm (a full database). AlarmList is sent only if a
+// member's status shows the alarm, because even this read goes through etcd's raft log.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil

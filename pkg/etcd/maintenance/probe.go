@@ -93,8 +93,6 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 	}
 }
 
-// revisionAhead returns the distance of the first member that answers, between least and most, as revision and log grow
-// meanwhile. It fails if etcd does not report the log.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {

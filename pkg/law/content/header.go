@@ -66,7 +66,6 @@ func (h Header) Hash(state sethash.State) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hashFields hashes each field behind its length and each list behind its count, so that no two headers run together.
 func (h Header) hashFields() [sha256.Size]byte {
 	h = h.Canonical()
 	parts := []string{"kubi.zone/header", h.FQDN.String()}

@@ -44,7 +44,6 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// matchText tries each part at its leftmost place alone, which leaves the most text for later parts.
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
@@ -54,7 +53,7 @@ func (l label) matchText(text string) bool {
 		return false
 	}
 	text = text[len(first) : len(text)-len(last)]
-	for _, part := range middle {
+	for _, part := range middle { // the leftmost place leaves the most text for later parts
 		at := strings.Index(text, part)
 		if at < 0 {
 			return false

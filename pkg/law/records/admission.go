@@ -80,8 +80,6 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission returns the admitting rule. A record in the zone keeps its kind (S4.17), and its name unless reserved
-// for others (S4.20).
 func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -218,8 +216,8 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(S5.9; delete some, or ask the zone's owner for more)", ns, x.newCount, z.FQDN(), most)
 }
 
-// refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: own
-// names may be newer.
+// refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others (S4.15). A record in its place passes in a
+// cascade, because an own name may be newer than the record.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {

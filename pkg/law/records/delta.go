@@ -161,9 +161,10 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 	return n
 }
 
-// refuseLocked refuses data at, above or below a locked name (S2.10), except:
+// refuseLocked refuses data at, above or below a locked name, because Records there are moving to another zone (S2.10).
+// Exceptions:
 //   - data above the lock that changes nothing below (affectsBelow), such as own data other than a DNAME
-//   - data that no rule allows, which is to get 403
+//   - data that no rule allows, because it gets 403 instead
 //   - in a cascade: Records of its lock, Records that left their zone for this zone, and waiting Records for which the
 //     lock is (S2.14)
 func (x *delta) refuseLocked() *law.Refusal {
@@ -172,6 +173,7 @@ func (x *delta) refuseLocked() *law.Refusal {
 	if x.ask.Cascade && (!x.isNew() || x.ask.HadZone && (own || x.ask.Before == nil) || x.ask.HasFormerName && own) {
 		return nil
 	}
+
 	holding := x.holding.WithoutReplacement(x.ask.MarkID)
 	base := rules.Base(x.added.Owner)
 	at, err := base.In(z.FQDN())
@@ -179,6 +181,7 @@ func (x *delta) refuseLocked() *law.Refusal {
 	if !above && !holding.HasLockAt(p.fqdn) {
 		return nil
 	}
+
 	grants := z.RuleSet().FindGrants(p.fqdn, x.added.Type, x.ask.Namespace)
 	if len(grants) == 0 || !holding.HasLockAt(p.fqdn) && !x.affectsBelow(base, grants) {
 		return nil
@@ -233,8 +236,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 	return t
 }
 
-// isOwnStep reports whether the step counts for mass deletion, as the own namespace's act (S7.7). In its cascades,
-// Records on their way between zones do not count, nor others' Records on their way to a free name.
+// isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
+// cascade that this namespace caused, Records on their way between zones do not count.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {
@@ -245,6 +248,7 @@ func (x *delta) isOwnStep() bool {
 	case ask.CausedBy != z.Namespace:
 		return false
 	case x.removed == nil:
+		// A tenant's Record counts if changed rules admit it, but not if it takes a free name.
 		return !ask.HadZone && (ask.Namespace == z.Namespace || ask.RulesChanged)
 	case ask.After == nil || x.added != nil:
 		return true

@@ -21,8 +21,6 @@ func checkType(c *law.Contribution) *law.Refusal {
 	return nil
 }
 
-// packValues refuses names too long in the zone, and rdata that some server does not load (S5.11). It returns wire
-// lengths.
 func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {

@@ -54,7 +54,6 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// targetKeys returns keys of the zone alone, so a change set needs no compares for them.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -126,7 +125,6 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants reports whether a tenant may take the target's host. Glue belongs to the writer of the cut.
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
@@ -166,7 +164,6 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// answersFor reports whether the zone answers for a target. A name server below its own NS needs an address.
 func (x *delta) answersFor(t target) bool {
 	z := x.zone
 	if slices.Contains(z.NSHosts, t.host) {

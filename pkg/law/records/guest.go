@@ -24,8 +24,6 @@ func (x *delta) countGuest(a rules.Admission) int {
 
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
-// refuseGuest refuses a guest's record (a tenant's by an underscore rule) that hides another's wildcard (S4.23), or
-// excludes the holder's data (S4.24), unless name and type stay.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {
@@ -39,7 +37,6 @@ func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	return c.RefuseHiding(t.String(), owner)
 }
 
-// refuseFull refuses guests' data above half of a name's limits (S4.24); such data may shrink.
 func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if x.countGuest(x.admission) == 0 {
 		return nil

@@ -110,7 +110,6 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findZone returns the record's present zone; nil if gone: its cascade removes the keys.
 func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {

@@ -30,8 +30,6 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noticeTakenHosts adds a Notice for each host of own records that a tenant claims by this write (S4.26). In a cascade,
-// the claim may be older.
 func (x *delta) noticeTakenHosts() {
 	z, added := x.zone, x.added
 	if added == nil {

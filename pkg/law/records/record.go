@@ -283,8 +283,8 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord begins the grace period of a record that no rule allows any more (S2.5), or releases the record after
-// the period, or for another namespace (S2.13).
+// withdrawRecord begins the grace period of a record that no rule allows any more (S2.5). After the period, or at once
+// if another namespace's record takes the place (S2.13), it releases the record.
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil

@@ -69,13 +69,11 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcom
 	return review, out
 }
 
-// findClaim returns "" without a rule for the base name: an underscore rule must not reveal its claim (S4.14). An own
-// claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) ClaimState {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())
 	if err != nil || namespace != z.Namespace && !z.RuleSet().AllowsName(at, namespace) {
-		return ""
+		return "" // an underscore rule must not reveal the claim (S4.14)
 	}
 	claimed := Unclaimed
 	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,

@@ -98,9 +98,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record at and below "at" (S2.13). A rule must give that name
-// without "*": neighbours get no names whose rule was lost by accident. refused is true if claims refuse the record,
-// below if claims below do, too.
+// findYielding returns the tenants that give way to a new record at and below "at" (S2.13). Only a rule without "*" has
+// this effect, so that neighbours gain no name whose rule was lost by accident. refused means that claims refuse the
+// record, below that claims below its name do.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {
@@ -153,7 +153,6 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// awaitEviction lets added wait for the yielding records' release: a transaction changes one record (I1).
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Waiting = ask.waitingAt(p)

@@ -89,8 +89,6 @@ func checkHostNames(z *law.Zone) *law.Refusal {
 	return nil
 }
 
-// checkNameServers refuses a new host in spec.nameServers with a tenant's claim or a CNAME, or below a DNAME (S6.2,
-// S5.6, S5.7).
 func (d *zoneDecision) checkNameServers(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.NSHosts {
 		if before != nil && slices.Contains(before.NSHosts, host) {

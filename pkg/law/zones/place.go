@@ -237,7 +237,6 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	return c.RefuseHiding("a zone", s.owner)
 }
 
-// checkOwner refuses a zone at CNAME or NS records (S3.9), except of tenants who give way (S2.13).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
@@ -284,8 +283,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a new zone at, above or below a locked name. At exactly that name, a zone of the parent's
-// namespace or the last zone's joins the move (joinMove): another's rules would apply to Records of others (S4.15).
+// refuseLocked refuses a new zone at, above or below a locked name, because Records there are moving. At exactly that
+// name, a zone of the parent's or the former zone's namespace joins the move (joinMove); another namespace's zone would
+// put its rules over Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
 		return nil

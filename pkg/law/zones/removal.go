@@ -12,8 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkForeign refuses the request that sets deletionTimestamp of a zone with data of others, unless annotated (S8.1,
-// S2.16).
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {

@@ -60,9 +60,9 @@ func LastSerialOf(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
-// last serial, the floor of a restored store counts. Its Jump raises the minimum: the backup may lack zones that began
-// at a minimum ahead of the floor.
+// findLastSerial returns the last serial of a zone's name, and the serial that a new zone continues from (0 for none),
+// because secondaries may still have the former zone. Without a last serial, the floor of a restored store counts, at
+// least Jump beyond the minimum: the backup may lack zones that began at a minimum.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.RequireAll(keys)
@@ -73,6 +73,7 @@ func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint
 	case floor == nil:
 		return nil, 0
 	}
+
 	from = floor.Serial
 	if minimum != nil {
 		least := serial.Serial(*minimum)

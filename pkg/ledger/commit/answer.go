@@ -165,8 +165,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// advanceHead sets a head (the cached zone and its facts) to the zone's new revision. A pending zone keeps no facts:
-// its keys are purged. Callers hold Memory.Mu.
+// The caller holds Memory.Mu. A pending zone keeps no facts, because its keys are purged.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -189,14 +188,15 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, up to maxContradictions times, as its zone may have changed. Then, and
-// for a single write, the error reports damage.
+// answerMoved handles a group whose facts contradict its objects. If an object has changed, the caller begins again.
+// Otherwise a change set is decided again, up to maxContradictions times, because its zone may have changed. After
+// that, and for a single write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})
 		return false
 	}
+
 	var damaged error
 	for _, m := range g.members {
 		kv, rev, err := etcd.ReadKey(ctx, b.com.mem.Client, m.Key)
@@ -206,6 +206,7 @@ func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 			damaged = fmt.Errorf("%s contradicts its stored index keys: run kubizone fsck, which names the damage", m.Key)
 		}
 	}
+
 	switch {
 	case g.hasMoved():
 		g.reply(Answer{})
@@ -287,12 +288,13 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns the zones to lock before a group's next try: those locked now, and the strange zones (changed, not
-// locked) that the group read. nil means none, a preview, or the first two tries of several groups.
+// locksFor returns the zones to lock for a group's next try: the zones locked now, and the strange zones (changed
+// without a lock) read by the group. A preview, and the first two tries of several groups, need none.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.retries <= 1 || g.preview {
 		return nil
 	}
+
 	for _, key := range strange {
 		if slices.ContainsFunc(g.members, func(m *member) bool {
 			return key != m.Key && m.session != nil && m.session.Zone(key) != nil
@@ -303,6 +305,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(needs) == 0 {
 		return nil
 	}
+
 	for _, h := range b.locks {
 		needs = append(needs, h.Key)
 	}
@@ -362,8 +365,9 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 	return nil
 }
 
-// answerPanic returns the groups to decide again. If the transaction was sent, each unanswered group of the batch gets
-// the error, otherwise only the group under decision. If that is unknown, each group is decided again, alone.
+// answerPanic answers groups after a panic, and returns the groups to decide again. If the transaction was sent, each
+// unanswered group of the batch gets the error, otherwise only the group under decision. If that is unknown, each is
+// decided again, alone.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {
@@ -372,6 +376,7 @@ func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 			b.com.mem.InvalidateHead(b.head.Key)
 		}
 	}
+
 	for _, g := range groups {
 		switch {
 		case g.answered:
@@ -381,12 +386,14 @@ func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 			others = append(others, g)
 		}
 	}
+
 	if b.sent || len(others) == 0 {
 		return others
 	}
 	if guilty == nil && (len(others) == 1 || others[0].alone) {
 		guilty = others[0]
 	}
+
 	for _, g := range others {
 		g.alone = g.alone || guilty == nil
 	}

@@ -293,8 +293,6 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	return nil
 }
 
-// missingLocks returns the zones that a plan needs locked: the changed zone, and each whose holding (the state under
-// its name) is written, since its writes compare the holding.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)

@@ -40,8 +40,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup submits a group to the zone's queue, again and again until a decision. A group that a cascade delays
-// waits outside the queue, so that the cascade can proceed. last is the group of the last try.
+// commitGroup submits a group (a write or a change set) to the zone's queue until it is decided. A group delayed by a
+// cascade waits outside the queue, because the cascade needs the queue to proceed. last is the group of the last try.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic

@@ -113,8 +113,6 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// condenseSteps returns a group's journal step, or nil if a change set's steps cancel out: content and serial stay
-// (S6.11).
 func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *content.Step) {
 	switch len(d.steps) {
 	case 0:
@@ -125,7 +123,7 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 		if nameAuthors(&all, d.steps); len(all.Added)+len(all.Removed)+len(all.TTLs) > 0 {
 			step = &all
 		} else {
-			b.undoSerial(g.set.zoneBefore)
+			b.undoSerial(g.set.zoneBefore) // the writes cancel out, so the content stays (S6.11)
 		}
 	}
 	if g.set != nil && b.change != before.change {
@@ -221,8 +219,8 @@ func (b *batch) putPending(g *group, m *member) {
 	}
 }
 
-// addZoneToItem adds the zone to the outbox item in a cascade's first transaction there, for any server to finish. A
-// write that leaves the cascade's mark compares the item: another server may have removed both.
+// addZoneToItem adds a zone to a cascade's outbox item in the cascade's first transaction there, for any server to
+// finish. A write that leaves the cascade's mark compares the item, because another server may have removed both.
 func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 	s := m.OutboxItem
 	if c.Removed || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
@@ -233,14 +231,13 @@ func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 	if slices.ContainsFunc(s.Work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
 		return
 	}
+
 	next := s.Work
 	next.Zones = append(slices.Clone(s.Work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
 	b.Puts.Set(key, next)
 	b.itemUpdates = append(b.itemUpdates, itemUpdate{s, next})
 }
 
-// addStep returns false if the group must begin the next batch: too long, too large a transaction, or a zone unsettled
-// that earlier groups settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -300,10 +297,10 @@ func (b *batch) addProofs(g *group) {
 	}
 }
 
-// Compares of a key at different revisions all stay: the transaction fails, and the writes are decided again.
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
+		// Two revisions of a key both stay, so that the transaction fails.
 		if have, ok := b.comparedRevs[key]; ok && have == mod {
 			return
 		}

@@ -101,7 +101,6 @@ func (g *group) smallerAdvice() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts names spec.nameServers for a Zone, as the labels of a name need few compares (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// A caller holds Memory.Mu until the queue is in use, or no longer needed.
+// The caller holds Memory.Mu until the queue is in use, because an idle queue may be dropped.
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {

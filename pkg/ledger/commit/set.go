@@ -60,8 +60,6 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
-// beginDecision returns the writes in order: deletions, as they free names, then addresses, NS, and the rest, so that
-// no warning calls a Record of the set missing.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.zoneBefore, t.change, t.required, t.RequirementErr = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -77,6 +75,7 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 			pending = append(pending, m)
 		}
 	}
+	// Deletions free names. Addresses precede NS, so that no warning calls a Record of the set missing.
 	slices.SortStableFunc(pending, func(a, b *member) int { return rankOf(a.setWrite) - rankOf(b.setWrite) })
 	return pending
 }
@@ -126,8 +125,6 @@ func (t *Set) zoneSuffix() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// refuseOtherZone refuses a write outside the set's zone. lock is the anchor write's zone, if not the hint: lock it
-// first.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
@@ -213,7 +210,6 @@ func (g *group) answersWarning(w law.Warning) bool {
 	})
 }
 
-// The first deletion warns for the whole set, as the zone between two writes is never delivered.
 func (t *Set) warnOfDeletions() {
 	first := t.Writes[max(0, slices.IndexFunc(t.Writes, func(w *SetWrite) bool { return w.After == nil }))]
 	if t.change == nil || first.DryRun {

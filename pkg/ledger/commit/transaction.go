@@ -233,8 +233,6 @@ func (w *Write) withPayer(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// Each namespace pays for its objects, and an equal share of the common keys. If nothing is written, refused writes'
-// namespaces pay.
 func (b *batch) payers() (all []etcd.Payer) {
 	for _, m := range b.members {
 		if m.writesObject() || b.writes == 0 {

@@ -247,8 +247,6 @@ func (g *group) hasMoved() bool {
 	return slices.ContainsFunc(g.members, func(m *member) bool { return m.moved })
 }
 
-// withdrawGroup returns the answer, or err for a group without one: no later decision admits the group, or a later
-// group of its order.
 func (g *group) withdrawGroup(err error) Answer {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()

@@ -333,8 +333,8 @@ func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty assumes empty, and compares, the range at or below a name: not below an apex, where ranges are rarely
-// empty, nor if memory has data there. The caller holds Memory.Mu.
+// guessEmpty assumes that nothing is at or below a name, to save a read; the transaction compares the empty range.
+// Below an apex, or with data in memory, it does not guess. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {

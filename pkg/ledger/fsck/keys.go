@@ -150,7 +150,6 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
-// checkWaiting asks the law which waiting objects a zone would adopt in the next round (S2.7). They are no damage.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adoptedBy == nil && c.ctx.Err() == nil {

@@ -151,7 +151,6 @@ func (z *zone) addRecord(r *record) {
 
 const maxPointed = 8
 
-// Each of an own record's first maxPointed hosts counts once at its base name (S4.26).
 func (z *zone) addPointers(r *record) {
 	if r.Namespace != z.Namespace || !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
 		return
@@ -246,8 +245,6 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// defineRRsets returns the RRsets of records and counted cuts (NS, glue and DS of child zones). Data of both, while
-// records move to or from a child, counts once.
 func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
 	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data ...string) {

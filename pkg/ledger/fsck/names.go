@@ -348,8 +348,6 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNestedClaims notes names that a tenant claims by a rule with "*", at or below another tenant's claim (S4.8).
-// Former rules may have allowed them (S4.12, S4.13).
 func (c *check) noteNestedClaims(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {

@@ -332,7 +332,6 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// readServers checks only decoding and keys of BIND 9 objects, as the ledger derives no keys from them.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

@@ -42,12 +42,11 @@ func (c *check) checkZones() error {
 	return nil
 }
 
-// status.fqdn must follow from the spec (S1.6). An established zone keeps its name: its zoneRef's zone may be gone or
-// renamed.
 func (c *check) checkName(z *zone) {
 	text, fqdn := z.spec.DomainName, z.FQDN()
 	relative := !name.IsAbsolute(text)
 	follows := false
+	// The zone of zoneRef may be gone or renamed, so any name above will do.
 	for up, ok := fqdn, true; ok && !follows; up, ok = up.Parent() {
 		n, err := name.ParseIn(text, up)
 		follows = err == nil && n == fqdn && (!relative || up != fqdn)
@@ -56,8 +55,8 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// checkSettled compares Settled, settledSerial and the marks of cascades (S7.2). Settled may stay True until the next
-// step, as a zone's removal marks the gaining zone without a write of the object (I1).
+// checkSettled checks that Settled, settledSerial, the hold and the marks of cascades agree (S7.2). Settled may stay
+// True until a cascade's next step, because a zone's removal marks the gaining zone without a write of its object (I1).
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
@@ -67,10 +66,12 @@ func (c *check) checkSettled(z *zone) {
 		"names/", held)
 	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
 	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than its own namespace may remove")
+
 	d := z.Deletions
 	most := cmp.Or(d.PeakStock, &law.Stock{Own: d.Own})
 	c.require(d.PeriodStart >= 0 && !slices.ContainsFunc(append(d.LeastStocks[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
 		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
+
 	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
 	c.require(works == 0 && !held || !isSettled || through, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
 		"pending", works)

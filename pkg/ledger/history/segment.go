@@ -69,8 +69,8 @@ type Segment struct {
 	Entries []Entry
 }
 
-// encodeSegment returns a segment without states, or rows too, to stay within maxSegment, and nil if the steps alone
-// exceed maxSegment. whole is true for a segment with all.
+// encodeSegment packs steps into at most maxSegment octets. If they do not fit (whole is false), it leaves out the
+// former Records (states), then the rows; if even the bare steps do not fit, it returns nil.
 func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(header, lines)
 	if whole = len(text) <= maxSegment; !whole && err == nil {

@@ -182,8 +182,6 @@ func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod i
 	return s, r.Kvs[0].ModRevision, nil
 }
 
-// makeRoom condenses an account's oldest segments until "octets" more are within its share. fits is false if the octets
-// alone exceed the share.
 func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
 	most := a.shareOf(account)
 	for {

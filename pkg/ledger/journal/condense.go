@@ -157,9 +157,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at,
-// even if it is back: the purge may have passed the keys, so nothing may be written (I4). No deletion may rest on data
-// read before.
+// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
+// Even a name that is back gives nil, because the purge may have passed the keys, so nothing may be written (I4).
+// Callers read the data to delete only afterwards.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

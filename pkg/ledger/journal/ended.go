@@ -58,8 +58,8 @@ func trimmedError(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readEndedHeader returns an ended zone's header, and sets *rev, the revision of all further reads: nothing is purged
-// before the finalizer is gone.
+// readEndedHeader returns the SOA fields and name servers of an ended zone. *rev becomes the revision of all further
+// reads: the Zone still has its finalizer then, so nothing is purged.
 func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work

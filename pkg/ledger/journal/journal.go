@@ -133,8 +133,8 @@ func (jr *Journal) statesRoom() int64 {
 	return jr.Archive.StatesRoom()
 }
 
-// trimWhileDue trims again if writes meanwhile make a trim due: they may be the last. After an error the next write
-// retries.
+// trimWhileDue trims until no trim is due: writes during a trim may be the zone's last, so no later write would begin
+// another trim. After an error the next write retries.
 func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	ctx := jr.Client.Ctx()
 	for {
@@ -277,8 +277,8 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 // errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps returns an error, which may be errArchived, if the steps must stay. After damage they go: a damaged
-// archive must not fill etcd with journals.
+// archiveSteps moves steps into the history before a trim. An error, such as errArchived, means that the steps must
+// stay. Damage is only logged, because otherwise a damaged archive would fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
@@ -348,8 +348,6 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weighSteps returns the key before which to trim: step oldest's, or a later key if the steps from oldest to newest
-// have more than "most" octets. Step newest stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {

@@ -47,8 +47,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	return ask, nil
 }
 
-// behindOf returns the secondary that a status write reports as ahead or different (S6.11), or nil. Only for this does
-// the API allow changes of status.serial.
+// behindOf returns the secondary in the controller's status write that is ahead or different (S6.11), or nil. Only such
+// a report may change status.serial.
 func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

@@ -194,7 +194,7 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady sets Ready in the content write, so that no client takes an old True for this write (S6.13).
+// setReady resets Ready in the content write, so that no client takes an old True for this write (S6.13).
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	before := meta.FindStatusCondition(*conditions, v1alpha1.ConditionReady)

@@ -45,7 +45,8 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	}
 }
 
-// decideFound first decides moving Records and unlocks their names: waiting Records must not prolong the lock (S2.11).
+// decideFound decides the Records that a cascade finds. It decides moving Records first and unlocks their names,
+// because waiting Records must not prolong the lock (S2.11).
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -111,7 +112,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 }
 
 // finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
-// deletes the item (I4). through is false if another write has extended the item.
+// deletes the outbox item (I4). through is false if another write has extended the item, and the cascade goes on.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""

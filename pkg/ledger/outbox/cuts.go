@@ -225,7 +225,6 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
-// sweepCuts counts cuts left by a crash or timeout. Only a server's first sweep counts new cuts, too.
 func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut
@@ -234,7 +233,7 @@ func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 			return
 		}
 		if last != nil && known < sweepEvery {
-			return
+			return // its writer counts a new cut; a first sweep counts all, as after a crash
 		}
 		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // as for the writer
 		if err := ob.countCut(by, d); err != nil {

@@ -34,8 +34,9 @@ type forgettable struct {
 	secondsLeft int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). Each server counts the time since its first
-// sight of a revision, and the first with a due count writes the time left: a clock ahead would remove all serials.
+// sweepSerials removes last serials that no secondary can remember (S6.8). Each server counts the time since it first
+// saw a revision, and the first with a due count writes the time left. A stored date would not do, because a clock that
+// is ahead would remove all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp

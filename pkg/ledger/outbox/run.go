@@ -155,8 +155,8 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks has zones delivered whose cascades take too long (S7.2), and removes marks without item, which would lock
-// names forever.
+// sweepMarks removes marks of cascades without an outbox item, because they would lock names forever, and has zones
+// delivered whose cascades take too long (S7.2).
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()

@@ -148,8 +148,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits each zone's steps together. leaves has the decided Records by uid, true if they leave. If inside
-// is true, the other zone adopts it later.
+// commitSteps commits a cascade's steps, zone by zone. leaves has the decided Records by uid, true if they leave.
+// inside means that another zone adopts them later.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

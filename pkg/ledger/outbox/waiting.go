@@ -50,14 +50,12 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries the objects waiting at freed names, and at or below their base names. It first counts waiting
-// objects, as most clusters have none.
 func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time
 	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
 		if time.Since(waited) > TryEvery {
 			r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
-			if err != nil || r.Count == 0 {
+			if err != nil || r.Count == 0 { // most clusters have no waiting objects
 				etcd.Pause(ctx, countRest)
 				continue
 			}
@@ -77,9 +75,6 @@ func (ob *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
-// tryRange tries the objects waiting under a prefix, from the key "from" on, and creates cascades for those that a zone
-// would adopt. It returns the key to continue at, "" at the end. After each object it pauses "rest" times the trial's
-// duration.
 func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -102,8 +97,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 	return next, nil
 }
 
-// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. A round
-// leaves them to that cascade, where Records restored by a rule count as own, and so end a hold (S7.5).
+// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. A trial
+// leaves them to that cascade, because Records that a rule restores count as own there, and so end a hold (S7.5).
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))

@@ -29,8 +29,6 @@ func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, er
 	return func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition has, or must
-// have, the new name of zoneRef's target (S1.6).
 func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}

@@ -184,7 +184,6 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 	return subs, nil
 }
 
-// mapFilters rejects filters by revision: sub-revisions are in the values.
 func (m *Mapping) mapFilters(op *clientv3.Op) error {
 	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter

@@ -68,8 +68,8 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents appends the sub-revisions of a revision's events to subs, or returns false if the writer did not number
-// them: sub-revisions repeat, or there are too many.
+// countEvents appends the sub-revision (the place within a transaction) of each event to subs. false means that the
+// writer did not number the objects: sub-revisions repeat, or there are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
 	next := make([]int64, len(m.resources)) // by resource

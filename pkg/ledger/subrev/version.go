@@ -121,7 +121,6 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
-// mapKV takes the sub-revision from the value if sub is negative.
 func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return

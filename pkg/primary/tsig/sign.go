@@ -73,9 +73,8 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the MAC (RFC 8945 §4.3) over the prior MAC, the message and the TSIG variables; with timersOnly,
-// for later messages of a stream (§5.3.1), only over the variables' timers. msg ends before the TSIG record; id and
-// arcount replace the values in msg.
+// computeMAC returns the MAC over the prior MAC, the message up to the TSIG record, and the TSIG variables or, with
+// timersOnly, the timers alone (RFC 8945 §4.3, §5.3.1). id and arcount replace the values in msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte

@@ -61,7 +61,6 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-// errorOfItems has the code of all failed items, else 422, so that clients do not retry in vain.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,

@@ -83,7 +83,6 @@ func sentBy(ctx context.Context) *http.Request {
 	return from
 }
 
-// readItem decodes item i. The handler refuses invalid text when it serves the item.
 func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, options *metav1.CreateOptions) *item {
 	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, Request: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
 	x := &item{index: i, set: set, write: w}
@@ -166,7 +165,6 @@ func (x *item) fail(err apierrors.APIStatus) {
 	x.code, x.failure = int(status.Code), &status
 }
 
-// newContext returns a context that ends with ctx, but has only ctx's user, trace and log.
 func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {

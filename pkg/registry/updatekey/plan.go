@@ -83,8 +83,6 @@ const fieldManager = "dynamic-update"
 // share has the Records that updates made at a name.
 type share map[rdata.Type]*v1alpha1.Record
 
-// divideRecords divides a namespace's Records at a name: p.Records were not made by updates; p.Share and made were, and
-// the key covers them.
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {

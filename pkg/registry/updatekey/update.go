@@ -307,8 +307,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier copy of the message wrote, or nil. It proves that all were written, even
-// if prerequisites no longer hold.
+// findWritten returns a Record that an earlier copy of the message wrote, or nil. It proves that the whole message was
+// written, in a single transaction, even if prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -345,18 +345,20 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds RRsets of the Zone's spec to present, in the namespace's own zone. If the message updates NS at the
-// apex, ForeignNS is set for further NS values there.
+// addApex adds RRsets of the Zone's spec to present in the namespace's own zone, because updates may not change them.
+// If the message updates NS at the apex, ForeignNS is set for further NS values there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
 	if len(present) == 0 || !aboutNS && (!own || !p.w.zones.MayMake(p.at, p.key.Spec.View, p.in.fqdn, slices.Collect(maps.Keys(present)))) {
 		return nil
 	}
+
 	made, ns, err := p.w.zones.ApexOf(ctx, p.at, p.key.Namespace)
 	if err != nil {
 		return err
 	}
+
 	for _, set := range made {
 		fqdn, err := set.Owner.In(p.in.fqdn)
 		if err != nil {
@@ -375,6 +377,7 @@ func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present
 			ns = append(ns, set.Data...)
 		}
 	}
+
 	if at, updated := present[p.in.fqdn]; updated && aboutNS {
 		all, err := resolveSet(p.in.fqdn, rdata.NS, ns)
 		if err != nil {

@@ -53,8 +53,6 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 	return r.checkRetain(ctx, zone, before)
 }
 
-// checkRetain refuses the deletionPolicy Retain if a class forbids it: retained data would mix with the name's next
-// zone (S8.4). Later, updates get a Warning.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil

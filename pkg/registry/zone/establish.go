@@ -27,8 +27,8 @@ const subresourceEstablish = "establish"
 
 const maxReviews = 3
 
-// resourceName returns a zone's entry in a Role's resourceNames: the fqdn without trailing dot ("." for the root), with
-// "VIEW:" outside the default view. It returns false for a relative or invalid name.
+// resourceName returns a zone's entry in a Role's resourceNames, such as "example.org", or "internal:example.org" in
+// the view internal; false for a relative or invalid name.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false

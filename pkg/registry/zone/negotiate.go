@@ -77,7 +77,6 @@ func mediaOf(format string) string {
 	return mediaJSON
 }
 
-// writeError writes a Status as JSON in any format: a master file cannot have a Status.
 func writeError(w http.ResponseWriter, err error) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	var api apierrors.APIStatus

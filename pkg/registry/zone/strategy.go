@@ -105,8 +105,8 @@ func takeStatus(after, written *v1alpha1.Zone) {
 	}
 }
 
-// reportsBehind reports whether written asks for a higher serial (S6.11): Ready is False with SerialBehind at the
-// serial of a secondary ahead of the zone, or ContentDiffers at the zone's next serial.
+// reportsBehind reports whether the controller asks for a higher serial, because a secondary would not transfer the
+// zone (S6.11). Ready is then False: SerialBehind with that secondary's serial, or ContentDiffers with the zone's next.
 func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||

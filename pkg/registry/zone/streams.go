@@ -146,7 +146,6 @@ func (s *streams) mayReadAll(ctx context.Context) bool {
 	return allowed && err == nil
 }
 
-// mayReadSources refuses users who may not list all Records, since sources name all namespaces' (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	allowed, err := isAllowed(ctx, s.Authorizer, "list", "records", "", "", "")
 	if err != nil {

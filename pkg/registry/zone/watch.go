@@ -67,7 +67,6 @@ type watcher struct {
 	stream *stream
 }
 
-// sendUntilEnd ends with ctx, a client too far behind, or the zone's deletion. Its error is of the write.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	next := w.zone.DeepCopy()
 	for {
