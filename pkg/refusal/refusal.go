@@ -96,7 +96,7 @@ func Messages(all []Refusal) string {
 
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds to each cause of an answer a cause with the rule, for programs to read.
+// AddRule adds to each cause of an answer a cause with the rule, for programs.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return

@@ -76,7 +76,7 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 }
 
 // Exchange sends question over conn and returns the answer, of any RCODE. With a key, it signs question in place, and
-// an answer without a valid signature is a *Refusal. The end of ctx closes conn.
+// an answer without a valid signature is a *Refusal. The caller sets the deadline; the end of ctx closes conn.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()

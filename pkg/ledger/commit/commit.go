@@ -238,7 +238,8 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
-// Preview decides a write, and proves the facts by a transaction without puts. The object is not compared.
+// Preview decides a write, and proves the facts by a transaction without puts. The object, just read by the caller, is
+// not compared.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Decide: w.Decide})
 	g.preview, g.finalRefusal = true, true

@@ -170,7 +170,7 @@ func groupKind(resource string) schema.GroupKind {
 
 const laterSeconds = 5
 
-// Recover, deferred, logs a panic and turns it into an API error, of unknown outcome if *sent.
+// Recover, deferred, logs a panic and turns it into an API error, of unknown outcome if *sent. sent may be nil.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {

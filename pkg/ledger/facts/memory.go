@@ -322,7 +322,7 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.heldZones, k)
 }
 
-// Head returns the cache entry of a Zone's key, new if absent. The caller holds Mu.
+// Head returns the cache entry of a Zone's key, perhaps new. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {

@@ -36,7 +36,8 @@ type Proof struct {
 	queue []content.Transaction
 }
 
-// BeginProof prepares the check of a zone's content against its hash, in place of an earlier proof.
+// BeginProof prepares the check of a zone's content against its hash, in place of an earlier proof. The caller calls
+// Run.
 func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
