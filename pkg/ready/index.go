@@ -259,7 +259,7 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 }
 
 // ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until clusters are listed, each counts as existing,
-// so that zones keep their classes.
+// so zones keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -300,8 +300,8 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes that deliver a zone. It excludes taken, the classes in force for the same name in the
-// default view.
+// InForce returns a zone's classes in force. It excludes taken, the classes in force for the same name in the default
+// view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()

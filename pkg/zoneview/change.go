@@ -16,7 +16,7 @@ import (
 )
 
 // StepChange returns the resource records that step changed, without the SOA. The cost grows with the step, or the zone
-// if its name or TTL changed.
+// if the name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {

@@ -26,8 +26,9 @@ type Ahead struct {
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns a serial ahead of a secondary that transfers no more, since its serial is ahead or its data differs. A
-// distance above serial.MaxRepair needs an annotation, and repairInterval must have passed since the last repair.
+// Repair returns a serial ahead of a secondary whose serial is ahead or whose data differs, since such a secondary
+// transfers no more. A distance above serial.MaxRepair needs an annotation, and repairInterval must have passed since
+// the last repair.
 func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {

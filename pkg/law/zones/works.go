@@ -25,7 +25,7 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideDelegationsDone notes that a new zone's waiting Delegations are decided, so that it may adopt Records.
+// DecideDelegationsDone marks a new zone's waiting Delegations as decided, so the zone may adopt Records.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -136,7 +136,7 @@ func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome 
 	})
 }
 
-// DecideOverdue lets delivery go on if a cascade delays it for too long.
+// DecideOverdue resumes delivery if a cascade delays a zone for too long.
 func DecideOverdue(seen *law.Facts, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
