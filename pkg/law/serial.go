@@ -9,13 +9,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// NextSerial returns the serial after last (0 for none), the furthest ahead of (S6.8):
+// NextSerial returns the SOA serial after last (0 for none), the furthest ahead of:
 //   - last+1
 //   - the day's first serial, YYYYMMDD00 (UTC)
-//   - minimum, unless equal to consumed, the minimum last used; usedMinimum is true for this result
+//   - minimum, unless equal to consumed, the minimum last used
 //
-// The result is ahead of last, too: the order is not transitive (RFC 1982 §3.2), so a minimum too far away has no
-// effect yet.
+// Serials wrap, so a minimum too far away is not ahead of last, and has no effect yet.
 func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }

@@ -122,8 +122,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose records are decided again (S2.5). If changed is true without namespaces,
-// all are: after a change of a limit, or of a rule that is shared or for any namespace (S4.10).
+// ChangedRules returns the namespaces whose Records are decided again. Changed without namespaces means all, as after a
+// change of a shared rule.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -158,10 +158,10 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// ChangedNames returns the names, sorted, that the Zone's rules reserve for other namespaces than before (S4.20).
+// ChangedNames returns the names, sorted, reserved by rules for other namespaces than before.
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
-	for len(had)+len(has) > 0 { // both sorted
+	for len(had)+len(has) > 0 {
 		switch {
 		case len(has) == 0 || len(had) > 0 && had[0].Name.Compare(has[0].Name) < 0:
 			names, had = append(names, had[0].Name), had[1:]
@@ -233,8 +233,7 @@ type Stock struct {
 	Own    int `json:"own"`
 }
 
-// TypesAt returns the number of types at a name: the given types, those of spec.nameServers, and at the apex SOA and
-// NS. It overwrites types.
+// TypesAt counts the types at a name, with those of spec.nameServers, and SOA and NS at the apex. It overwrites types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)

@@ -59,8 +59,7 @@ type Sink interface {
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow reports all zones to sink until ctx ends: each at a revision, then every journal transaction in order (I2);
-// after a compaction, all again.
+// Follow passes every zone to sink, then each change in order, until ctx ends. After a compaction it starts over.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)

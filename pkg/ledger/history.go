@@ -26,7 +26,7 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory begins a new history for all zones, after a restore. No server may run on the store.
+// ForgetHistory deletes the history of all zones after a restore. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)
@@ -98,8 +98,7 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 	return ask
 }
 
-// RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones, newest
-// first. It replaces HeaderOf in its copy of the selector.
+// RecordHistory returns the zone changes by a namespace's Records, newest first, within each zone's historyRetention.
 func (l *Ledger) RecordHistory(ctx context.Context, selector history.StepSelector, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {

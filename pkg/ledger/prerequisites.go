@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// FindZone returns the zone with this name in a view, proved by etcd. The namespace is charged.
+// FindZone returns the zone with this name in a view, proved by etcd.
 func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones"}, Decide: func(seen *law.Facts) law.Outcome {
 		return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {

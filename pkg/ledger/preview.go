@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// PreviewRecord sets after.Status as a write would, without a commit (S7.3). before is nil for a creation, after for a
-// deletion. Errors are those of the write.
+// PreviewRecord sets after.Status and returns errors as the write would, but commits nothing.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)

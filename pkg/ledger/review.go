@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ReviewName returns the result of creating a Record without data (S14.1), and writes nothing.
+// ReviewName reports whether a Record of this name and type could be created.
 func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status v1alpha1.NameReviewStatus, err error) {
 	ask, _, err := l.recordAsk(ctx, nil, asked, lawform.RecordWithoutData)
 	if err != nil {

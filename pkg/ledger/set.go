@@ -81,8 +81,7 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowthInSet notes the growth of ctx's write in octets, and returns the sum of its change set, or octets without a
-// set.
+// GrowthInSet adds the octets of ctx's write to its change set's growth, and returns the sum.
 func GrowthInSet(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {

@@ -48,8 +48,7 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
 	"delegations", "records", "updatekeys", "zones"}
 
-// FollowSizes reports the octets of each namespace's objects, except Deliveries, to sink until ctx ends: all at a
-// revision, then each change; after a compaction, all again.
+// FollowSizes reports the stored octets of each namespace to sink until ctx ends.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)

@@ -16,10 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the etcd client for Kubernetes' storage (etcd3), which writes only by OptimisticPut and
-// OptimisticDelete. There the hook passes decorated storages' writes to the ledger. versions, from Versions(prefix),
-// replace etcd's revisions; nil keeps revisions, for a storage with one object in a transaction. The caller closes
-// client.
+// StorageClient returns the etcd client for Kubernetes' storage (etcd3). Its hook lets the ledger commit the writes of
+// decorated storages. versions, unless nil, replaces etcd's revisions.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New would ask endpoints for progress notices, and a versioned client has none.

@@ -27,8 +27,8 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 	return err
 }
 
-// ReadStore returns a client that decrypts internal values and maps revisions to versions. A missing or damaged config
-// key is left to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
+// ReadStore returns fsck's client, with decrypted internal values and versions in place of revisions. A damaged config
+// key is no error, since fsck reports it.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -182,8 +182,8 @@ func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts 
 // ErrEncrypted means that the encryption configuration does not decrypt the store's key.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat watches the config key until ctx ends. It returns ErrFormat, and this ledger writes no more, if a newer
-// version has taken over the store, or another server has begun to encrypt.
+// FollowFormat stops this ledger's writes and returns ErrFormat when a newer version takes over the store, or another
+// server begins to encrypt.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

@@ -18,7 +18,7 @@ func Versions(prefix string) *subrev.Mapping {
 	}
 	m, err := subrev.New(resources...)
 	if err != nil {
-		panic(err) // a bug of package layout
+		panic(err)
 	}
 	return m
 }

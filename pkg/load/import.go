@@ -40,8 +40,8 @@ type Target struct {
 	CreateZone bool
 }
 
-// Import writes the records of a zone file into a Zone. The report names the file by path, and has a command for the
-// Zone's fields if SOA or name servers differ. After an error, Finish removes no Record of the Zone.
+// Import writes a zone file's records into a Zone, and reports a command for a differing SOA or name servers. After an
+// error, Finish prunes nothing there.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {

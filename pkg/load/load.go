@@ -270,7 +270,7 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext adds a Warning. API servers' code is 299; ours have the reason as agent.
+// HandleWarningHeaderWithContext collects an API server's Warning. Those of Kubizone have the reason as agent.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent string, text string) {
 	if code != 299 || text == "" {
 		return
@@ -374,7 +374,7 @@ func (l *Loader) dryRun() []string {
 	return nil
 }
 
-// ReadText reads a whole source until ctx ends (L6). name is the source in reports.
+// ReadText reads a whole source, and reports a long wait.
 func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte

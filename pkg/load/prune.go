@@ -22,8 +22,8 @@ import (
 
 const maxLeftNamed = 5
 
-// Finish ends a run after all sources. It reports Records that no source has any more, or removes them with
-// Config.Prune (L7), unless sources are missing (doubt is the reason).
+// Finish ends a run: it reports, or with Config.Prune removes, Records that no source has any more. doubt, why sources
+// may be missing, prevents removals.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {

@@ -42,8 +42,7 @@ func New(cfg Config) (*Loader, error) {
 	return newLoader(cfg, typed, any, mapping, received), nil
 }
 
-// Load loads a source. Refusals, and files unreadable or without a zone, are reported and counted. An error ends the
-// run.
+// Load writes a source's objects and zone files, and counts refusals and unreadable files.
 func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	files, err := source.Files()
 	if err != nil {

@@ -28,8 +28,7 @@ type Source struct {
 	Origin name.Name
 }
 
-// ParseSource parses [VIEW=][NAME=]PATH. Text before the first "=" is a view if it is "" or an RFC 1123 label, and the
-// zone's name if it has a dot. A path with "=" in its first element is written "./a=b.zone".
+// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label; NAME has a dot.
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -42,6 +41,7 @@ func ParseSource(text string) (Source, error) {
 		}
 		s.View, s.viewGiven, rest = view, true, after
 	}
+
 	if zone, after, found := strings.Cut(rest, "="); found && strings.Contains(zone, ".") && !strings.ContainsAny(zone, "/\\") {
 		origin, err := ParseOrigin(zone)
 		if err != nil {
@@ -49,6 +49,7 @@ func ParseSource(text string) (Source, error) {
 		}
 		s.Origin, rest = origin, after
 	}
+
 	if rest == "" {
 		return Source{}, fmt.Errorf("%q names no file: write PATH, VIEW=PATH, NAME=PATH or VIEW=NAME=PATH", text)
 	}
@@ -73,8 +74,8 @@ type Files struct {
 	Manifests, Zones []string
 }
 
-// Files lists the files. A file given directly is a manifest if IsManifest, otherwise a zone file. In a directory, zone
-// files end in .zone or .db, and other files are skipped.
+// Files lists manifests and zone files. In a directory, zone files end in .zone or .db; a file given directly is a zone
+// file unless IsManifest.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -85,6 +86,7 @@ func (s Source) Files() (Files, error) {
 		return Files{}, fmt.Errorf("load %s: the name of a zone goes with one zone file, and %s is not a zone file: remove %q", s, s.Path,
 			s.Origin.String()+"=")
 	}
+
 	if !info.IsDir() {
 		if IsManifest(s.Path) {
 			files.Manifests = []string{s.Path}
@@ -94,6 +96,7 @@ func (s Source) Files() (Files, error) {
 	} else if files, err = s.findFiles(); err != nil {
 		return Files{}, err
 	}
+
 	if s.viewGiven && len(files.Manifests) > 0 {
 		return Files{}, fmt.Errorf("load %s: a view goes with zone files, and %s is a manifest: write %s without %q, "+
 			"and spec.view in the manifest", s, files.Manifests[0], s.Path, s.View+"=")

@@ -83,8 +83,7 @@ func ServedBefore(o *unstructured.Unstructured) string {
 	return text.String()
 }
 
-// Compare compares a zone's present entries with ServedBefore, both master files, except the SOA. It returns a line for
-// each missing or added entry, and the number of missing entries. Added name servers are normal.
+// Compare compares a zone's entries before and after the migration, without the SOA, and returns a line per difference.
 func Compare(before string, now io.Reader) (lines []string, missing int, err error) {
 	old, unreadable := readEntries(strings.NewReader(before))
 	entries, errs := readEntries(now)
@@ -94,6 +93,7 @@ func Compare(before string, now io.Reader) (lines []string, missing int, err err
 	for _, err := range unreadable {
 		lines = append(lines, fmt.Sprintf("an entry that v0 served cannot be read: %v", err))
 	}
+
 	list := func(verb string, of, without map[entry]bool) (count int) {
 		for _, e := range slices.SortedFunc(maps.Keys(of), compareEntries) {
 			if !without[e] {
@@ -103,6 +103,7 @@ func Compare(before string, now io.Reader) (lines []string, missing int, err err
 		}
 		return count
 	}
+
 	added := list("added", entries, old)
 	missing = list("missing", old, entries) + len(unreadable)
 	return append(lines, fmt.Sprintf("compared with its custom resource: %d entries as before, %d added, %d missing", len(entries)-added,

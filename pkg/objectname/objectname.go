@@ -36,10 +36,8 @@ func OfZone(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// OfRecord returns two names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
-//
-// The readable name is used only if owner and type can be parsed from the text; others get a digest (L5 of package
-// load).
+// OfRecord returns two names for a Record object: "www-a.example.org" and, if that is taken, a name with a digest. An
+// ambiguous or long first name gets the digest, too.
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()

@@ -31,8 +31,7 @@ type Pair struct {
 	CertPEM, KeyPEM []byte
 }
 
-// ParsePair parses the first certificate of certPEM, and the key. It returns ErrForeignKey if the key is another's or
-// not ECDSA.
+// ParsePair parses the first certificate of certPEM, and the key. ErrForeignKey means another's key, or not ECDSA.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {
@@ -42,6 +41,7 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	if keyBlock == nil {
 		return nil, errors.New("the key is not PEM")
 	}
+
 	cert, err := x509.ParseCertificate(certBlock.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("the certificate: %w", err)
@@ -50,6 +50,7 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key: %w", err)
 	}
+
 	private, ok := key.(*ecdsa.PrivateKey)
 	if !ok || !private.PublicKey.Equal(cert.PublicKey) {
 		return nil, ErrForeignKey
@@ -85,8 +86,7 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 	return template
 }
 
-// Issue returns a new key and certificate, valid for the duration validity but not longer than the authority. Without
-// authority it is self-signed.
+// Issue returns a new key and certificate, self-signed without authority. It does not outlive the authority.
 func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -96,6 +96,7 @@ func Issue(authority *Pair, template x509.Certificate, now time.Time, validity t
 	if err != nil {
 		return nil, err
 	}
+
 	template.SerialNumber = serialNumber
 	template.NotBefore = now.Add(-clockSkew)
 	template.NotAfter = now.Add(validity)
@@ -106,6 +107,7 @@ func Issue(authority *Pair, template x509.Certificate, now time.Time, validity t
 			template.NotAfter = issuer.NotAfter
 		}
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, &template, issuer, key.Public(), signer)
 	if err != nil {
 		return nil, err

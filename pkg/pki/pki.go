@@ -91,8 +91,8 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
-// Hosts returns the names and addresses of a server that listens on host: loopback, and host, or this machine's for "",
-// 0.0.0.0 or ::.
+// Hosts returns the names and addresses of a server for its certificate: loopback, and host or, for "", 0.0.0.0 and ::,
+// this machine's.
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {
@@ -100,6 +100,7 @@ func Hosts(host string) []string {
 			hosts = append(hosts, h)
 		}
 	}
+
 	ip := net.ParseIP(host)
 	if host != "" && (ip == nil || !ip.IsUnspecified()) {
 		add(host)
@@ -108,6 +109,7 @@ func Hosts(host string) []string {
 	if name, err := os.Hostname(); err == nil {
 		add(name)
 	}
+
 	// Without addresses, remote clients need a name.
 	addresses, _ := net.InterfaceAddrs()
 	for _, address := range addresses {

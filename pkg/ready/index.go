@@ -258,8 +258,8 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 	return cast[*v1alpha1.Delivery](x.Deliveries.GetStore().List())
 }
 
-// ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until the clusters are listed, each counts as
-// existing, without a UID: zones keep their classes.
+// ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until clusters are listed, each counts as existing,
+// so zones keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -300,7 +300,7 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes in force for a zone, and as taken the classes of the zone of its name in the default
+// InForce returns a zone's classes in force. It excludes taken, the classes in force for the same name in the default
 // view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)

@@ -59,8 +59,7 @@ func (s classProgress) hasConfirmed(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// RevokesReady reports whether a Ready Record may now be not Ready, or for another reason. If false, only Records not
-// Ready need another judgement.
+// RevokesReady reports whether Ready Records may lose Ready, or get another reason.
 func (s *Progress) RevokesReady(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true

@@ -90,7 +90,7 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns the explanation of a reason under a heading, or else the reason's first, or none.
+// FindOf returns a reason's explanation under a heading, or else its first.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

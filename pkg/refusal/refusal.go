@@ -45,13 +45,14 @@ func Of(err error) []Refusal {
 	return OfStatus(answer.Status())
 }
 
-// OfStatus is Of for the status of an answer.
+// OfStatus returns the refusals in an answer's status.
 func OfStatus(status metav1.Status) (all []Refusal) {
 	var causes []metav1.StatusCause
 	var paths []string
 	if status.Details != nil {
 		causes = status.Details.Causes
 	}
+
 	for _, cause := range causes {
 		if rule, ok := strings.CutPrefix(string(cause.Type), rulePrefix); ok {
 			for i := range all {
@@ -61,6 +62,7 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 			}
 			continue
 		}
+
 		one := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
 		if one.Item, one.Field = cutIndex(cause.Field, items); one.Item >= 0 {
 			_, one.Field, _ = strings.Cut(one.Field, ".") // after the member with the Record
@@ -69,6 +71,7 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 		}
 		all, paths = append(all, one), append(paths, cause.Field)
 	}
+
 	if len(all) == 0 {
 		all = []Refusal{{Item: -1, Prerequisite: -1, Reason: metav1.CauseType(status.Reason), Message: strings.TrimSpace(status.Message)}}
 	}
@@ -93,8 +96,7 @@ func Messages(all []Refusal) string {
 
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds a cause with the rule, unless "", for each cause of an answer. Without causes, the message becomes the
-// first.
+// AddRule adds to each cause of an answer a cause with the rule, for programs.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -130,7 +132,7 @@ func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apier
 	return answer
 }
 
-// AddCited adds, for each cause of an answer to errs, a cause with the rule of Cite.
+// AddCited adds the rules cited by errs to the answer's causes, for programs to read.
 func AddCited(status *metav1.Status, errs field.ErrorList) {
 	if status.Details == nil {
 		return

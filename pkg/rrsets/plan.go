@@ -23,13 +23,14 @@ type Desired struct {
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns deletions, sorted by name and type, then other changes in the order of d.Records.
+// Plan returns the changes from existing to d: deletions by name and type, then writes in d's order.
 func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	byName := make(map[string]*v1alpha1.Record, len(existing))
 	wanted := make(map[string]bool, len(d.Records))
 	for _, r := range existing {
 		byName[r.Name] = r
 	}
+
 	var changes []Change
 	for _, want := range d.Records {
 		have := byName[want.Name]
@@ -40,6 +41,7 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 			changes = append(changes, Change{Before: have, After: want, OtherManagers: others})
 		}
 	}
+
 	var gone []Change
 	for _, r := range existing {
 		if wanted[r.Name] || r.DeletionTimestamp != nil || d.Complete == nil || !d.Complete(r) {
@@ -49,6 +51,7 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 			gone = append(gone, Change{Before: r, OtherManagers: others})
 		}
 	}
+
 	slices.SortFunc(gone, func(a, b Change) int {
 		return cmp.Or(strings.Compare(a.Before.Status.FQDN, b.Before.Status.FQDN),
 			strings.Compare(a.Before.Spec.Type, b.Before.Spec.Type), strings.Compare(a.Before.Name, b.Before.Name))

@@ -67,16 +67,19 @@ func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][
 	one := s.findSecret(at)
 	one.mu.Lock()
 	defer one.mu.Unlock()
+
 	now := s.clock.Now()
 	one.requestedAt = now
 	watched := one.watched && !apierrors.IsForbidden(one.err) // a change of permissions has no event
 	if !one.readAt.IsZero() && (watched || now.Sub(one.readAt) < unwatchedAge) {
 		return one.data, one.err
 	}
+
 	changes := one.changes
 	one.mu.Unlock()
 	secret, err := s.client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	one.mu.Lock()
+
 	data, version := map[string][]byte(nil), ""
 	switch {
 	case err == nil:

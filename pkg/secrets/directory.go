@@ -17,11 +17,12 @@ type Directory string
 
 var _ Reader = Directory("")
 
-// Get reads the files of a Secret, except names that begin with a dot.
+// Get reads a Secret's files, except hidden files.
 func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	if s == "" {
 		return nil, fmt.Errorf("%w: --secrets-dir names none", ErrNotFound)
 	}
+
 	// A name in a class must not lead out of the directory.
 	at := filepath.Join(namespace, name)
 	missing := &MissingError{Next: "write each of its keys to a file " + filepath.Join(string(s), at, "KEY")}
@@ -33,6 +34,7 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 		return nil, err
 	}
 	defer root.Close()
+
 	files, err := fs.ReadDir(root.FS(), filepath.ToSlash(at))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing
@@ -40,6 +42,7 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 	if err != nil {
 		return nil, err
 	}
+
 	data := map[string][]byte{}
 	for _, file := range files {
 		if file.IsDir() || file.Name()[0] == '.' {
@@ -52,7 +55,7 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 	return data, nil
 }
 
-// Create writes the files of a new Secret, for the owner only, and creates a missing directory.
+// Create writes the files of a new Secret, readable by the owner only.
 func (s Directory) Create(namespace, name string, data map[string]string) error {
 	if err := os.Mkdir(string(s), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

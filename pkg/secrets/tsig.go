@@ -23,8 +23,7 @@ func ReadTSIGKey(ref v1alpha1.SecretReference, secret GetFunc) (tsig.Key, error)
 	return key, err
 }
 
-// ReadTSIGKeys reads TSIG keys from a Secret in BIND's terms: name, algorithm, and secret in base64. The first signs,
-// the others are of a rotation. Errors are *delivery.Error, except those of secret.
+// ReadTSIGKeys reads the TSIG keys of a Secret. The first signs; the others are of a rotation.
 func ReadTSIGKeys(ref v1alpha1.SecretReference, secret GetFunc) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

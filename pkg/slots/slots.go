@@ -54,8 +54,7 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or freed, a channel closed when the next slot is freed. If all are taken, Take cuts the oldest
-// (L2).
+// Take returns a slot, or nil and a channel closed when the next is freed. If all are taken, it cuts the oldest.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,6 +65,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	case !within:
 		s.spareTaken++
 	}
+
 	for within && s.order.Len()-s.spareTaken >= s.total { // cutting a spare slot makes no room, so cut on
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
@@ -74,6 +74,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 		oldest.removeSlot()
 		oldest.cut()
 	}
+
 	slot = &Slot{slots: s, client: client, cut: cut}
 	slot.element = s.order.PushBack(slot)
 	s.takenBy[client]++
@@ -106,7 +107,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed repeats take after each close of freed; the slot is nil when ctx ends.
+// TakeWhenFreed repeats take after each close of freed, until ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()
@@ -121,7 +122,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder waits for a slot after earlier callers of the client; nil when ctx ends.
+// TakeInOrder waits for a slot after the client's earlier callers; nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

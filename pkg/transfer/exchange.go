@@ -75,9 +75,8 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange sends a question over UDP or TCP, and returns an answer of any RCODE. The caller sets the deadline;
-// the end of ctx closes conn. With a key, the question is signed in place, and an answer that the key does not verify
-// is a *Refusal.
+// Exchange sends question over conn and returns the answer, of any RCODE. With a key, it signs question in place, and
+// an answer without a valid signature is a *Refusal. The caller sets the deadline; the end of ctx closes conn.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()

@@ -43,7 +43,7 @@ type Source struct {
 
 const Scheme = "axfr://"
 
-// ParseSource parses axfr://SERVER[:PORT]/ZONE. The default port is 53; the zone "." is the root.
+// ParseSource parses axfr://SERVER[:PORT]/ZONE. The default port is 53.
 func ParseSource(text string) (Source, error) {
 	rest, found := strings.CutPrefix(text, Scheme)
 	server, zone, slash := strings.Cut(rest, "/")
@@ -79,10 +79,9 @@ type Fetched struct {
 	Octets int
 }
 
-// Fetch transfers the zone or, if since is not nil, the changes after that serial (IXFR, RFC 1995). If the server's
-// serial is equal, there is no change; an older serial is an error. take is called for each record on arrival: the
-// server's SOA, no other SOA, and in changes also removed records. After an error the records may be incomplete or
-// forged.
+// Fetch transfers a zone or, if since is not nil, the changes after that serial (IXFR). It calls take for each record
+// on arrival, but of the SOAs only the newest. An older server serial is an error. After an error the records may be
+// incomplete or forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &receiver{source: source, since: since, handle: take}
 	err := z.receiveZone(ctx)

@@ -34,8 +34,8 @@ type Change struct {
 	RRset
 }
 
-// Fold applies a checked message's updates in order (RFC 2136 §3.4.2), and returns the changed RRsets of the dynamic
-// share. present has the data at UpdatedNames.
+// Fold computes the RRsets changed by a checked message's updates in order (RFC 2136 §3.4.2). present has the data at
+// UpdatedNames.
 func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {

@@ -205,8 +205,8 @@ func isOwnOfHost(k key, apex name.Name) bool {
 
 func (z *Zone) Len() int { return len(z.sets) }
 
-// Compare transfers the zone from server, HOST:PORT, or queries each RRset after a refusal. With a key, questions are
-// signed, and answers must be.
+// Compare compares z with the zone of server (HOST:PORT), by transfer or, after a refusal, by a query per RRset. With a
+// key, all messages are signed.
 func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Report {
 	text, err := transfer.Receive(ctx, transfer.Source{Server: server, Zone: z.FQDN, Key: key})
 	if err == nil {

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// Judge returns the links of a path, from the rule to the parent. It stops at the rule for a Record without a zone.
+// Judge returns a checked link for each stage of a record's way to resolvers, from the rule to the parent.
 func Judge(f *Facts) []Link {
 	j := &judgement{Facts: f}
 	switch {

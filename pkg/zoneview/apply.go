@@ -50,7 +50,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the definition before step, the last of s. A zone's first step cannot be undone.
+// Undo returns the zone before the last step. Another step, or the first, is an error.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:

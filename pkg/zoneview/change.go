@@ -15,14 +15,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// StepChange returns the entries (resource records) that step changed from before to after, in canonical order without
-// the SOA. The cost grows with the step, or with the zone if the zone's name or TTL changed.
+// StepChange returns the resource records that step changed, without the SOA. The cost grows with the step, or the zone
+// if the name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {
 		compareAll(&change, before.Entries(), after.Entries())
 		return change
 	}
+
 	touched := map[rrsetKey]bool{}
 	for _, row := range step.Removed {
 		touched[rrsetKey{row.Owner, row.Type}] = true
@@ -38,6 +39,7 @@ func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 			touched[rrsetKey{set.Owner, set.Type}] = true
 		}
 	}
+
 	for _, each := range slices.SortedFunc(maps.Keys(touched), rrsetKey.compare) {
 		compareRRset(&change, before.lookup(each.owner, each.t), after.lookup(each.owner, each.t))
 	}

@@ -21,8 +21,8 @@ type Difference struct {
 	dns.Change
 }
 
-// Difference returns the net change from the serial since to the snapshot after. The error is ErrTrimmed if steps
-// between are no longer kept, or changed the zone's name or TTL.
+// Difference returns the net change from since to after. ErrTrimmed means that steps between are gone, or changed the
+// zone's name or TTL.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {

@@ -96,8 +96,7 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a snapshot read as a whole. The steps stay if the snapshot equals the newest, the settled
-// snapshot stays if settled is false.
+// Put replaces a zone by a snapshot read as a whole. Unless settled, name servers keep the former settled snapshot.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -559,7 +558,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve returns steps as changes of entries, a change per step. after is the last step's snapshot.
+// Resolve returns each step as a change of resource records. after is the last step's snapshot.
 func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
 	for i, step := range slices.Backward(steps) {

@@ -62,8 +62,7 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. n is the last step's
-// number. Prove checks the claimed state.
+// NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. Prove checks state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -221,7 +220,7 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after n, to continue a listing; all if n is zero.
+// EntriesFrom yields the entries at and after n, to continue a listing.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
@@ -246,7 +245,7 @@ func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }
 
-// PackedRRset returns a published RRset or the SOA; false if absent. The caller owns its Rdata.
+// PackedRRset returns a published RRset or the SOA. The caller owns its Rdata.
 func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bool, error) {
 	if t == rdata.SOA && owner.IsApex() {
 		soa, err := s.PackedSOA()

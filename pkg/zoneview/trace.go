@@ -11,8 +11,8 @@ import (
 // traceAge bounds a traced step's age, in seconds before the newest: a later delivery is not part of the trace.
 const traceAge = 600
 
-// Traces returns the traceparents of sampled steps after since, up to until, oldest first; of all kept steps if since
-// is 0 or gone. Steps older than traceAge are omitted.
+// Traces returns the traceparents of sampled steps after since up to until, oldest first; of all steps if since is 0 or
+// gone.
 func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	if since == 0 || err != nil {

@@ -23,8 +23,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait returns a zone's newest snapshot once N is at least atLeast; the zone may be missing yet. The error is ctx's, or
-// ErrGone after a removal.
+// Wait blocks until a zone, perhaps missing yet, has step atLeast, and returns its newest snapshot. After a removal the
+// error is ErrGone.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()
@@ -67,8 +67,8 @@ type Event struct {
 	LastSettled *Snapshot
 }
 
-// Subscribe returns a channel of events, and a function that closes it. Waiting events of a zone are merged: a slow
-// receiver misses no state and delays no other. Subscribe before iterating over All.
+// Subscribe returns a channel of events, and a function that closes it. A zone's waiting events are merged, so a slow
+// receiver delays no other. Subscribe before iterating over All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, wake: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)

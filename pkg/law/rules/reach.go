@@ -83,7 +83,7 @@ type ReservedAbove struct {
 	Mine   bool
 }
 
-// FindReserved returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
+// FindReserved lists the names at or above n reserved by rules without "*".
 func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
@@ -105,7 +105,7 @@ func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	return out
 }
 
-// MinTailFor returns how many labels the tail of a tenant's pattern needs to reach n; 0 for none.
+// MinTailFor returns how many labels a tenant's pattern needs after its "*" to reach n: 1 below a reserved "pay".
 func (s *Set) MinTailFor(n name.Rel, namespace string) (least int) {
 	if namespace == s.OwnNamespace {
 		return 0

@@ -44,7 +44,7 @@ type Grant struct {
 	Literal    bool
 }
 
-// FindGrants returns the patterns that allow the namespace a record of type t (0: any) at n (S4.1–S4.6).
+// FindGrants returns the patterns that allow the namespace a record of type t (0: any) at n.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.OwnNamespace
@@ -73,8 +73,8 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	return out
 }
 
-// AllowsRecord reports whether rules allow a record's name and type, and its base name or underscore labels (S4.7,
-// S4.14).
+// AllowsRecord reports whether the rules allow a record. A tenant also needs a rule for the base name (apps for *.apps)
+// or for the literal underscore label.
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {
@@ -178,8 +178,7 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule names n literally for the namespace, for any type: records by a former rule
-// justify no new ones (S4.17).
+// NamesFor reports whether a present rule gives the namespace n literally, without "*".
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -200,7 +199,7 @@ type AdmittingRule struct {
 // Kinds are the kinds of rules, in the order of trial for a tenant's record (S4.17).
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
-// KindOf returns the kind of a grant for a tenant's record at owner (S4.7); "" if the base name is not allowed.
+// KindOf returns how a grant admits a tenant's record, or "" without a rule for the base name (apps for *.apps).
 func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	base := Base(owner)
 	switch {

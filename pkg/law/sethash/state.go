@@ -41,9 +41,8 @@ func NewElement(parts ...string) Element {
 	return element
 }
 
-// Update returns the state without the removed and with the added elements. An element in both lists cancels out;
-// listed twice, it counts twice. A call costs 12 µs, plus 7 µs an element: pass related elements together. Update fails
-// if s is no valid encoding.
+// Update returns the state without the removed and with the added elements. Pass related elements together, since each
+// call costs 12 µs.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()
@@ -88,7 +87,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the union, or fails if a state is no valid encoding.
+// Sum returns the state of the sets' union.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {
@@ -145,7 +144,7 @@ func encodePoint(point group.Element) (State, error) {
 // String returns status.contentState: 43 characters of unpadded standard base64.
 func (s State) String() string { return base64.RawStdEncoding.EncodeToString(s[:]) }
 
-// ParseState reads String's result. Other spellings, and octets of no point, are errors.
+// ParseState reads String's output, and rejects other spellings and octets that encode no group point.
 func ParseState(text string) (State, error) {
 	var state State
 	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)

@@ -26,9 +26,9 @@ type Ahead struct {
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns the serial by which a zone overtakes a secondary (S6.11): after the secondary's or, for other data,
-// after last. It returns false if the secondary is not ahead of last, beyond serial.MaxRepair without annotation, or
-// within repairInterval of the last repair (repaired, unix seconds; 0 for never).
+// Repair returns a serial ahead of a secondary whose serial is ahead or whose data differs, since such a secondary
+// transfers no more. A distance above serial.MaxRepair needs an annotation, and repairInterval must have passed since
+// the last repair.
 func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlock ends a cascade's lock when all moving records have arrived (S2.11). Plan.Zone is nil without lock.
+// DecideUnlock lets clients write again at a name after a cascade has moved its records.
 func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -25,7 +25,7 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideDelegationsDone marks the waiting Delegations of a new zone as decided (S4.22). Plan.Zone is nil without mark.
+// DecideDelegationsDone marks a new zone's waiting Delegations as decided, so the zone may adopt Records.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -90,7 +90,7 @@ func DecideReleaseDone(seen *law.Facts, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEndingDone clears Ending when an ended zone's data is released. now is unix seconds.
+// DecideEndingDone clears Ending once an ended zone's data is released, and plans a new decision about waiting zones.
 func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -98,7 +98,7 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 		z := law.Get[law.Zone](r, law.ZoneKey(place.Namespace, place.Name))
 		last := law.Get[law.LastSerial](r, law.LastSerialKey(place.View, place.FQDN))
 		if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
-			return plan, nil // deleted meanwhile
+			return plan, nil
 		}
 
 		after := *z
@@ -121,7 +121,7 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	})
 }
 
-// DecideCascadeDone removes the mark of a finished cascade (S7.2). Plan.Zone is nil without mark.
+// DecideCascadeDone removes the mark by which an unfinished cascade delays delivery.
 func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -136,7 +136,7 @@ func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome 
 	})
 }
 
-// DecideOverdue sets Overdue if the zone's cascades take too long (S7.2); Plan.Zone is nil if not.
+// DecideOverdue resumes delivery if a cascade delays a zone for too long.
 func DecideOverdue(seen *law.Facts, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

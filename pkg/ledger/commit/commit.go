@@ -93,7 +93,7 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	return com.queueGroups(ctx, w.LikelyZone, g)[0]
 }
 
-// SubmitInOrder commits writes through a zone's queue, or without if zone is "", each only after all earlier ones.
+// SubmitInOrder commits each write only after all earlier writes, through the zone's queue unless zone is "".
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -219,8 +219,7 @@ func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	return ctx, b.span
 }
 
-// WriteObjectOnly writes an object with unchanged content, or deletes it if data is nil. Only the object's revision is
-// compared, without a lock.
+// WriteObjectOnly puts an object, or deletes it if data is nil. The zone does not change, so it needs no lock.
 func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
@@ -239,7 +238,8 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
-// Preview proves a decision by a transaction without puts. The object, just read by the caller, is not compared.
+// Preview decides a write, and proves the facts by a transaction without puts. The object, just read by the caller, is
+// not compared.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Decide: w.Decide})
 	g.preview, g.finalRefusal = true, true

@@ -169,8 +169,7 @@ func groupKind(resource string) schema.GroupKind {
 
 const laterSeconds = 5
 
-// Recover, when deferred, converts a panic to an API error, of an unknown outcome if *sent, and logs the stack. sent
-// may be nil.
+// Recover, deferred, logs a panic and turns it into an API error, of unknown outcome if *sent. sent may be nil.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {
@@ -194,8 +193,7 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 	}
 }
 
-// WarnOfDeletions warns the client if a deletion stops delivery of the zone (S7.5), or would if the removed RRsets were
-// older (S7.6).
+// WarnOfDeletions warns of a mass deletion that stops delivery, or would if the RRsets were older.
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:

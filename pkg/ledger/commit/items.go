@@ -56,7 +56,7 @@ var (
 	ErrTakenOver    = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the outbox item after a lost race. On ErrCascadeEnded or ErrTakenOver this server must stop.
+// Refresh rereads the outbox item after a failed transaction. On ErrCascadeEnded or ErrTakenOver this server must stop.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
@@ -101,7 +101,7 @@ func (com *Committer) DisownItem(id string) {
 
 func (com *Committer) OutboxWakeups() <-chan struct{} { return com.wake }
 
-// NextFreed waits for a name at which a client removed a value. ok is false if ctx ends.
+// NextFreed waits for a name where a client removed a value, so that Records waiting there can be adopted.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	select {
 	case <-ctx.Done():

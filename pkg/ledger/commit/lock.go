@@ -45,8 +45,8 @@ func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), e
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire locks further zones. Against deadlocks, all locks of the write are released first, and then taken in key
-// order. After an error the write has no locks.
+// Acquire locks further zones. To avoid deadlocks, it releases the write's locks, then takes all in key order. After an
+// error the write has none.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -84,8 +84,8 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release unlocks the zones of locks. If another server writes to a zone too, that zone is unlocked only after its
-// queue.yieldFor: meanwhile the other server commits.
+// Release unlocks zones. If another server writes to a zone too, the unlock waits for yieldFor, so that the other
+// server can commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()

@@ -53,8 +53,7 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap is the inverse of Wrap. stale is true if the transformer would now write another form. An error means a
-// missing transformer key, or no Key.
+// Unwrap decrypts a wrapped Key. If stale, wrap it again, since the transformer would now write another form.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {

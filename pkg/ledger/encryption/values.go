@@ -25,8 +25,7 @@ type values struct {
 	prefix, exceptKey string
 }
 
-// NewClient returns a client that encrypts the values under prefix, except of the key "except". It has only KV and
-// Watcher, lives as long as client, and need not be closed.
+// NewClient returns a client that encrypts values under prefix, except of the key "except". It has only KV and Watcher.
 func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3.Client, error) {
 	aead, err := chacha20poly1305.NewX(k.Octets)
 	if err != nil {

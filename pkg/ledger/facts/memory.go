@@ -31,7 +31,7 @@ const (
 	narrowOps = 120
 )
 
-// LowerOps lowers Ops after etcd refused so many operations. It returns false if Ops was as low.
+// LowerOps lowers Ops after etcd refused so many operations, and reports whether Ops was higher.
 func (mem *Memory) LowerOps(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -58,7 +58,7 @@ func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.MarkNamesStale(sessions...)
 }
 
-// MarkNamesStale has the next decision read the zone names of sessions from etcd.
+// MarkNamesStale makes the next decision read the sessions' zone names from etcd.
 func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -183,7 +183,7 @@ func (mem *Memory) Fault(point string) {
 	}
 }
 
-// LoadNames loads the index of zone names from etcd (names/), and returns the revision.
+// LoadNames loads the index of zone names from etcd, and returns the revision.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	// Read pages at the revision of the first page.
 	prefix := mem.Layout.Room("names")
@@ -211,7 +211,6 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
 	}
 
-	// Replace the index at once.
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	mem.zonesByTarget = map[law.Ref]map[law.Key]bool{}
@@ -222,7 +221,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames updates the index after rev until ctx ends. The index may lag behind etcd.
+// FollowNames watches etcd after rev until ctx ends, to update the index of zone names.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -323,7 +322,7 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.heldZones, k)
 }
 
-// Head returns or creates the head of a Zone's key. The caller holds Mu.
+// Head returns the cache entry of a Zone's key, perhaps new. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
@@ -358,7 +357,7 @@ func (mem *Memory) evictHead(h *Head) {
 	}
 }
 
-// SetHead sets the head to a Zone at its revision, and drops the facts. The caller holds Mu.
+// SetHead caches a Zone at its revision, and drops its facts. The caller holds Mu.
 func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -410,7 +409,7 @@ func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Reload sets a head to its zone read at rev, nil if absent. A newer head stays: a slow read undoes no later write.
+// Reload updates a cached Zone from kv, read at rev. A newer head stays, so that a slow read undoes no later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -421,6 +420,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	if known || kv == nil {
 		return nil
 	}
+
 	object := &v1alpha1.Zone{}
 	if err := mem.Zones.Decode(ctx, h.Key, kv.Value, kv.ModRevision, object); err != nil {
 		return fmt.Errorf("%s cannot be read: %w", h.Key, err)
@@ -429,6 +429,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	if err != nil {
 		return err
 	}
+
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	if !h.isCurrent(kv, rev) {
@@ -507,7 +508,7 @@ func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	return nil
 }
 
-// Holdings returns the indexed holdings that want selects. want is called under Mu and must not block.
+// Holdings returns the indexed holdings (states of zones) that want selects. want must not block, as it runs under Mu.
 func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

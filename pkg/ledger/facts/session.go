@@ -175,7 +175,7 @@ var ErrMoved = errors.New("the object has changed since it was read")
 // ErrOverlayMoved means that the batch's zone has changed: the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, a decision of the law, and reads the facts in Need until none is missing.
+// Decide repeats a decision, each time with the facts that it lacked, until none is missing.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -185,6 +185,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 		if len(out.Need) == 0 {
 			return out, nil
 		}
+
 		need := Dedupe(out.Need)
 		again := false
 		for _, k := range need {
@@ -192,6 +193,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 				again = true // a known fact contradicts others: read all again
 			}
 		}
+
 		if again {
 			if stale++; stale > 2 {
 				return law.Outcome{}, ErrMoved
@@ -201,6 +203,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 			s.Guess, s.FirstTry = false, false
 			continue
 		}
+
 		if err := s.findFacts(ctx, need); err != nil {
 			return law.Outcome{}, err
 		}
@@ -422,8 +425,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll looks up facts in memory, and returns the missing. ok is false if the decision asks for a known fact again,
-// or for a fact not kept in memory.
+// LookUpAll loads facts from memory, and returns the missing. ok is false for facts never cached, or asked for again
+// since they contradict others.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -739,7 +742,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// IsStored reports whether a proved fact shows that the store already has a write's value.
+// IsStored reports whether a proven fact shows that etcd already has a write's value.
 func (s *Session) IsStored(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -800,7 +803,7 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	return o, r.Kvs[0].ModRevision, nil
 }
 
-// ReadRecord reads a Record and its revision from etcd, nil if absent, ErrDamaged if it does not decode.
+// ReadRecord reads a Record and its revision from etcd: nil if absent, ErrDamaged if unreadable.
 func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := mem.Layout.Record(namespace, object)
 	kv, _, err := etcd.ReadKey(ctx, mem.Client, key)
@@ -817,7 +820,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 // ErrDamaged means that a stored record does not decode, or the law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
-// DecideFromMemory decides a Record write without a read, with an empty outcome if memory lacks a fact.
+// DecideFromMemory decides a Record write without a read. The outcome is empty if memory lacks a fact.
 func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)
@@ -830,8 +833,7 @@ func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	}
 }
 
-// VerifyFacts compares the facts and the object's revision in etcd, and returns false if one has changed, or the
-// compares exceed a transaction.
+// VerifyFacts reports whether the facts and the object are unchanged in etcd.
 func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

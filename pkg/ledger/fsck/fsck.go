@@ -119,8 +119,7 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. It fails if the store cannot be read: etcd does not answer or has compacted the revision
-// (run again), or the encryption configuration does not fit.
+// Run checks the whole store. It fails if etcd does not answer or has compacted the revision.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")

@@ -105,8 +105,8 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// ArchiveSteps archives a zone's steps up to number N upTo. Each transaction has the compares cmps. kept is false if a
-// compare failed, or other servers were always faster.
+// ArchiveSteps copies a zone's steps up to number upTo into the history before a trim. kept is false if cmps failed or
+// other servers were faster.
 func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLostRaces; {

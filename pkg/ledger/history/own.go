@@ -40,8 +40,7 @@ type namespaceAnswer struct {
 	zones    map[string]bool
 }
 
-// OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers its account and
-// the answer's zones.
+// OfNamespace returns the zone changes by a namespace's Records, newest first. Since Answer.Whole, none is missing.
 func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {

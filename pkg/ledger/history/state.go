@@ -56,7 +56,7 @@ type Packed struct {
 	Counts int
 }
 
-// Pack returns an object's state. Parts are left out until the state counts at most "most" octets.
+// Pack encodes an object for the history. Beyond "most" octets it omits annotations, then labels, then spec.
 func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {

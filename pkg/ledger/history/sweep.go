@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep removes segments beyond their zones' retention, and sets the shares' level. retentions has seconds for each
-// present zone, by uid. If complete is false, the history of other zones stays.
+// Sweep deletes history older than retentions (seconds by zone uid), and condenses accounts with too much. Unless
+// complete, other zones keep theirs.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began := a.Now().Unix()
 	var removed removedZones

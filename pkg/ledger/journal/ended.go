@@ -36,8 +36,8 @@ type EndedContent struct {
 	Rows []content.Row
 }
 
-// EndedContent returns an ended zone's RRsets since a serial, or ErrTrimmed if they are unknown or the zone's name has
-// changed since.
+// EndedContent lists the RRsets of an ended zone that a provider at serial since may still serve; ErrTrimmed if
+// unknown.
 func (jr *Journal) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*EndedContent, error) {
 	rev := int64(0)
 	had, err := jr.readEndedHeader(ctx, zone, &rev)

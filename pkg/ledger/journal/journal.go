@@ -97,8 +97,7 @@ type Trimming struct {
 	nameRev       int64
 }
 
-// CountWrite counts a journal value written for z by the transaction at rev, with the octets of states (Records before
-// the steps), and starts a trim when due.
+// CountWrite counts a transaction's steps and octets in a journal, and starts a due trim of old steps.
 func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

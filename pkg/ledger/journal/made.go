@@ -32,7 +32,7 @@ type cachedValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches a value unless too long. The caller must not change value and tx afterwards.
+// Put caches a value unless too long. Do not change value and tx afterwards.
 func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxCachedOctets {
 		return

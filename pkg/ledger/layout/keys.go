@@ -322,8 +322,8 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates an object in etcd, with its internal keys. octets is its encoded length; values counts a
-// Record's values, or a Delegation's namespaces.
+// StoredOctets estimates an object's size in etcd, internal keys included. values counts a Record's values or a
+// Delegation's namespaces.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {

@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk returns the part of a Zone write's request to the law that the object determines. before or after may be nil.
-// The error is a law.Refusal if the new spec does not parse.
+// ZoneAsk converts a Zone write to the input of a decision. A new spec that does not parse gives a law.Refusal.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {

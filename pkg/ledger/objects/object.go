@@ -80,7 +80,7 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// DescribeHold returns the message of a held zone's condition Settled: the cause, and the ways to end the hold (S7.9).
+// DescribeHold names the deletions that stop a zone's delivery, and the ways to undo or publish them.
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
@@ -112,8 +112,7 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or the name and zone that a Record waits for.
-// The other result is nil.
+// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or a waiting Record's name and zone.
 func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -347,8 +346,7 @@ func IsMoving(o *v1alpha1.Record) bool {
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// RenamedField returns the field by which an update would rename or move an established zone, or "" (S1.6). Another
-// spelling (case, absolute, default namespace) is no rename.
+// RenamedField returns the field by which an update would rename or move a zone, or "". Another spelling is no rename.
 func RenamedField(before, after *v1alpha1.Zone) string {
 	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {

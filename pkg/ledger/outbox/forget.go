@@ -86,10 +86,9 @@ func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial
 	return &last, d >= RecordKeptEvery
 }
 
-// SweepCondensed deletes condensed steps of settled zones, and parts without a header. The purge deletes those of
-// removed zones.
+// SweepCondensed deletes the merged journal steps of zones that are settled again.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
-	newest := map[string]int64{} // last revision by uid
+	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")
 	_, err := etcd.Scan(ctx, ob.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")

@@ -58,7 +58,7 @@ type Mapping struct {
 	allIndexes []int
 }
 
-// New maps resources by the prefixes of their objects. They must end in "/" and not contain each other.
+// New returns a Mapping of resources by key prefixes. They end in "/" and do not contain each other.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {

@@ -53,8 +53,8 @@ type Answer struct {
 	rcode    uint16
 }
 
-// Begin returns the Answer of message id of a tenant; nil for a possible replay. If first is true, the caller applies
-// the message and calls End; otherwise it calls Wait. signed is in Unix seconds.
+// Begin detects repeated messages. If first is true, the caller applies the message and calls End; otherwise Wait. a is
+// nil if signed (Unix seconds) is too old to tell.
 func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

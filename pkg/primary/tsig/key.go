@@ -117,8 +117,7 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 //		secret "base64";
 //	};
 //
-// Comments (#, //, /* */) are allowed. Other statements, duplicate keys and an empty file are errors. Errors name the
-// line, never the secret.
+// Other statements and duplicate keys are errors. Errors name the line, never the secret.
 func ParseKeys(text string) ([]Key, error) {
 	p := keyParser{text: text, line: 1}
 	var keys []Key

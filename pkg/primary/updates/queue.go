@@ -81,7 +81,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 // AcceptsFrom is that of the replay.Memory.
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
-// Enter copies the message's octets. It returns false if the queue is full; after true the caller must call Apply.
+// Enter reserves a place for the message and copies its octets. After true, the caller must call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,7 +111,8 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply returns the Handler's RCODE, SERVFAIL after the time within, or BADTIME for a possible replay.
+// Apply returns the Handler's RCODE, SERVFAIL after the time within, or BADTIME for a possible replay. A repeated
+// message gets its first RCODE again.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.release(m)
 	ctx, cancel := context.WithTimeout(ctx, within)

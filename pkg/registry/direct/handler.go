@@ -112,12 +112,13 @@ type Write struct {
 	strict []error // unknown or duplicate fields
 }
 
-// Decode sets the object of a create or apply; nil for invalid text, which Serve refuses.
+// Decode sets w.Object for a create or apply. Invalid text leaves nil, and Serve refuses the write.
 func (h *Handler) Decode(w *Write, text []byte) {
 	w.text = text
 	if w.fault = h.CheckText(text); w.fault != nil {
 		return
 	}
+
 	if w.Verb == "patch" {
 		fields := map[string]any{}
 		if w.strict, w.fault = kjson.UnmarshalStrict(text, &fields); w.fault != nil {
@@ -132,6 +133,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 		w.Object = &unstructured.Unstructured{Object: fields}
 		return
 	}
+
 	into, kind := h.Storage.New(), h.kind
 	object, read, err := h.decoder.Decode(text, &kind, into)
 	strict, isStrict := runtime.AsStrictDecodingError(err)
@@ -151,7 +153,8 @@ func (h *Handler) Decode(w *Write, text []byte) {
 
 const slow = 500 * time.Millisecond
 
-// Serve makes the write for ctx's user, and returns the code, and the object or a Status.
+// Serve handles the write like a request of ctx's user, with audit and authorization. It returns the HTTP code and
+// answer.
 func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
 	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)

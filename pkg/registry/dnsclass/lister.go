@@ -75,8 +75,8 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// FirstClass returns the first class that the zone names, else the first default class by name, or nil. The class must
-// not be modified.
+// FirstClass returns the class for a zone's defaults: its first, else the first default class, or nil. Do not modify
+// it.
 func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -95,13 +95,13 @@ func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1
 	return named, err
 }
 
-// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain, as each Bind9Cluster does
-// (S11.30).
+// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain.
 func (l *Lister) ClassesWithoutRetain(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
 		delivering = nil
 	}
+
 	var refs []v1alpha1.DNSClassReference
 	for _, ref := range zone.Spec.DNSClassRefs {
 		if ref.Kind == v1alpha1.KindBind9Cluster {
@@ -117,6 +117,7 @@ func (l *Lister) ClassesWithoutRetain(ctx context.Context, zone *v1alpha1.Zone) 
 		}
 		delivering = append(delivering, named)
 	}
+
 	for _, one := range delivering {
 		if !one.Spec.AllowRetain {
 			refs = append(refs, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: one.Name})
@@ -141,7 +142,7 @@ func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	return admitting
 }
 
-// HaveNameServers reports whether every class of the zone, named or default, exists and has name servers of its own.
+// HaveNameServers reports whether every class of the zone exists and has name servers of its own.
 func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	var delivering []*v1alpha1.DNSClass
 	if len(zone.Spec.DNSClassRefs) == 0 {

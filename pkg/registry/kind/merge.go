@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions returns before's conditions of the types in server, if stale also of Ready and Stalled, and else the
+// Conditions merges a status write: types in server, and if stale also Ready and Stalled, stay as before; others are as
 // written.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)

@@ -33,7 +33,7 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first condition in the order of types that is not True or has the reason
+// Message returns reason and message of the first of types whose condition is not True or has the reason
 // DelegationWithdrawn.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {

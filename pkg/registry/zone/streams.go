@@ -94,7 +94,7 @@ func (*view[O]) ProducesMIMETypes(string) []string { return []string{mediaJSON, 
 
 func (v *view[O]) ProducesObject(string) any { return v.New() }
 
-// Connect serves a GET in a slot. Only ctx, not the request's, has the namespace.
+// Connect streams the answer to a GET if a slot is free.
 func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -108,6 +108,7 @@ func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object
 			return
 		}
 		defer leave()
+
 		write, err := v.prepare(ctx, id, query, req.Header.Get("Accept"))
 		if err != nil {
 			writeError(w, err)

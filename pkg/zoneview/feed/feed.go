@@ -65,8 +65,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), syncChanged: make(chan struct{})}
 }
 
-// BeginListing begins a listing: the source calls BeginProof for each zone, then EndListing. If stay is true, a feed in
-// sync stays so, since only proofs of frozen zones are retried.
+// BeginListing starts a listing of the source: BeginProof for each zone, then EndListing. With stay, a feed with frozen
+// zones stays in sync, since only their proofs are retried.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -101,8 +101,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a journal transaction, or queues the transaction until the zone's proof ends. first identifies a zone
-// that tx creates. A frozen zone takes only a removal. After an error the zone is frozen, or must be read again.
+// Apply applies a journal transaction, or queues it during the zone's proof (hash check). A frozen zone, whose proof
+// failed, takes only a removal. After an error the zone is frozen or must be read again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -167,8 +167,7 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a read of a zone. err is nil if the Set has the source's content, or rightly lacks the zone. An error
-// freezes the zone if freeze is true; otherwise a pending zone stays pending.
+// Report ends a read of a zone. Without an error, the Set matches the source. With freeze, an error freezes the zone.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -280,7 +279,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait returns nil in sync, the source's error after maxFailures, or ctx's cause.
+// Wait blocks until the feed is in sync. It returns the source's error after maxFailures, or ctx's cause.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()

@@ -36,7 +36,8 @@ type Proof struct {
 	queue []content.Transaction
 }
 
-// BeginProof returns the proof of a zone, which replaces a proof in progress. The caller calls Run.
+// BeginProof prepares the check of a zone's content against its hash, in place of an earlier proof. The caller calls
+// Run.
 func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -57,8 +58,8 @@ func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	return z.proof
 }
 
-// Run proves the zone, puts it into the Set and applies the queued transactions. The error is a failed proof, a misfit
-// or ctx's cause; nil if the zone was removed or read again.
+// Run compares the zone's content with its hash, and puts it into the Set with the queued transactions. A removed or
+// reread zone is no error.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
