@@ -108,8 +108,9 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 	}
 }
 
-// The parent's servers are those of the nearest name above that has any. A name between without an answer is
-// reported: the resolver may not see that zone.
+// To ask for a zone's DS, the controller looks up the name servers of the parent, which are those of the nearest name
+// above that has NS records. If a name in between gives no answer, it is reported, since it may be a zone that this
+// resolver does not see (S12.6).
 func TestLookupParentServers_S12_6(t *testing.T) {
 	listener := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	server := &mdns.Server{PacketConn: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
