@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// E2: names alternate between namespaces, and no namespace waits for another's excess.
+// Refused names are handled in turns, one of each namespace, so a namespace with a thousand names delays the few names
+// of others by little (E2).
 func TestOrderFairly_sharesByNamespace(t *testing.T) {
 	many := func(namespace string, count int) string { return strings.Repeat(namespace, count) }
 	for _, c := range []struct {

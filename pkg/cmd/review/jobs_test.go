@@ -343,7 +343,8 @@ func TestJobs_installTheClient(t *testing.T) {
 	})
 }
 
-// The template has the lines of the script, and both the version of the tree.
+// The review runs as a GitHub action and as a GitLab template. The template repeats the lines of the action's script,
+// and both name the version of this tree.
 func TestJobs_areOne(t *testing.T) {
 	script := string(must.Get(os.ReadFile(artifacts + "review.sh"))(t))
 	_, script, _ = strings.Cut(script, "\nset -eu\n")

@@ -19,7 +19,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Foreign records beside a zone survive its removal, and are reported.
+// A zone is delivered, changed and removed at real servers by dynamic updates. Records of others in the same zone are
+// reported, and stay when the zone is removed.
 func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -162,7 +163,8 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 	})
 }
 
-// A lasting conflict costs no zone transfer at each change, and its end is noticed.
+// If the server has other data at a name, the RRset is in conflict and left out. To look for conflicts takes a zone
+// transfer. A known conflict is not looked for again at each change, but its end is still noticed.
 func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -396,7 +398,8 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	}
 }
 
-// Attack 8: removals that the server refuses delay the others by a few attempts, though each attempt begins anew.
+// Of a zone to be removed, the server refuses 200 removals. Each attempt starts from the beginning, yet the removals
+// that the server permits are done after a few attempts (attack 8).
 func TestRemove_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	const denied = 200
 	text, lines := zoneText, []string{"ok 60 A 192.0.2.2"}
