@@ -9,7 +9,9 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// S7.5: removals of present content, which is old at the commit, and of earlier contents with lost RRsets.
+// ForeseeHold tells whether a planned removal would hold the zone as a mass deletion (S7.5). It counts all present
+// content as old, because it will be at the commit at the latest, and it includes RRsets that are already lost in the
+// present periods.
 func TestForeseeHold_S7_5(t *testing.T) {
 	former := law.Stock{RRsets: 12, Own: 12}
 	for _, c := range []struct {

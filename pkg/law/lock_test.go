@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// Under another cascade, Records at locked names stay waiting. Their status must not say "moving": a moving Record
-// passes the lock.
+// While a zone goes, its names are locked until its Records have moved. A Record that waited before at such a name
+// stays waiting if another cascade tries it. It must not be marked as moving, because moving Records may pass the lock.
 func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
 	w := newWorld()
 	put := func(r law.Record) {

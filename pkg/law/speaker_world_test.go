@@ -195,7 +195,9 @@ var openClasses = map[string]string{
 	"what former rules let in":                           "4.17",
 }
 
-// In random worlds no tenant speaks for another's claimed name, except in the open classes.
+// To speak for a name is to have a record that clients take as a statement about it, such as a TXT for certificate
+// challenges. In random worlds no tenant can speak for a name that another has claimed, except in the ways listed in
+// openClasses.
 func TestSpeakers(t *testing.T) {
 	often := 8 // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
@@ -267,7 +269,8 @@ func TestSpeakers_onThreeNames(t *testing.T) {
 	}
 }
 
-// The stories, told by TestScenarios, have all open classes and no other.
+// testdata/speakers.txt has a story for each known way in which one tenant can speak for another's name. These ways and
+// those in the list openClasses are the same, so none is forgotten or listed in vain.
 func TestSpeakers_openClassesAreMet(t *testing.T) {
 	text, err := os.ReadFile("testdata/speakers.txt")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Below the name a tenant has very many others. The server neither refuses the tenant's own claim nor misses
-// another's name at the end (S4.8).
+// A tenant has thousands of names below a name that it wants to claim. The server accepts its own claim without reading
+// them all, and still finds the single name of another tenant at the end (S4.8).
 func TestClaims_manyBelow_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the test writes names without records
@@ -61,7 +61,8 @@ func TestClaims_manyBelow_S4_8(t *testing.T) {
 	}
 }
 
-// The cascade changes only a record's kind of rule; fsck compares the status with the claims.
+// A Record's status says by which kind of rule it was admitted (shared, for example). If another rule admits it now, a
+// cascade changes only this kind. fsck compares the status with the claims (S4.17).
 func TestClaims_statusSaysTheKindOfRule_S4_17(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
