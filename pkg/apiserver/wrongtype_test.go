@@ -139,8 +139,8 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 	}
 }
 
-// Writes check a patch for unknown fields and wrong types. A patch that is refused for another reason still gets that
-// reason, and a valid patch passes, also with directives such as `$patch`, which look like fields.
+// Writes check a patch for values of a wrong type. A patch that is refused for another reason still gets that reason,
+// and a valid patch passes, also with directives such as `$patch`, which only look like fields.
 func TestWrite_takesPatchesThatFit(t *testing.T) {
 	w := startWriter(t)
 	operations := `[{"op":"replace","path":"/spec/rdata","value":"192.0.2.300"}]`

@@ -96,8 +96,8 @@ func existingRecord(t *testing.T, namespace, resource, fqdn, kind string, values
 }
 
 // The webhook changes and deletes only Records of external-dns, which have both its label and its field manager. A
-// tenant can set the label but not forge the field manager, so a copy by hand does not count. Of several Records for a
-// name the oldest counts.
+// tenant's copy by hand has the label but another field manager, so it does not count (attack: a forged Record). Of
+// several Records for a name the oldest counts.
 func TestReadExisting_isOursAlone(t *testing.T) {
 	mine := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	older := existingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")

@@ -107,7 +107,7 @@ func TestWatcher_knowsWhichProcessesEnded(t *testing.T) {
 }
 
 // Replicas lists the replicas of each process. One that ended is left out while another replica of its process works.
-// If all have ended, the last one stays in the list, so that users see that the process once worked.
+// If all replicas of a process have ended, the last one stays in the list.
 func TestWatcher_listsReplicas(t *testing.T) {
 	inWorld(t, func(w *world) {
 		expect := func(after time.Duration, want ...string) {

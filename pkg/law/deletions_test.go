@@ -451,8 +451,8 @@ func TestDeletions_ofOthers_S7_7(t *testing.T) {
 }
 
 // A zone is held back if its own namespace removes more than 30 % of RRsets that are older than twenty minutes (S7.5).
-// Writes of others and a clock that goes back do not prevent this. The first write after a long time makes the present
-// content count as old.
+// Writes of others and a clock that goes back do not prevent this. A clock that goes ahead makes the present content
+// count as old.
 func TestDeletions_whateverElse_S7_5(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

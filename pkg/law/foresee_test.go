@@ -9,9 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// ForeseeHold tells whether a planned removal would hold the zone as a mass deletion (S7.5). It counts all present
-// content as old, because it will be at the commit at the latest, and it includes RRsets that are already lost in the
-// present periods.
+// ForeseeHold tells whether a planned removal would hold the zone as a mass deletion (S7.5). It counts the present
+// content as old, as it will be at the commit, and includes RRsets that are already lost since the last periods.
 func TestForeseeHold_S7_5(t *testing.T) {
 	former := law.Stock{RRsets: 12, Own: 12}
 	for _, c := range []struct {

@@ -69,9 +69,9 @@ func recordOf(ns, object, domain string, t rdata.Type, values ...string) law.Rec
 	return r
 }
 
-// While records move, a transaction compares that no lock appears above its name. A transaction has at most 90
-// compares, and the PTR of an IPv6 address has 34 labels. So a deep name must not need more compares than a shallow one
-// (S2.7).
+// While records move, a decision also reads facts of the zones that go, and its transaction has a compare for each. A
+// transaction has at most 90 compares, and the PTR of an IPv6 address has 34 labels. So a deep name must not need more
+// compares than a shallow one (S2.7).
 func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	for _, removed := range []int{1, 4, 15} {
 		w := newWorld()

@@ -195,9 +195,9 @@ var openClasses = map[string]string{
 	"what former rules let in":                           "4.17",
 }
 
-// To speak for a name is to have a record that clients take as a statement about it, such as a TXT for certificate
-// challenges. In random worlds no tenant can speak for a name that another has claimed, except in the ways listed in
-// openClasses.
+// A record speaks for a name if a resolver, a certificate authority or a mail host reads it for the name, as a TXT at
+// an underscore label below. In random worlds no tenant speaks for a name that another has claimed, except in the ways
+// listed in openClasses, which the rules permit.
 func TestSpeakers(t *testing.T) {
 	often := 8 // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Refused names are handled in turns, one of each namespace, so a namespace with a thousand names delays the few names
-// of others by little (E2).
+// Names are handled in turns, one of each namespace. A namespace with a thousand names therefore delays the few names
+// of another by little (E2).
 func TestOrderFairly_sharesByNamespace(t *testing.T) {
 	many := func(namespace string, count int) string { return strings.Repeat(namespace, count) }
 	for _, c := range []struct {

@@ -509,8 +509,8 @@ func TestRun_isFair(t *testing.T) {
 	decide(t, all, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// The webhook asks which object wants a name and type. A DNSEndpoint that lists a name only with an IPv6 address does
-// not count as the owner of the name's A record.
+// The webhook reads what the object that external-dns names really contains, for the type of the record. A DNSEndpoint
+// that has a name only with an IPv6 address does not own the name's A record.
 func TestReadTexts_ofATypeAlone(t *testing.T) {
 	t.Parallel()
 	api := &rest.Config{Host: "http://api.test", Transport: inMemory(func(w http.ResponseWriter, _ *http.Request) {

@@ -343,8 +343,8 @@ func TestJobs_installTheClient(t *testing.T) {
 	})
 }
 
-// The review runs as a GitHub action and as a GitLab template. The template repeats the lines of the action's script,
-// and both name the version of this tree.
+// The review runs as a GitHub action, which calls review.sh, and as a GitLab template, which repeats the lines of this
+// script. Both must have the same lines, and both name the version of this tree.
 func TestJobs_areOne(t *testing.T) {
 	script := string(must.Get(os.ReadFile(artifacts + "review.sh"))(t))
 	_, script, _ = strings.Cut(script, "\nset -eu\n")

@@ -182,9 +182,9 @@ func TestKeys_ofServersOfTwoClasses_S11_17(t *testing.T) {
 	}
 }
 
-// A team may name its server's key like a key of another namespace, to receive that namespace's zones or updates. A
-// server's key must therefore be named LABEL.bind9.NAMESPACE. after its own namespace. Otherwise no class takes the
-// server, not even the team's own Bind9Cluster, and the server's row says how to name it (S11.17, attack 103).
+// A primary has only one TSIG key of a name, so a team could take away a foreign key's name by naming its server's key
+// so. A server's key must therefore be named LABEL.bind9.NAMESPACE. after its own namespace. Otherwise no class takes
+// the server, not even the team's own Bind9Cluster, and the server's row says how to name the key (S11.17, attack 103).
 func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "edge", UID: "edge",
 		Finalizers: []string{v1alpha1.FinalizerDelivery}}}

@@ -131,9 +131,9 @@ func serveAddresses(t *testing.T, answers ...[]string) *net.Resolver {
 	}}
 }
 
-// A class must not reach local addresses. A hostile name server may answer the check with a public address and the
-// connection with loopback, or with both at once (DNS rebinding). No connection to the local address is made in any of
-// these cases (attack 52).
+// A class without allowLocalAddresses must not connect to a local address. A hostile name server may answer the check
+// with a public address and the connection with loopback, or with both at once (DNS rebinding). No local connection is
+// made in any of these cases (attack 52).
 func TestNew_isNotFooledByRebinding(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()

@@ -491,8 +491,8 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 	})
 }
 
-// To remove a zone that a server no longer has is a success. Only the server that takes the updates can prove this: the
-// transfer server may lack the zone for another reason (S8.4).
+// Only the server that takes the updates can prove that a zone is gone. If the transfer server alone lacks the zone,
+// that is a wrong configuration and no proof (S8.4).
 func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_4(t *testing.T) {
 	key := rigKey
 	bind := func(zone string) string {

@@ -304,7 +304,7 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 }
 
 // The provider may have no zone for the name of a single RRset, for example below another zone. This RRset then fails
-// alone. The whole zone is written once to rule out that the zone itself is missing, but not at each retry.
+// alone. The whole zone is written once because of it, but not again at each retry.
 func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()

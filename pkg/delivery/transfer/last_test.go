@@ -84,8 +84,8 @@ func TestAskLast_asksForTheLastChange(t *testing.T) {
 	}
 }
 
-// After a NOTIFY the worker waits a moment for a server to transfer the zone. In a repair there is no change to notify
-// of, so a server with an older serial has gone back, and waiting would be in vain.
+// After a change the worker waits a moment until secondaries have transferred the zone. A repair has no change that
+// would have them transfer it: a server with an older serial has gone back, and waiting would be in vain.
 func TestDeliver_waitsForNoServerThatWentBack(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -115,8 +115,7 @@ func mustBeNoSpace(t *testing.T, err error) {
 	}
 }
 
-// State, from which the Installation object is made, lists the members of etcd, also an unreachable one, the alarms and
-// the time of the last backup.
+// State reports the members of etcd, also an unreachable one, the alarms and the time of the last backup.
 func TestKeeper_reportsItsState(t *testing.T) {
 	_, endpoint, stop := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
