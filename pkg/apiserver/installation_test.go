@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The Installation of a running server lists its process, the leading member of etcd and the certificate. A part about
+// The Installation of a running server lists the process, the leading member of etcd and the certificate. A part about
 // which the server has no data appears in `unknown` with the reason, and is never left out silently.
 func TestInstallation_describesARealServer(t *testing.T) {
 	client := startWholeServer(t)

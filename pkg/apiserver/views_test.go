@@ -64,7 +64,7 @@ func applySteps(t *testing.T, set *zoneview.Set, all []content.Step) {
 }
 
 // A request that has read a Zone takes the zone's content from the view in memory. If the view is behind, the answer
-// waits for the step of the Zone that was read, and no longer. So an answer is never older than its Zone (A2, S7.1).
+// waits for the step of the Zone that was read, and no longer. So an answer is never older than the Zone (A2, S7.1).
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return nil }, nil, nil, nil}
@@ -105,8 +105,8 @@ func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	}
 }
 
-// A zone is frozen if a server's content of it does not match the stored hash. The server then still answers for the
-// serials that it had proved, and gives an error that names `kubizone fsck` for all later ones (F30).
+// A zone is frozen if a server's content does not match the stored hash. The server then still answers for the serials
+// that it had proved, and gives an error that names `kubizone fsck` for all later ones (F30).
 func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return zoneview.ErrMisfit }, nil, nil, nil}

@@ -328,9 +328,9 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	}
 }
 
-// Two backups, restored one after the other, may give a zone the same or lower serials. A restore of the newer is ahead
-// of a restore of the older only if --ahead-of names the older. If the older is too old, there are too few serials
-// left, and the restore says so (S6.8).
+// Two backups, restored in sequence, may give a zone the same or lower serials. A restore of the newer is ahead of a
+// restore of the older only if --ahead-of names the older. If the older is too old, there are too few serials left, and
+// the restore says so (S6.8).
 func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	s := startStore(t, t.TempDir())
 	store.Must(s.CreateZone(store.Zone("dns", "org", "example.org.")))

@@ -125,8 +125,8 @@ func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 	})
 }
 
-// Of two restored stores, of any two backups, the one restored later begins with a higher revision than the other has
-// reached, if that made at most one revision in a millisecond. All revisions fit into 63 bits.
+// Of two stores restored from any backups, the later begins with a higher revision than the earlier has reached by at
+// most a write in each millisecond. All revisions fit into 63 bits.
 func TestClock_revisionsRise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(1<<32, time.Date(2060, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMilli()-levelsBegin.UnixMilli())
@@ -148,9 +148,8 @@ func TestClock_revisionsRise(t *testing.T) {
 	})
 }
 
-// The serial of a catalog zone follows from the revision and wraps around. Of two restores of a backup within one span
-// of 65 seconds, the later has the higher revision, wherever in the cycle of catalog serials the backup's revision
-// lies.
+// The serial of a catalog zone follows from the revision and wraps around. Of two restores of a backup within a span of
+// 65 seconds, the later has the higher revision, wherever in the cycle of catalog serials the backup's revision lies.
 func TestClock_revisionsRiseInASpan(t *testing.T) {
 	const span = 1 << 16 * time.Millisecond
 	begin := levelsBegin.Add(500_000 * span)
@@ -165,7 +164,7 @@ func TestClock_revisionsRiseInASpan(t *testing.T) {
 	}
 }
 
-// A timer may restore a backup every day at the same age of one hour. The serials of such restores differ by at least
+// A timer may restore a backup every day at the same age, here an hour. The serials of such restores differ by at least
 // 100,000, so no serial is used for two contents.
 func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 	last, now := serial.Serial(2027010100), time.Date(2027, time.January, 1, 3, 0, 0, 0, time.UTC)

@@ -355,8 +355,8 @@ func TestMakeCandidates_ofPointers(t *testing.T) {
 }
 
 // external-dns joins the addresses of several objects under one name and makes a PTR record for each. A namespace gets
-// PTR records only for addresses of its own Record. Otherwise an attacker could have its address point to another
-// namespace's host.
+// PTR records only for addresses of its own Record. Otherwise the PTR record of an attacker's address could name
+// another namespace's host.
 func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	endpoints := []*contract.Endpoint{
 		endpointOf("service/a/x shop.org A 192.0.2.9,203.0.113.66"),
@@ -377,7 +377,7 @@ func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 }
 
 // external-dns joins the addresses of all objects that want a name under one object. Addresses that this object does
-// not contain are dropped, because a tenant could otherwise add its address to another's name.
+// not contain are dropped, because a tenant could otherwise add an address to another's name.
 func TestKeepTargets(t *testing.T) {
 	for _, c := range []struct{ texts, targets, kept string }{
 		{"192.0.2.1", "192.0.2.1,203.0.113.6", "192.0.2.1."},

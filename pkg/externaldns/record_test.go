@@ -95,8 +95,8 @@ func existingRecord(t *testing.T, namespace, resource, fqdn, kind string, values
 	return r
 }
 
-// The webhook changes and deletes only Records of external-dns, which have both its label and its field manager. A
-// tenant's copy by hand has the label but another field manager, so it does not count (attack: a forged Record). Of
+// The webhook changes and deletes only Records of external-dns, which have both the label and the field manager. A
+// tenant's copy by hand has the label but another field manager, and does not count (attack: a forged Record). Of
 // several Records for a name the oldest counts.
 func TestReadExisting_isOursAlone(t *testing.T) {
 	mine := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
@@ -129,8 +129,8 @@ func TestReadExisting_isOursAlone(t *testing.T) {
 	}
 }
 
-// The registry of external-dns keeps TXT texts that say who owns a name. The webhook stores them in annotations of the
-// Record and gives them back. A Record of a tenant that contains such a text is not given back, because it could claim
+// The registry of external-dns keeps TXT texts with the owner of each name. The webhook stores them in annotations of
+// the Record and gives them back. A Record of a tenant with such a text is not given back, because the text could claim
 // another's name.
 func TestEndpoints_giveTextsBack(t *testing.T) {
 	r := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")

@@ -234,8 +234,8 @@ func TestPlanRevert_leavesOtherRecords(t *testing.T) {
 }
 
 // A cascade released a Record, which was then deleted while no zone had it, and created again. At the time to which the
-// zone is reverted, a former Record of this name existed, so the plan changes the present one back. If the history
-// lacks the former spec, the plan says that it cannot.
+// zone is reverted, a former Record of this name existed, so the plan changes the present Record back. If the history
+// lacks the former spec, the plan says that this is impossible.
 func TestPlanRevert_existedBeforeACascade(t *testing.T) {
 	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
 	old.UID = "old"

@@ -51,8 +51,8 @@ func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 	}
 }
 
-// Records that move between zones are protected by a lock, which one cascade has. Another cascade leaves such a record
-// in its old zone, so that the cascade with the lock finds and moves it.
+// Records that move between zones are protected by a lock, which one cascade has. Another cascade leaves such a Record
+// in the old zone, so that the cascade with the lock finds and moves the Record.
 func TestLock_letsItsOwnCascadeMoveRecords_S2_9(t *testing.T) {
 	w, work := beginMove(t, 0)
 	c := w.listCandidates(work)[0]

@@ -627,7 +627,7 @@ func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
 }
 
 // Another test moves records with the locks and finds no namespace that gains a name in between. This test proves that
-// it could find one: without the locks, some random move gives a name to another namespace.
+// such a gain would be found: without the locks, some random move gives a name to another namespace.
 func TestMove_withoutLocksTheDamageIsSeen(t *testing.T) {
 	found, all := 0, 0
 	for found == 0 && all < 5000 { // some of a hundred differ, as a rule

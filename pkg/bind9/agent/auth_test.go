@@ -30,7 +30,7 @@ func statusOf(err error) int {
 	return reported.status
 }
 
-// The agent reads its token file for every request, so a replaced file is effective at once. Each line is a token; a
+// The agent reads the token file for every request, so a replaced file is effective at once. Each line is a token; a
 // file that is empty or has a short token lets no request in.
 func TestTokenFile_isReadForEachRequest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")

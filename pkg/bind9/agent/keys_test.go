@@ -47,8 +47,8 @@ func (f *fixture) signZone(zone, owner string) []string {
 }
 
 // DNSSEC keys stay on the signer after a zone is deleted. If the same namespace creates the zone again, the zone has
-// the same keys, so a DS at the parent stays valid. A zone of that name in another namespace never gets these keys: it
-// is refused while the former zone exists, and gets new keys afterwards (S12.10).
+// the same keys, so a DS at the parent stays valid. A zone of that name in another namespace never gets these keys: the
+// zone is refused while the former zone exists, and gets new keys afterwards (S12.10).
 func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -329,8 +329,8 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	f.wantReady(true, 0)
 }
 
-// If named has lost a zone of its catalog, an unchanged catalog would not bring it back, so the agent has named
-// transfer the catalog again. It does this only for lost zones, not for a zone that named tried and cannot load
+// If named has lost a zone of its catalog, an unchanged catalog would not restore the zone, so the agent has named
+// transfer the catalog again. The agent does this only for lost zones, not for a zone that named tried and cannot load
 // (S11.25, A7).
 func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	t.Parallel()
@@ -372,7 +372,7 @@ func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	}
 }
 
-// If the disk is empty, the agent does not know which zones it created, so it is ready at once, and zones can be
+// If the disk is empty, the list of the created zones is lost too. So the agent is ready at once, and the zones can be
 // created again (S11.25).
 func TestReady_emptyDisk(t *testing.T) {
 	t.Parallel()

@@ -108,9 +108,8 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 	}
 }
 
-// To ask for a zone's DS, the controller looks up the name servers of the parent, which are those of the nearest name
-// above that has NS records. If a name in between gives no answer, it is reported, since it may be a zone that this
-// resolver does not see (S12.6).
+// To ask for a zone's DS, the controller looks up the parent's name servers: those of the nearest name above with NS
+// records. A name in between without an answer is reported, because this resolver may not see a zone there (S12.6).
 func TestLookupParentServers_S12_6(t *testing.T) {
 	listener := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	server := &mdns.Server{PacketConn: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {

@@ -168,7 +168,7 @@ func TestDecide_S12_5(t *testing.T) {
 }
 
 // A zone that becomes unsigned waits until the parent's DS has left all caches. At the end of the wait the parent is
-// asked again, because it may have the DS again; while it gives no answer, the zone stays signed (S12.5).
+// asked again, because the DS may be back. Without an answer the zone stays signed (S12.5).
 func TestDecideExpiring_asksAgainAtTheEnd_S12_5(t *testing.T) {
 	since := metaTime(begin)
 	f := &facts{status: &v1alpha1.ZoneDNSSECStatus{Phase: v1alpha1.DNSSECExpiring, LastTransitionTime: &since},

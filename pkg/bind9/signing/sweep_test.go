@@ -115,8 +115,8 @@ func TestSweepSigners_S12_9(t *testing.T) {
 	}
 }
 
-// At intervals the controller removes zones that no status names from the signers. If a signer does not answer, its
-// list of zones to remove is kept for the next sweep. A signer that is stopped on purpose is skipped (S12.9).
+// At intervals the controller removes zones that no status names from the signers. If a signer does not answer, the
+// list of its zones to remove is kept for the next sweep. A signer stopped on purpose is skipped (S12.9).
 func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	objects := signingCluster("platform", "public", true)
 	stopped := objects[1].(*bind9.Bind9Instance).DeepCopy()

@@ -367,8 +367,8 @@ func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 	}
 }
 
-// A message that is too long is cut between two characters. Cut within a character, it would read back changed, each
-// reconcile would see a difference, and write it again without end.
+// Too long a message is cut between two characters. Cut within a character, the message would read back changed, and
+// each reconcile would see a difference and write again without end.
 func TestWriteStatus_cutsAtACharacter(t *testing.T) {
 	for _, text := range []string{"short", "not UTF-8: \xe4", strings.Repeat("a", maxMessage), "a" + strings.Repeat("\u00e4", maxMessage), strings.Repeat("\u20ac", maxMessage)} {
 		zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)

@@ -254,8 +254,8 @@ func TestDoor_admitsOnceAndForAMinute(t *testing.T) {
 	}
 }
 
-// The console writes its address into a file that it later replaces and removes. So it accepts only a new file: an
-// existing file or link would be lost.
+// The console writes the address into a file, and later replaces and removes this file. So only a new file is accepted:
+// an existing file or link would be lost.
 func TestOpenFile_isNew(t *testing.T) {
 	dir := t.TempDir()
 	kept, link, fresh := filepath.Join(dir, "kept"), filepath.Join(dir, "link"), filepath.Join(dir, "fresh")
@@ -349,7 +349,7 @@ var (
 )
 
 // Data in objects is written by tenants and may contain markup or scripts. Every page and form of the console shows
-// such hostile data as plain text, and loads nothing that is not its own (C4, C6).
+// such hostile data as plain text, and loads nothing from elsewhere (C4, C6).
 func TestPages_takeNoTextAsMarkup(t *testing.T) {
 	b := startConsole(t)
 	for _, path := range []string{"/", "/zones", "/zones?name=" + url.QueryEscape("<b>"), "/zones/team/zone", "/zones/team/zone?search=" +

@@ -172,7 +172,7 @@ func TestRecordRow_hasStateAndReason(t *testing.T) {
 	}
 }
 
-// The first page of a list follows changes. A later page shows the state at the time of the first page, so it does not
+// The first page of a list follows changes. A later page shows the state at the time of the first page, and does not
 // follow.
 func TestRecords_followOnTheFirstPage(t *testing.T) {
 	b := startConsole(t)

@@ -364,8 +364,9 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 	}
 }
 
-// To replace a Record by one of another type, external-dns asks for a deletion and a creation, which go into one change
-// set. If the old Record is already gone, the set is refused, so nothing is created, and an Event reports it.
+// To replace a Record by a Record of another type, external-dns asks for a deletion and a creation, which go into a
+// single change set. If the old Record is already gone, the set is refused, so nothing is created, and an Event reports
+// it.
 func TestRun_reportsAReplacementThatIsNotMade(t *testing.T) {
 	t.Parallel()
 	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
@@ -509,7 +510,7 @@ func TestRun_isFair(t *testing.T) {
 	decide(t, all, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// The webhook reads what the object that external-dns names really contains, for the type of the record. A DNSEndpoint
+// The webhook reads the real content of the object that external-dns names, for the type of the record. A DNSEndpoint
 // that has a name only with an IPv6 address does not own the name's A record.
 func TestReadTexts_ofATypeAlone(t *testing.T) {
 	t.Parallel()

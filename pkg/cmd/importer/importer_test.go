@@ -56,8 +56,8 @@ func makeSpec() v1alpha1.ZoneSpec {
 	}
 }
 
-// A record that the server refuses is reported with its line, and all others are imported. What belongs into the Zone
-// object (SOA, NS) is reported with the command to set it. A repetition writes nothing (M2, M3).
+// A refused record is reported with its line, and all others are imported. The file's parts for the Zone object (SOA,
+// NS) are reported with the command to set them. A repetition writes nothing (M2, M3).
 func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -94,8 +94,8 @@ func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	}
 }
 
-// An import does not overwrite Records that others have changed since the last import; a change of labels does not
-// count. With --force-conflicts it does overwrite them (L4).
+// An import does not overwrite Records changed by others since the last import; a change of labels does not count. With
+// --force-conflicts it does overwrite them (L4).
 func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -125,8 +125,8 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	}
 }
 
-// Standard input may hold a part of a zone, without SOA, origin or TTL. A Record that a user wrote by hand is
-// recognized by its data, and counts as unchanged.
+// Standard input may hold a part of a zone, without SOA, origin or TTL. A Record written by hand is recognized by its
+// data, and counts as unchanged.
 func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	s := startServer(t)
 	zone := s.makeZone("platform", "example-org", makeSpec())
@@ -147,8 +147,8 @@ func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	other.expectRemarks("left as it is: standard input:1: www.apps.example.org. CNAME: it exists with TTL 3600, the file has 60")
 }
 
-// The plan of an import prints what the import would print, down to contradictions between records of the file, and
-// writes nothing (M4).
+// The plan of an import prints the same as the import, down to contradictions between records of the file, and writes
+// nothing (M4).
 func TestImport_planSaysTheSameAndKeepsNothing(t *testing.T) {
 	s := startServer(t)
 	before := s.makeZone("platform", "example-org", makeSpec())
@@ -333,8 +333,8 @@ www A 192.0.2.2
 		"warning: S5.14: DS at lone.shared.test. has no NS beside it")
 }
 
-// A source that cannot be read does not stop the import of the others, but makes the command fail. It also fails if a
-// zone that it wrote is one that name servers would not load (M2).
+// An unreadable source does not stop the import of the others, but makes the command fail. The command also fails if
+// name servers would not load a zone that it wrote (M2).
 func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -444,7 +444,7 @@ left as it is: ` + leftToOthers + `
 }
 
 // An import with --prune may remove most of a zone, and the server then holds back the zone as a mass deletion (S7.5).
-// The report says so and prints the command that lets the deletion through.
+// The report says so and prints the command for letting the deletion through.
 func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
@@ -510,7 +510,7 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	}
 }
 
-// With --prune an import removes Records that its sources lack. If a source may be incomplete (a wrong line, an empty
+// With --prune an import removes Records absent from its sources. If a source may be incomplete (a wrong line, an empty
 // or a missing file), nothing is removed.
 func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	s := startServer(t)
@@ -569,7 +569,7 @@ spec:
 }
 
 // An import also reads the DNSEndpoint objects of external-dns. The endpoints of a namespace for the same name become
-// one RRset, and a name that another tenant has is refused.
+// one RRset, and the name of another tenant is refused.
 func TestImport_takesDNSEndpoints(t *testing.T) {
 	s := startServer(t)
 	text := `apiVersion: kubi.zone/v1alpha1

@@ -91,7 +91,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	}
 }
 
-// Anybody can send requests that make the server log an error. The lines of each place in the code are therefore
+// Any client can send requests that make the server log an error. The lines of each place in the code are therefore
 // limited: a flood from one place neither fills the log nor hides the lines of other places (attack 107).
 func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
 	defer klog.ClearLogger()

@@ -88,9 +88,9 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	}
 }
 
-// A secondary may have other data at the zone's own serial, and then transfers nothing. The controller raises the
-// zone's serial, so that it transfers the zone. It does so at most once a day, and not for a server that still has
-// other data after a transfer of the whole zone (S6.11).
+// A secondary with other data at the zone's own serial transfers nothing. The controller therefore raises the zone's
+// serial, at most once a day. The serial is not raised for a server that still has other data after a transfer of the
+// whole zone (S6.11).
 func TestPassSecondary_raisesForOtherDataOnce_S6_11(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"},
 		Status: v1alpha1.ZoneStatus{Serial: 100}}
@@ -128,8 +128,8 @@ func TestPassSecondary_raisesForOtherDataOnce_S6_11(t *testing.T) {
 	}
 }
 
-// If a secondary has a serial ahead of the zone's, the controller raises the zone's serial beyond it. In a signed zone
-// the servers have the signer's serials, so these are no reason to raise it, from the phase Moving to the end of
+// If a secondary has a serial ahead of the zone's, the controller raises the zone's serial beyond the secondary's. In a
+// signed zone the servers have the signer's serials. So nothing is raised for them from the phase Moving to the end of
 // Returning (S12.5).
 func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 	ahead := delivery.Server{Name: "ns", Serial: 105, At: time.Unix(1000, 0), Err: &delivery.Error{Reason: delivery.ReasonSerialBehind, Code: delivery.CodeSigned}}

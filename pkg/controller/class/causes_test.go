@@ -198,7 +198,7 @@ func TestCauses_S7_12(t *testing.T) {
 }
 
 // If delivery is paused while a server also has a fault, Zone and Record give the pause as the cause, because nothing
-// is tried until it ends. After the pause they give the fault again (S7.12).
+// is tried until the pause ends. Afterwards they give the fault again (S7.12).
 func TestCauses_ofAPauseDuringAFault_S7_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(t)
@@ -250,9 +250,8 @@ func (o *outage) expectCause(reason, role string) {
 	}
 }
 
-// A class may confirm nothing although no fault is known. After 40 seconds, Ready of the Zones and Records that wait
-// for it names the class with the reason AwaitsClass. They do not become Stalled, and a class that confirms is not
-// named (S7.12).
+// A class may confirm nothing although no fault is known. After 40 seconds, Ready of the waiting Zones and Records
+// names the class with the reason AwaitsClass. They do not become Stalled, and a confirming class is not named (S7.12).
 func TestCauses_awaitsAClass_S7_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(t)

@@ -292,7 +292,7 @@ func (w *teams) deleteCluster(namespace, name string) {
 }
 
 // A Bind9Cluster is deleted and created again under the same name, and the controller misses the deletion. The
-// confirmations of the former cluster do not count for the new one, so the zone is delivered to it again (S11.30).
+// confirmations of the former cluster do not count for the new cluster, so the zone is delivered again (S11.30).
 func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 	runTeams(t, func(w *teams) {
 		w.makeCluster("team-a", "edge", "a")
@@ -310,8 +310,8 @@ func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 	})
 }
 
-// At its start the controller has not listed the Bind9Clusters yet. A zone that names one then keeps its status, and
-// nothing is removed from the servers, because the cluster probably exists (S11.30).
+// At the start the controller has not listed the Bind9Clusters yet. The zone of such a cluster then keeps the former
+// status, and nothing is removed from the servers, because the cluster probably exists (S11.30).
 func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	client := fake.NewClientset()
 	fleet := externalversions.NewSharedInformerFactory(client, 0)

@@ -54,8 +54,8 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	}
 }
 
-// A fault of a class, from its condition Ready, counts for each of its zones. It counts only if it was observed at the
-// class's present generation, because a later change of the spec may have repaired it.
+// A fault of a class, from the condition Ready, counts for each zone of the class. The fault must have been observed at
+// the class's present generation, because a later change of the spec may be the repair.
 func TestReadFacts_whatAClassSays(t *testing.T) {
 	client := fake.NewClientset()
 	c := newController(t, client)
@@ -70,8 +70,8 @@ func TestReadFacts_whatAClassSays(t *testing.T) {
 	}
 }
 
-// The controller writes the status of a Zone once for each version, even if it processes the Zone several times before
-// its informer shows the write. When the Zone is deleted, the controller keeps nothing about it.
+// The controller writes the status of a Zone once for each version, even if the Zone is processed several times before
+// the informer shows the write. When the Zone is deleted, the controller keeps nothing about it.
 func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	zone := aZone()
 	zone.ResourceVersion = "1"

@@ -126,8 +126,8 @@ func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 	})
 }
 
-// Every second the controller asks each server about one zone that it last confirmed. If the server has lost this zone,
-// it may have lost others, so all zones of the class are compared within seconds instead of at the next hourly
+// Every second the controller asks each server about the zone that it last confirmed. If the server has lost this zone,
+// others may be lost too, so all zones of the class are compared within seconds instead of at the next hourly
 // comparison.
 func TestController_comparesZonesOfAServerThatLostOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -92,8 +92,8 @@ func TestStalled_S7_4(t *testing.T) {
 	}
 }
 
-// Stalled says that an object waits for a person. The controller also derives it from conditions that the API server
-// sets: a Record without an enclosing zone, and a Zone without name servers, become Stalled after two minutes (S7.4).
+// Stalled says that an object waits for a person. The controller also derives Stalled from conditions of the API
+// server: a Record without an enclosing zone, and a Zone without name servers, become Stalled after two minutes (S7.4).
 func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)

@@ -129,7 +129,7 @@ func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 }
 
 // While one server is down, the others are compared with the newest serial to deliver, not with the serial that all
-// have confirmed. A server that has the newest is Current, even though the zone as a whole is not confirmed
+// have confirmed. A server with the newest serial is Current, even though the zone as a whole is not confirmed
 // (https://github.com/coredns/coredns/issues/5767).
 func TestStatusFor_rowsCompareWithTheSettledSerial(t *testing.T) {
 	state := delivery.State{Serial: 9, AskedSerial: 10, Servers: []delivery.Server{

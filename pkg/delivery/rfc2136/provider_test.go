@@ -230,9 +230,9 @@ func TestDeliver_replacesIfConfigured(t *testing.T) {
 	})
 }
 
-// An update overwrites only data that Kubizone wrote, which the zone's history shows. If the history does not reach
-// back far enough, records at the server count as Kubizone's. Exceptions are RRsets that the server refused before, and
-// a server that never got a delivery.
+// An update overwrites only data of Kubizone, as the zone's history shows. If the history does not reach back far
+// enough, records at the server count as Kubizone's, except RRsets refused before. At a server without a former
+// delivery, no record counts as Kubizone's.
 func TestDeliver_withoutAHistory(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		first, second := makeZone(t, "www 60 A 192.0.2.1", "taken 60 A 192.0.2.2"), makeZone(t, "www 60 A 192.0.2.3",
@@ -491,8 +491,8 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 	})
 }
 
-// Only the server that takes the updates can prove that a zone is gone. If the transfer server alone lacks the zone,
-// that is a wrong configuration and no proof (S8.4).
+// Only the server for updates can prove the end of a zone. If the transfer server alone lacks the zone, the
+// configuration is wrong, and nothing is proved (S8.4).
 func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_4(t *testing.T) {
 	key := rigKey
 	bind := func(zone string) string {

@@ -281,8 +281,8 @@ func TestLoop_callTimeout(t *testing.T) {
 	})
 }
 
-// A worker records its intent before it writes. If it dies then, the outcome is unknown, and the next worker resolves
-// the intent: when it starts or, in a running worker, at the next write.
+// A worker records an intent before each write. After a crash in between, the outcome is unknown, and the next worker
+// resolves the intent: at the start or, in a running worker, at the next write.
 func TestLoop_abandonedIntent(t *testing.T) {
 	for _, restarts := range []bool{true, false} {
 		for _, failsFirst := range []bool{true, false} {

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A server restored from an old disk has an older serial of the zone that it confirmed last. The provider finds it so.
-// A server that gives no answer, has a later serial, or is to lose the zone is not reported.
+// A server restored from an old disk has an older serial of the zone confirmed last, and is found so. A server that
+// gives no answer, has a later serial, or is to lose the zone is not reported.
 func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -101,8 +101,8 @@ func TestDeliver_waitsForNoServerThatWentBack(t *testing.T) {
 	}
 }
 
-// A secondary confirms each zone once in the drift interval, which may be a week. Between these times it is asked for
-// the last zone that it confirmed, so this memory has to last as long.
+// A secondary confirms each zone once in the drift interval, which may be a week. Between these times the provider asks
+// for the zone confirmed last, so this memory has to last as long.
 func TestAskLast_outlastsTheDriftInterval(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

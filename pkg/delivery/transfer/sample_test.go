@@ -197,8 +197,8 @@ func TestVerify_withoutNames(t *testing.T) {
 	}
 }
 
-// To compare a server's data, the provider transfers a zone from it as a sample. It takes at most one sample from a
-// server in a second, and one of each zone in the interval.
+// To compare a server's data, the provider transfers zones as samples: at most one from a server in a second, and one
+// of each zone in the interval.
 func TestVerify_paceOfSamples(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -229,7 +229,7 @@ func TestVerify_paceOfSamples(t *testing.T) {
 }
 
 // A server may accept the TCP connection for a transfer and send nothing. This takes the time of the deadline only
-// once, and the server's row says that its data was not compared.
+// once, and the server's row says that nothing was compared.
 func TestVerify_silenceOverTCP(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

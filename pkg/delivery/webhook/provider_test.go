@@ -378,8 +378,8 @@ func TestNew_refusesServersThatCannotBe(t *testing.T) {
 	}
 }
 
-// Unless the class permits local addresses, the provider does not connect to one, in whatever spelling or behind
-// whatever host name. The error names the address and the option that permits it (attack 51).
+// Unless the class permits local addresses, the provider does not connect to any, in any spelling and behind any host
+// name. The error names the address and the permitting option (attack 51).
 func TestProvider_connectsToNoLocalAddress(t *testing.T) {
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))

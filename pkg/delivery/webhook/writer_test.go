@@ -304,7 +304,7 @@ func TestProvider_keepsThePlansTimeout(t *testing.T) {
 }
 
 // When the server's quota is used up, changes and removals still work, so they continue. Further new RRsets would only
-// be refused, so they are not sent one by one.
+// be refused, so they are not sent singly.
 func TestProvider_goesOnWithinAQuota(t *testing.T) {
 	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		if strings.HasPrefix(owner, "new") {

@@ -148,8 +148,8 @@ func (p *peers) replaceMember(alive, joins string) {
 	}
 }
 
-// Two of three members accept writes, and the third catches up when it starts later (E6). On a restart the membership
-// in the store counts, even if the flags differ.
+// Two of three members accept writes, and the third catches up after a later start (E6). On a restart the membership in
+// the store counts, even if the flags differ.
 func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
 	t.Parallel()
 	p := newPeers(t, "a", "b", "c")
@@ -171,8 +171,9 @@ func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
 	p.putKey("c", "after")
 }
 
-// A member that has lost its disk must not vote under its old name, because it has forgotten its votes. It refuses to
-// start and names the command `kubizone replace-member`. After this command it joins as a new member (E6).
+// A member that has lost the disk must not vote under the old name, because the former votes are forgotten. The member
+// refuses to start and names the command `kubizone replace-member`. After this command the member joins as a new member
+// (E6).
 func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	t.Parallel()
 	p := newPeers(t, "a", "b", "c")
@@ -206,9 +207,9 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	}
 }
 
-// A snapshot can be restored as the first of several members. It then runs alone, whatever members the flags name,
-// until the others are added. A member that is not added yet refuses to start, because it would begin a second cluster
-// (E6).
+// A snapshot can be restored as the first of several members. This member then runs alone, whatever members the flags
+// name, until the others are added. A member that is not added yet refuses to start, because a start would begin a
+// second cluster (E6).
 func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
 	t.Parallel()
 	sole := startMember(t, openDirectory(t, t.TempDir()))

@@ -43,8 +43,8 @@ func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 	}
 }
 
-// On a slow disk a batch waits for further writes, so that fewer transactions are needed. On a fast disk it does not
-// wait. After a small batch it does not wait either, since few writers are there.
+// On a slow disk a batch waits for further writes, so that fewer transactions are needed. On a fast disk there is no
+// wait, nor after a small batch, since few writers are there.
 func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	for _, x := range []struct {
 		turn time.Duration
@@ -67,8 +67,8 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	}
 }
 
-// A zone must have a single queue, since the queue orders its writes. A queue in use (a write waits for its lock, has
-// it or commits) is therefore never evicted; only idle queues are.
+// A zone must have a single queue, since the queue orders the zone's writes. A queue is in use while a write waits for
+// the lock, has the lock or commits. Only idle queues are evicted.
 func TestQueueAt_keepsAQueueInUse(t *testing.T) {
 	mem := facts.New(facts.Config{})
 	com := New(mem, nil, nil, nil, nil, SlowCommit)
@@ -181,8 +181,8 @@ func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
 	}
 }
 
-// Before a group of writes is decided, one pass only lists the facts that it will need. This pass reads nothing and
-// answers no caller, because the group would otherwise be answered twice.
+// Before a group of writes is decided, a first pass only lists the missing facts. This pass reads nothing and answers
+// no caller, because the group would otherwise be answered twice.
 func TestDecideGroup_onlyListsFacts(t *testing.T) {
 	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
 	ended, cancel := context.WithCancel(t.Context()) // a read fails

@@ -37,7 +37,7 @@ func bind9Class(namespaces *v1alpha1.NamespaceSelection) *v1alpha1.DNSClass {
 
 func noCluster(string, string) *bind9.Bind9Cluster { return nil }
 
-// The servers of a class come from a cluster reference and from label selectors. A server that both select is listed
+// The servers of a class come from a cluster reference and from label selectors. A server selected by both is listed
 // once. Deleted and stopped servers are left out, and so are servers with matching labels in namespaces that the class
 // does not list (S11.13).
 func TestServersOf_selects_S11_13(t *testing.T) {
