@@ -195,7 +195,8 @@ func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 }
 
 // A zone without a zone above is deleted, and created again while only some of its records are released. All records
-// come back in their order of age, so none loses its name to a younger one (S2.10).
+// come back in the order of age, so none loses its name to a younger one. A record that was renamed meanwhile does not
+// take the name of another (S2.10).
 func TestMove_bringsReleasedRecordsBackInOrder_S2_10(t *testing.T) {
 	begin := func(first, second law.Record) *world {
 		w := newWorld()

@@ -18,8 +18,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A tenant has thousands of names below a name that it wants to claim. The server accepts its own claim without reading
-// them all, and still finds the single name of another tenant at the end (S4.8).
+// A tenant has 1,501 names below a name and claims this name. The server accepts the claim if all names are the
+// tenant's own, and refuses the claim if the last of them is another's (S4.8). The octets read for this are charged
+// (S9.2).
 func TestClaims_manyBelow_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the test writes names without records
