@@ -18,8 +18,9 @@ import (
 
 type asking = authorizer.AttributesRecord
 
-// S13.1: on behalf of an UpdateKey the process writes only Records of its namespace, whatever other rights the user
-// has. The user name alone grants nothing (attack 98).
+// An UpdateKey lets a client of RFC 2136 write Records. While the server acts for such a key, the server may create,
+// patch and delete Records of the key's namespace and do nothing else, whatever RBAC allows (S13.1). The user name of
+// the key alone grants nothing, because any request could claim the name (attack 98).
 func TestActingAuthorizer_allowsRecordsOfOneNamespace_S13_1(t *testing.T) {
 	by := updatekey.User(&v1alpha1.UpdateKey{}, "192.0.2.7")
 	acting := changeset.ActFor(t.Context(), "team")

@@ -24,7 +24,9 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// S7.5: an Event repeats the condition, up to the limit of a note.
+// While a zone is held back after a mass deletion, an Event of the Zone repeats the message of the condition (S7.5). A
+// message above the size limit of an Event's note is cut between characters, and the last change stays readable at the
+// end.
 func TestHeld_isAnnounced_S7_8(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "z"}}
 	recorder := events.NewFakeRecorder(1)
@@ -44,7 +46,9 @@ func TestHeld_isAnnounced_S7_8(t *testing.T) {
 	(&announcer{}).announceHeld(zone) // standalone: to the log
 }
 
-// S2.12: an Event names the revoked content and its end. Beyond a thousand queued Events more are dropped.
+// When a rule is removed, an Event of each affected object says until when its content stays; when the rule returns,
+// another Event says so (S2.12). Events are written at a limited rate from a queue of a thousand, and further Events
+// are dropped.
 func TestWithdrawn_isAnnounced_S2_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := events.NewFakeRecorder(2 * maxQueued)
@@ -75,8 +79,8 @@ func TestWithdrawn_isAnnounced_S2_12(t *testing.T) {
 	(&announcer{}).announceWithdrawn(&v1alpha1.Record{}, 1, "") // standalone: nothing
 }
 
-// S13.7: an UpdateKey's Event gives the reason of a refused update, once in ten seconds. S13.3: another reports the
-// loss of the key's name.
+// When the server refuses an update of an UpdateKey, an Event of the key gives the reason, at most once in ten seconds
+// (S13.7). Another Event says that the key's name belongs to another key now (S13.3).
 func TestRefused_isAnnounced_S13_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), recentEvents: cache.NewLRUExpireCache(maxRefused)}
@@ -100,8 +104,10 @@ func TestRefused_isAnnounced_S13_7(t *testing.T) {
 	})
 }
 
-// S4.25, S4.26: an Event of the Zone names hidden names, once in ten seconds each, and hosts of another namespace.
-// The wildcard's Record gets its own.
+// A record at a name such as x.example. can hide the name from the wildcard *.example. An Event of the Zone reports
+// such a hidden name, at most once in ten seconds for each name; if the wildcard is a tenant's, an Event of its Record
+// reports the name too (S4.25). The Zone also gets an Event if another namespace takes a host that its records point to
+// (S4.26).
 func TestNotices_areAnnounced_S4_25(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), recentEvents: cache.NewLRUExpireCache(maxRefused)}

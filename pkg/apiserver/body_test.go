@@ -97,7 +97,8 @@ func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 	}
 }
 
-// S5.12: YAML aliases multiply a text, so no request may have any.
+// A YAML alias repeats a text that is written once, so a small body can become a huge object. Requests with aliases are
+// therefore refused, in every kind of body and under every spelling of the content type (S5.12).
 func TestBody_hasNoAliases_S5_12(t *testing.T) {
 	client := startWholeServer(t).RESTClient()
 	const inYAML, applied = runtime.ContentTypeYAML, string(types.ApplyYAMLPatchType)
@@ -139,7 +140,8 @@ func TestBody_hasNoAliases_S5_12(t *testing.T) {
 	}
 }
 
-// S5.12: bodies that are no object are bounded too: a scale, delete options, a review.
+// The limit of 512 KiB for a request also applies to bodies that are no stored object: a patch of `scale`, the options
+// of a deletion, an access review (S5.12).
 func TestBody_ofAnyRequestIsBounded_S5_12(t *testing.T) {
 	client := startWholeServer(t).RESTClient()
 	long := []byte("{}" + strings.Repeat(" ", maxBody))

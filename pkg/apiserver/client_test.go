@@ -19,7 +19,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The error about unreachable etcd has the cause and the flags.
+// If the server cannot reach etcd at its start, the error names the cause (an untrusted certificate, or a refused
+// connection) and the flag or check that helps.
 func TestDial_saysWhyNot(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.EnableHTTP2 = true

@@ -288,7 +288,8 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 	}
 }
 
-// S11.2, S9.1: clusters and instances count in their namespace's budget.
+// Bind9Clusters and their instances count toward the budget of stored octets of their namespace. Beyond it a creation
+// is refused, and after the namespace is emptied creations pass again (S11.2, S9.1).
 func TestFleet_budget_S11_2(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
 		c.Budgets = &budget.Limits{Stored: budget.Stock{Octets: 3 << 10}}
@@ -316,8 +317,9 @@ func TestFleet_budget_S11_2(t *testing.T) {
 	}
 }
 
-// S9.1: concurrent creations stay within a namespace's limit, changes pass there, and deletions free slots.
-// Server-side apply creates, too.
+// A namespace may have a limited number of Bind9Clusters. Concurrent creations, also by server-side apply, never exceed
+// the limit. At the limit changes of existing clusters still pass, and each deletion makes room for another cluster
+// (S9.1).
 func TestFleet_clusters_S9_1(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
 		c.Budgets = &budget.Limits{Clusters: 3}

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The Installation of a real server has its process, the leading etcd and the certificate. No part that the server does
-// not know is left out without the reason.
+// The Installation of a running server lists the process, the leading member of etcd and the certificate. A part about
+// which the server has no data appears in `unknown` with the reason, and is never left out silently.
 func TestInstallation_describesARealServer(t *testing.T) {
 	client := startWholeServer(t)
 	var got *v1alpha1.Installation
@@ -59,7 +59,8 @@ func partsOf(unknown []v1alpha1.InstallationUnknown) (parts []string) {
 	return parts
 }
 
-// Attack 113: no role of a tenant reads the Installation, and no aggregation adds it to view, edit or admin.
+// The Installation describes the platform's processes, etcd and certificates, so no role of a tenant may read it. Only
+// kubizone-operator has the right, and has no label that would aggregate it into view, edit or admin (attack 113).
 func TestInstallation_isInNoRoleOfATenant(t *testing.T) {
 	found := 0
 	eachRole(t, func(role *rbacv1.ClusterRole) {

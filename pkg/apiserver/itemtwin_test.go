@@ -386,8 +386,9 @@ func (a twinAnswer) asOfItem() twinAnswer {
 	return a
 }
 
-// S10.3: an item of a change set is authorized, admitted, counted, audited, answered and stored like a single
-// request. Random writes go to one server as requests and to an equal server as items.
+// Each item of a change set is authorized, admitted, counted, audited, answered and stored as the same write would be
+// in a request of its own (S10.3). The test sends random writes to one server as requests and to an equal server as
+// items, and compares the two.
 func TestItems_areAsRequests_S10_3(t *testing.T) {
 	const seed = 52
 	random := rand.New(rand.NewPCG(seed, 0))

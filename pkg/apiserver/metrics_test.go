@@ -13,8 +13,8 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// Two servers in one process serve separate metrics, each with upstream's. DELETE resets metrics only with profiling,
-// as upstream.
+// Two servers may run in one process, as in tests. Each serves its own metrics and those of the Kubernetes libraries,
+// not the other server's. DELETE resets the metrics only with profiling, as in upstream.
 func TestServeMetrics_showsThoseOfOneServer(t *testing.T) {
 	// Upstream's metrics would query the etcd of the last server, which may have ended.
 	etcdmetrics.SetStorageMonitorGetter(func() ([]etcdmetrics.Monitor, error) { return nil, nil })

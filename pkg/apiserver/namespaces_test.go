@@ -15,7 +15,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A namespace terminates from its deletionTimestamp; a missing namespace does not, nor does any standalone (S2.6).
+// A namespace is terminating from its deletionTimestamp on, so zones take in none of its objects (S2.6). A missing
+// namespace is not terminating, but listed as gone. Standalone there are no namespace objects, so no namespace is
+// terminating or gone.
 func TestNamespaces_terminate_S2_6(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	now := metav1.Now()
@@ -50,7 +52,9 @@ func TestNamespaces_terminate_S2_6(t *testing.T) {
 	}
 }
 
-// A namespace begins at its creation. An absent or terminating one has no begin, and standalone none has a bound.
+// To read the history of its Records, a namespace may go back to its own creation only, because an earlier namespace of
+// that name may have had other users (S7.14). An absent or terminating namespace gets an error. Standalone no namespace
+// has a bound, since there are no namespace objects.
 func TestNamespaces_begin_S7_14(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	at := metav1.Unix(1000, 0)

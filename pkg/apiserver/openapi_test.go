@@ -106,7 +106,8 @@ func checkSchema(all map[string]spec.Schema, schema spec.Schema, value any, path
 	return wrong
 }
 
-// Every number has a range, and every required text a minimal length.
+// In the OpenAPI schema, every number that users write has a minimum and a maximum, and every required text has a
+// minimal length, a pattern or a fixed set of values. So a client can find a mistake before it sends the object.
 func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 	all := readSchemas()
 	var walk func(schema spec.Schema, path string)
@@ -232,7 +233,8 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 	}
 }
 
-// A field with fixed values lists them for editors and kubectl explain.
+// A field with a fixed set of values lists them as an enum in the OpenAPI schema, so that editors and `kubectl explain`
+// show them.
 func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 	all, have := readSchemas(), map[string]string{}
 	for name, schema := range all {

@@ -14,8 +14,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S10.3: a refused set returns its share of a quota, not below the actual count, and of no other quota. A dry run
-// takes none.
+// Admission counts each Record of a change set in the namespace's ResourceQuota before the set commits. A refused set
+// gives its count back, never below the actual number of Records, and leaves other quotas alone. A dry run counts
+// nothing, so it gives nothing back (S10.3).
 func TestGiveBack_S10_3(t *testing.T) {
 	quota := func(name string, counts corev1.ResourceName) *corev1.ResourceQuota {
 		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{counts: *resource.NewQuantity(7, resource.DecimalSI)}}}

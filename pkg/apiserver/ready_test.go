@@ -25,8 +25,9 @@ bind9clusters: {metadata: {name: a}, spec: {secondary: {replicas: 1}}}
 clusterbind9providers: {metadata: {name: a}, spec: {secondary: {replicas: 1}}}
 `
 
-// S7.11: each object is created with Ready Unknown, against any status of the client: tools take a missing condition
-// for ready.
+// Each object is created with the condition Ready=Unknown, and a status that the client sends is ignored. Without this
+// condition, tools such as GitOps controllers would take the new object for ready, because no condition says otherwise
+// (S7.11).
 func TestCreate_saysThatNothingIsJudged_S7_11(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) { c.Fleet = validation.FleetRules{Repositories: []string{"docker.io/"}} })
 	all := map[string]map[string]any{}

@@ -35,8 +35,8 @@ func eachRole(t *testing.T, do func(*rbacv1.ClusterRole)) {
 	}
 }
 
-// Each resource is in a bindable role, or listed here with the reason: a new resource must not silently need
-// cluster-admin.
+// Each served resource is in a role that a cluster can bind, or listed here with the reason why not. Otherwise users of
+// a new resource would need cluster-admin, and no test would notice.
 func TestResources_areGranted(t *testing.T) {
 	none := map[string]string{
 		"dnsclasses":            "a class names servers and Secrets of the platform, so cluster-admin makes it",

@@ -133,7 +133,8 @@ func TestStandalone_refusesOthersWithTheReason(t *testing.T) {
 	}
 }
 
-// Clients read the Kubernetes version from /version; Kubizone's is build metadata.
+// Clients compare the version from /version with Kubernetes releases, so the server reports a Kubernetes version of
+// 1.30 or later. Kubizone's own version is appended as build metadata.
 func TestVersion_isKubernetesWithOurs(t *testing.T) {
 	url, us := startBareServer(t)
 	_, body := getPage(t, makeHTTPClient(t, us, nil, nil), url+"/version")

@@ -112,8 +112,9 @@ func (f *following) writeThrough(ctx context.Context, t testing.TB, objects, tim
 	return f.countRequests() - asked
 }
 
-// A transaction of 40 Records reaches 24 informers whole and in order, without a rewatch: only an excessive rate
-// closes informers, as with single writes (BenchmarkVersions_informers).
+// A transaction writes 40 Records at one revision. Each of 24 informers receives all of them in order and keeps its
+// watch. Informers that cannot keep up with the rate of events are closed as with single writes, so the test tries
+// several times (BenchmarkVersions_informers).
 func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it looks at time, which the race detector takes")

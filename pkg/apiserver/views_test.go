@@ -63,7 +63,8 @@ func applySteps(t *testing.T, set *zoneview.Set, all []content.Step) {
 	must.Succeed(t, set.Apply(uid, content.Transaction{Steps: all, Settled: true}, zoneview.Zone{UID: uid, Namespace: "ns", Name: "z"}))
 }
 
-// A2, S7.1: an answer waits exactly for the step of the Zone that was read.
+// A request that has read a Zone takes the zone's content from the view in memory. If the view is behind, the answer
+// waits for the step of the Zone that was read, and no longer. So an answer is never older than the Zone (A2, S7.1).
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return nil }, nil, nil, nil}
@@ -104,7 +105,8 @@ func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	}
 }
 
-// F30: a frozen zone serves proven content, and an error for the rest.
+// A zone is frozen if a server's content does not match the stored hash. The server then still answers for the serials
+// that it had proved, and gives an error that names `kubizone fsck` for all later ones (F30).
 func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return zoneview.ErrMisfit }, nil, nil, nil}
@@ -196,7 +198,9 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	}
 }
 
-// The journal of a held zone may be condensed at any time (S7.5): steps and entries must be from the same read.
+// The journal of a zone may be condensed at any time while the zone is held back (S7.5): two steps then become one. An
+// answer has steps and their changes, and takes both from a single read, because two reads could give different numbers
+// of steps (S8.6).
 func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{MaxSteps: 1})
 	all := makeSteps(t, 5)
@@ -223,7 +227,8 @@ func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
 	}
 }
 
-// S3.5, S8.4: an ended zone is listed by the names and types of its content and header, each once.
+// For a zone that ended, a provider needs the names and types that it has to remove. The answer lists those of the
+// Records and of the zone's name servers, each once (S3.5, S8.4).
 func TestViews_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	known := true
 	v := views{readEnded: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error) {

@@ -139,7 +139,8 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 	}
 }
 
-// A patch refused for another reason gets that reason, and a valid patch passes.
+// Writes check a patch for values of a wrong type. A patch that is refused for another reason still gets that reason,
+// and a valid patch passes, also with directives such as `$patch`, which only look like fields.
 func TestWrite_takesPatchesThatFit(t *testing.T) {
 	w := startWriter(t)
 	operations := `[{"op":"replace","path":"/spec/rdata","value":"192.0.2.300"}]`
@@ -173,7 +174,8 @@ func TestWrite_blamesTheClientForItsPatch(t *testing.T) {
 	}
 }
 
-// A new object has no version, as with built-in kinds, also in a dry run (S7.3).
+// A new object must not have a resourceVersion, as with built-in kinds of Kubernetes. A creation with one is refused,
+// also in a dry run (S7.3).
 func TestCreate_refusesAVersion(t *testing.T) {
 	w := startWriter(t)
 	for _, version := range []string{"5", "x"} {

@@ -190,8 +190,9 @@ func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
 	}
 }
 
-// Promise (1) of doc.go, by a second implementation: under any roles, asking without the name first decides as
-// asking with the name.
+// The authorizer first asks without the object's name, and asks with the name only if that is not allowed. Under RBAC
+// this gives the same decision as always asking with the name (promise 1 of doc.go). The test proves this with a second
+// implementation, for every combination of some roles.
 func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 	verbs, resources, names := []string{"get", "create", "delete"}, []string{"records", "zones"}, []string{"", "www", "mail"}
 	roles := []rule{
@@ -246,7 +247,8 @@ func TestAuthorize_selectorsNarrowAsNamesDo(t *testing.T) {
 	}
 }
 
-// A webhook or policy may deny a name within an allowed resource. Only AskByName sees this.
+// By default the authorizer first asks whether the user may access every name of a resource, so it would not notice a
+// webhook or policy that denies one name. With AskByName it asks about each request as it is, and the denial counts.
 func TestAuthorize_askByNameMeetsADenyingAuthorizer(t *testing.T) {
 	answer := func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 		denied := spec.ResourceAttributes.Name == "payroll"

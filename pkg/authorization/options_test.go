@@ -62,7 +62,8 @@ func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 	}
 }
 
-// Upstream's client sends 200 reviews a second, shared by tenants with names in their roles.
+// Every request may need a SubjectAccessReview, so the client that sends reviews has no rate limit of its own.
+// Upstream's limit of 200 a second would be shared by all tenants, and a busy tenant would slow down the others.
 func TestOptions_doNotLimitReviews(t *testing.T) {
 	o := parseOptions(t, "--authorization-kubeconfig="+writeKubeconfig(t, "http://127.0.0.1:1"))
 	config := must.Get(o.clientConfig())(t)

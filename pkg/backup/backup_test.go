@@ -328,8 +328,9 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	}
 }
 
-// S6.8: a restored backup is ahead of an older backup's restore only if --ahead-of names the older. A backup too old
-// for the clock is reported.
+// Two backups, restored in sequence, may give a zone the same or lower serials. A restore of the newer is ahead of a
+// restore of the older only if --ahead-of names the older. If the older is too old, there are too few serials left, and
+// the restore says so (S6.8).
 func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	s := startStore(t, t.TempDir())
 	store.Must(s.CreateZone(store.Zone("dns", "org", "example.org.")))
@@ -444,7 +445,8 @@ func writeEncryption(t *testing.T, name string, key [32]byte) (file string, reco
 	return file, loaded.Transformers[v1alpha1.Resource("records")]
 }
 
-// B3: encrypted data stays encrypted and restores only with its configuration; no file has plain data.
+// A backup of an encrypted store contains no data in plain, and restores only with the same encryption configuration.
+// Without the keys the restore fails and leaves nothing on disk (B3).
 func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	configuration, transformer := writeEncryption(t, "one", [32]byte([]byte("0123456789abcdef0123456789abcdef")))
 	encrypted := store.Encrypted(transformer)
@@ -487,7 +489,8 @@ func TestTake_refusesAnEtcdWithoutKubizone(t *testing.T) {
 	}
 }
 
-// B3: the first member of a cluster gets the store of a sole member.
+// Restored with a member name and an initial cluster, the data directory is that of a cluster's first member. So it
+// does not start as the only member of a cluster of its own (B3).
 func TestRestore_makesTheFirstMemberOfACluster(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
@@ -506,7 +509,8 @@ func TestRestore_makesTheFirstMemberOfACluster(t *testing.T) {
 	}
 }
 
-// S6.10: the jump counts from the zone's serial, at any distance to today's date.
+// A restore raises the serial of every zone beyond any serial that was possibly handed out after the backup. This works
+// for each serial before the backup, even nearly half of the 32-bit number space away from today's date (S6.10).
 func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
 	s := startStore(t, t.TempDir())
 	today, _ := law.NextSerial(1, time.Now(), nil, nil)

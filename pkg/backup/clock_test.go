@@ -125,7 +125,8 @@ func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 	})
 }
 
-// Revisions rise with the clock for any backups, and fit 63 bits.
+// Of two stores restored from any backups, the later begins with a higher revision than the earlier has reached by at
+// most a write in each millisecond. All revisions fit into 63 bits.
 func TestClock_revisionsRise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(1<<32, time.Date(2060, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMilli()-levelsBegin.UnixMilli())
@@ -147,7 +148,8 @@ func TestClock_revisionsRise(t *testing.T) {
 	})
 }
 
-// Restores of a backup within one span are ordered too, for any position in a catalog's serials.
+// The serial of a catalog zone follows from the revision and wraps around. Of two restores of a backup within a span of
+// 65 seconds, the later has the higher revision, wherever in the cycle of catalog serials the backup's revision lies.
 func TestClock_revisionsRiseInASpan(t *testing.T) {
 	const span = 1 << 16 * time.Millisecond
 	begin := levelsBegin.Add(500_000 * span)
@@ -162,7 +164,8 @@ func TestClock_revisionsRiseInASpan(t *testing.T) {
 	}
 }
 
-// Backups restored at the same age, as by a timer, begin apart.
+// A timer may restore a backup every day at the same age, here an hour. The serials of such restores differ by at least
+// 100,000, so no serial is used for two contents.
 func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 	last, now := serial.Serial(2027010100), time.Date(2027, time.January, 1, 3, 0, 0, 0, time.UTC)
 	seen := map[serial.Serial]time.Time{}
@@ -178,7 +181,8 @@ func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 	}
 }
 
-// A serial far ahead of the date has less room: after eleven days the jump is smaller than after nine, and reported.
+// A restore raises each serial in proportion to the backup's age. A serial far ahead of the date leaves less room in
+// the 32-bit number space, so for an old backup the jump is smaller, and the restore reports this.
 func TestClock_saysWhereItGoesAheadByLess(t *testing.T) {
 	taken := time.Date(2026, time.November, 10, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

@@ -39,7 +39,8 @@ func damageOctets(r *rand.Rand, whole []byte) []byte {
 	return octets
 }
 
-// B2, B3: a changed backup is refused without a trace, or its data is unchanged.
+// A backup with a random change in its data or its manifest is refused with an error that names the file, and leaves
+// nothing on disk. Otherwise the change was harmless, and the restored data is unchanged (B2, B3).
 func TestRestore_ofRandomDamage(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))

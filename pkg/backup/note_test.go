@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Servers measure the time of the last backup. A restored store has the time of the backup before.
+// The time of the last backup is stored in etcd, and servers export it as a metric. A restored store has the time of
+// the backup before, because the time of a backup is stored only after the backup was taken.
 func TestNote_isMeasuredByServers(t *testing.T) {
 	dir := t.TempDir()
 	s := startStore(t, filepath.Join(dir, "data"))

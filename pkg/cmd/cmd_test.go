@@ -69,7 +69,8 @@ func TestMain_everyCommandIsInTheIndex(t *testing.T) {
 	}
 }
 
-// Updaters compare versions: the predecessor was v0.1 to v0.4, and the image has the same version everywhere.
+// Tools that update images compare versions, and a predecessor of this program has been published as v0.1 to v0.4. So
+// the version is at least 0.5.0, and manifests, pages and README all name the same one.
 func TestVersion_isOneEverywhere(t *testing.T) {
 	next, unreleased := strings.CutSuffix(version.Number(), "-dev")
 	if !unreleased || semver.MustParseSemantic(next).LessThan(semver.MustParseSemantic("0.5.0")) {
@@ -162,7 +163,8 @@ func TestMain_redirectsTheWordsOfTheClient(t *testing.T) {
 	}
 }
 
-// P2: exit code 1 is an answer, 2 is a failure.
+// Scripts tell results apart by the exit code: 1 is an answer, such as a difference that was found, and 2 means that
+// the command could not find out (P2).
 func TestMain_distinguishesAnAnswerFromNone(t *testing.T) {
 	if code, out, errors := runCommand("fsck", "--data-dir", t.TempDir()); code != 2 {
 		t.Errorf("fsck of nothing: %d %q %q", code, out, errors)

@@ -14,7 +14,8 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// Found 12: beside `kubizone up`, a controller reports that up delivers already, and ends.
+// A standalone server (`kubizone up`) delivers zones by itself. A controller started beside it would deliver them
+// twice, so it reports this and ends.
 func TestController_saysThatAStandaloneServerDelivers(t *testing.T) {
 	t.Parallel()
 	server := standalone.Start(t)

@@ -46,7 +46,8 @@ func putKey(t *testing.T, member *embed.Member, do func(*clientv3.Client) error)
 	must.Succeed(t, do(client))
 }
 
-// F2, F3: clean and damaged, through the running process and after the end.
+// fsck compares the internal keys of a store with its objects. It finds the same damage while the server runs, through
+// this process, and after the server has ended, from the files (F2, F3).
 func TestFsck_findsDamageBesideAServerAndAfterIt(t *testing.T) {
 	t.Parallel()
 	path, member, stop := startStore(t)

@@ -174,7 +174,8 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	}
 }
 
-// 1 and 4
+// While a primary has not read the zones yet, it is alive but not ready, and does not report itself as ready. If it
+// does not reach the API, it says so and asks about the kubeconfig (properties 1 and 4).
 func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	t.Parallel()
 	nobody, err := rig.FreePort() // without a listener

@@ -195,7 +195,8 @@ func expectWidth(t *testing.T, what string, width int, text string) {
 	}
 }
 
-// Every command that reads ends within its --request-timeout, with the next step, if the API does not answer.
+// If the API accepts a request and never answers, every command ends at its --request-timeout, and refers the user to
+// `kubectl kubizone doctor`.
 func TestClient_endsWithoutAnAnswer(t *testing.T) {
 	files := writeHostile(t)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -238,7 +239,8 @@ func expectDocument(t *testing.T, what, form, out string, results map[string]any
 	}
 }
 
-// Ctrl-C ends every command, and a command that may write says what is done.
+// Ctrl-C ends every command that waits for the API. A command that may write then says whether something was written,
+// or that this is not known.
 func TestClient_saysThatItWasInterrupted(t *testing.T) {
 	files := writeHostile(t)
 	wants := map[string]string{"plan": "nothing was written", "import": "not imported",
@@ -301,7 +303,8 @@ func TestClient_endsTheConsole(t *testing.T) {
 
 var brokenLine = regexp.MustCompile(` \\\n +`)
 
-// Each help has few flags, lines that fit, and the exit codes at its end.
+// The help of each command fits the terminal, lists at most 14 flags of its own, keeps the examples valid for a shell,
+// and ends with the exit codes.
 func TestClient_helpIsShort(t *testing.T) {
 	eachCommand(newClient(), func(command *cobra.Command) {
 		words := strings.Fields(strings.TrimPrefix(command.CommandPath(), "kubectl kubizone"))

@@ -12,8 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// An RRset that failed moves to the end with all changes at its name, the oldest failure first. A write, or a failure
-// in another zone, moves nothing.
+// RRsets that a server refuses must not keep the others from being written. An RRset that failed therefore moves to the
+// end, with all changes at its name, the oldest failure first. A write that succeeds moves nothing, nor does a failure
+// in another zone.
 func TestWriteOrder(t *testing.T) {
 	var order delivery.WriteOrder
 	zone, other := name.MustParse("example."), name.MustParse("other.")

@@ -330,7 +330,8 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 	}
 }
 
-// PTR endpoints have no object: each namespace gets the hosts of its objects.
+// external-dns makes PTR records for addresses without saying which object wants them. Each namespace therefore gets
+// PTR records to the hosts that its own objects have at the address.
 func TestMakeCandidates_ofPointers(t *testing.T) {
 	all := own.MakeCandidates(nil, []*contract.Endpoint{
 		endpointOf("ingress/b/web b.org A 192.0.2.1"), endpointOf("ingress/a/web a.org A 192.0.2.1"),
@@ -353,8 +354,9 @@ func TestMakeCandidates_ofPointers(t *testing.T) {
 	}
 }
 
-// Of joined targets a namespace gets only pointers to its Record's addresses, whichever object is named (attack: a
-// pointer from the attacker's address to another namespace's host).
+// external-dns joins the addresses of several objects under one name and makes a PTR record for each. A namespace gets
+// PTR records only for addresses of its own Record. Otherwise the PTR record of an attacker's address could name
+// another namespace's host.
 func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	endpoints := []*contract.Endpoint{
 		endpointOf("service/a/x shop.org A 192.0.2.9,203.0.113.66"),
@@ -374,8 +376,8 @@ func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	}
 }
 
-// Targets absent from the named object are dropped, as external-dns joins the endpoints of all objects (attack: a
-// tenant's address in the RRset of another).
+// external-dns joins the addresses of all objects that want a name under one object. Addresses that this object does
+// not contain are dropped, because a tenant could otherwise add an address to another's name.
 func TestKeepTargets(t *testing.T) {
 	for _, c := range []struct{ texts, targets, kept string }{
 		{"192.0.2.1", "192.0.2.1,203.0.113.6", "192.0.2.1."},

@@ -20,7 +20,8 @@ import (
 
 var own = Mapping{Owner: "default"}
 
-// X1, X3: each type of external-dns, as a Record and back.
+// An endpoint of each type that external-dns supports becomes a Record, and this Record becomes the same endpoint
+// again, so that external-dns sees no difference (X1, X3).
 func TestMakeRecord_andBack(t *testing.T) {
 	for _, c := range []struct {
 		kind, target, value, back string
@@ -94,8 +95,9 @@ func existingRecord(t *testing.T, namespace, resource, fqdn, kind string, values
 	return r
 }
 
-// Both label and field manager mark a Record of external-dns, so a tenant's manual copy does not count (attack: a
-// forged Record).
+// The webhook changes and deletes only Records of external-dns, which have both the label and the field manager. A
+// tenant's copy by hand has the label but another field manager, and does not count (attack: a forged Record). Of
+// several Records for a name the oldest counts.
 func TestReadExisting_isOursAlone(t *testing.T) {
 	mine := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	older := existingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
@@ -127,7 +129,9 @@ func TestReadExisting_isOursAlone(t *testing.T) {
 	}
 }
 
-// Texts of external-dns' registry are returned, imitations in Records are not.
+// The registry of external-dns keeps TXT texts with the owner of each name. The webhook stores them in annotations of
+// the Record and gives them back. A Record of a tenant with such a text is not given back, because the text could claim
+// another's name.
 func TestEndpoints_giveTextsBack(t *testing.T) {
 	r := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	text := `"heritage=external-dns,external-dns/owner=x,external-dns/resource=ingress/team-a/web"`

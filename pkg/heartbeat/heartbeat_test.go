@@ -81,8 +81,8 @@ func (w *world) listHolders() map[string]string {
 	return holders
 }
 
-// A process has ended when its last replica has not renewed for EndAfter, and works again with the next renewal.
-// Nothing is known of others.
+// Every replica of a process renews a Lease. A process counts as ended when its last replica has not renewed for
+// EndAfter, and as working again from the next renewal on. A process that never had a Lease is not reported as ended.
 func TestWatcher_knowsWhichProcessesEnded(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.expectLife(time.Minute, Controller, Life{})
@@ -106,7 +106,8 @@ func TestWatcher_knowsWhichProcessesEnded(t *testing.T) {
 	})
 }
 
-// Replicas that ended are left out while others of their process work; of a process that ended the last is kept.
+// Replicas lists the replicas of each process. One that ended is left out while another replica of its process works.
+// If all replicas of a process have ended, the last one stays in the list.
 func TestWatcher_listsReplicas(t *testing.T) {
 	inWorld(t, func(w *world) {
 		expect := func(after time.Duration, want ...string) {
@@ -142,7 +143,8 @@ func TestWatcher_listsReplicas(t *testing.T) {
 	})
 }
 
-// A watcher that has just begun ends no process, whatever the clocks say. Nor does an API server that was away, as no
+// A watcher that has just started cannot know whether a Lease is old because its process has ended or because of
+// different clocks, so it reports no process as ended at first. The same holds after an outage of the API, in which no
 // replica could renew.
 func TestWatcher_isUnsureFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
@@ -179,7 +181,8 @@ func TestWatcher_knowsNothingWithoutTheRight(t *testing.T) {
 	})
 }
 
-// Each replica has a Lease of its own, that RBAC names. Replicas that restart take over those of the dead.
+// RBAC names each Lease that a process may write, so there is a fixed number of Leases, and each replica has one. A
+// replica that starts takes over the Lease of a dead one.
 func TestBeat_hasAPlaceForEachReplica(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var kills []func()

@@ -10,7 +10,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// A creation is a line. The sum of steps is their net, the header's fields included.
+// Lines prints the steps of a zone's history. The creation of a zone is a single line. The sum of several steps prints
+// only their net effect, including that on the zone's own fields such as the ttl.
 func TestLines_ofStepsAndOfTheirSum(t *testing.T) {
 	first := &v1alpha1.ZoneHeader{FQDN: "example.org.", TTL: 360, Refresh: 1, NameServers: []v1alpha1.NameServer{
 		{Name: "ns1", Addresses: []string{"192.0.2.53", "2001:db8::53"}}, {Name: "ns.example.net."}}}

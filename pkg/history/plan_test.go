@@ -233,7 +233,9 @@ func TestPlanRevert_leavesOtherRecords(t *testing.T) {
 	}
 }
 
-// A Record that a cascade released, deleted while it waited and created again, was there before.
+// A cascade released a Record, which was then deleted while no zone had it, and created again. At the time to which the
+// zone is reverted, a former Record of this name existed, so the plan changes the present Record back. If the history
+// lacks the former spec, the plan says that this is impossible.
 func TestPlanRevert_existedBeforeACascade(t *testing.T) {
 	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
 	old.UID = "old"
@@ -254,7 +256,8 @@ func TestPlanRevert_existedBeforeACascade(t *testing.T) {
 	}
 }
 
-// A revert keeps present labels and annotations if the history had no room for the former.
+// The history may have had no room for the former labels and annotations of a Record. A revert then keeps the present
+// ones. If the Record is created again, the plan tells which are missing.
 func TestPlanRevert_withoutRoomForMetadata(t *testing.T) {
 	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
 	old.Labels, now.Labels = map[string]string{"app": "old"}, map[string]string{"app": "new"}
@@ -284,7 +287,8 @@ func TestPlanRevert_withoutRoomForMetadata(t *testing.T) {
 	}
 }
 
-// A change that frees a name and takes another, both passing, is a deletion first, and a creation later.
+// Two Records have exchanged their names, and the revert has to exchange them back. While either exists, its name is
+// taken, so the plan first deletes both and then creates them under their former names.
 func TestSets_freeNamesFirst(t *testing.T) {
 	one, two := makeRecord("one", "x", "a", "192.0.2.1"), makeRecord("two", "x", "b", "192.0.2.2")
 	oneBack, twoBack := makeRecord("one", "x", "b", "192.0.2.1"), makeRecord("two", "x", "a", "192.0.2.2")

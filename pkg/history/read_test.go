@@ -54,7 +54,8 @@ func ofZone(fqdn string, x v1alpha1.HistoryStep) v1alpha1.HistoryStep {
 	return x
 }
 
-// The steps of a tenant in several zones are in the order of time, whatever their pages, and a serial is of one zone.
+// A tenant's steps may be in several zones and come in separate pages. They are sorted by time. Serials of different
+// zones cannot be compared, so to go back beyond one zone a time is needed, not a serial.
 func TestRead_ofATenantInSeveralZones(t *testing.T) {
 	step := func(fqdn string, serial int64) v1alpha1.HistoryStep {
 		return ofZone(fqdn, makeStep(serial, v1alpha1.EffectAdded, nil, makeRecord("team", "www", "www", "192.0.2.1")))
@@ -89,7 +90,8 @@ func TestRead_ofATenantInSeveralZones(t *testing.T) {
 	}
 }
 
-// A tenant sees the user of each own step, however a caller counts steps to end the reading.
+// A tenant may not read the users of all steps, only of its own. Its own steps come from another request, and their
+// users are filled in for every own step, however early the caller ends the reading.
 func TestRead_knowsEveryOwnStep(t *testing.T) {
 	steps := func(by string) (all []v1alpha1.HistoryStep) {
 		for n := int64(5); n > 0; n-- {
@@ -131,7 +133,8 @@ func TestRead_knowsEveryOwnStep(t *testing.T) {
 	}
 }
 
-// A step that replaces all values of an RRset leaves its TTL, and so does its undoing.
+// A step that replaces all values of an RRset says nothing about the TTL, because it stays the same. So undoing the
+// step must keep the TTL too.
 func TestUndo_keepsTheTTLOfOtherValues(t *testing.T) {
 	owner, ttl := must.Get(name.ParseRel("www"))(t), must.Get(content.ParseTTL("60"))(t)
 	k := rrset{owner, rdata.A}
@@ -145,7 +148,8 @@ func TestUndo_keepsTheTTLOfOtherValues(t *testing.T) {
 	}
 }
 
-// The user of a zone's last change is shown to callers who may read users, and never in an Event.
+// LastOfZone returns a zone's last change with its user, if the caller may read users, and otherwise without. Tenants
+// read Events, so a user is never written into an Event.
 func TestLastOfZone_hasTheUserForThoseWhoMayReadUsers(t *testing.T) {
 	mayRead := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A step that gives an RRset other values tells no TTL, which is that of before.
+// A step that gives an RRset other values does not mention the TTL, since that did not change. Undoing such a step
+// keeps the TTL. Undoing the step that created the RRset removes it.
 func TestUndo_keepsTheTTLOfAnRRset(t *testing.T) {
 	k := rrset{must.Get(name.ParseRel("www"))(t), rdata.A}
 	ttl := must.Get(content.ParseTTL("62"))(t)

@@ -196,7 +196,8 @@ func (t trace) explainAdded(now int64, contents []*pastContent) string {
 	return ""
 }
 
-// S7.5 on random traces: the counting rule and the exact rule differ only for allowed reasons.
+// The zone keeps a few counts to detect a mass deletion (S7.5), which is cheaper than the exact rule over all changes.
+// On random histories both give the same result, except for the listed reasons, and each reason occurs.
 func TestDeletions_besideTheExactRule_S7_5(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
@@ -376,7 +377,8 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	}
 }
 
-// The warning comes at the very deletion that would hold the zone if all RRsets were an hour old.
+// RRsets younger than the counting periods do not hold a zone when they are removed. A Warning tells of them instead.
+// It comes at exactly the deletion that would hold the zone if all RRsets were an hour old (S7.6).
 func TestDeletions_reportsYoung_S7_6(t *testing.T) {
 	t.Parallel()
 	reported := 0
@@ -448,8 +450,9 @@ func TestDeletions_ofOthers_S7_7(t *testing.T) {
 	}
 }
 
-// Removals by the own namespace from content older than twenty minutes hold the zone, whatever others write and
-// whenever a clock goes back. A clock that goes ahead ages the present content.
+// A zone is held back if its own namespace removes more than 30 % of RRsets that are older than twenty minutes (S7.5).
+// Writes of others and a clock that goes back do not prevent this. A clock that goes ahead makes the present content
+// count as old.
 func TestDeletions_whateverElse_S7_5(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

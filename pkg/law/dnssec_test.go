@@ -56,8 +56,9 @@ func (w *world) countDS(o object) (n int) {
 	return n
 }
 
-// S7.5: a child's DS belong to the child's namespace: their removal, with the keys or with the rule's ds, holds no
-// zone.
+// The DS of a child zone belong to the child's namespace, although they are content of the parent. Their removal,
+// because the child is no longer signed or the rule no longer says `ds`, is no mass deletion of the parent's owner
+// (S7.5).
 func TestDS_areTheChilds_S7_8(t *testing.T) {
 	t.Parallel()
 	const children = 30 // three RRsets each
@@ -84,7 +85,8 @@ func TestDS_areTheChilds_S7_8(t *testing.T) {
 	}
 }
 
-// S5.8: Records leave room for all DS of a signed zone.
+// A parent has DS from Records and DS of its signed child zones in one RRset, which has a limit. Records may have so
+// many DS that all DS of a child still fit beside them (S5.8).
 func TestDS_besideRecords_S5_8(t *testing.T) {
 	t.Parallel()
 	w, org := signedFamily(t, 1)

@@ -12,8 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// Under another cascade, Records at locked names stay waiting. Their status must not say "moving": a moving Record
-// passes the lock.
+// While a zone goes, the names below are locked until the Records have moved. A Record that waited before at such a
+// name stays waiting if another cascade tries the Record. Its status must not say that it moves, because moving Records
+// may pass the lock.
 func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
 	w := newWorld()
 	put := func(r law.Record) {

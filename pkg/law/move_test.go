@@ -51,7 +51,8 @@ func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 	}
 }
 
-// A cascade without the lock leaves the record in its zone, so that the lock's cascade finds it.
+// Records that move between zones are protected by a lock, which one cascade has. Another cascade leaves such a Record
+// in the old zone, so that the cascade with the lock finds and moves the Record.
 func TestLock_letsItsOwnCascadeMoveRecords_S2_9(t *testing.T) {
 	w, work := beginMove(t, 0)
 	c := w.listCandidates(work)[0]
@@ -138,7 +139,8 @@ func (w *world) zoneNameOf(ns, record string) string {
 	return ""
 }
 
-// The zone to which records move goes too: all of them move on in one order, whichever cascade is first.
+// While records move to a zone, that zone goes too. The records that have arrived and those still on their way move on
+// in a single order of age, whichever cascade runs first (S2.9).
 func TestMove_hasOneOrderIfItsZoneGoesToo_S2_9(t *testing.T) {
 	for _, above := range []bool{true, false} {
 		for _, first := range []string{"low", "mid"} {
@@ -166,7 +168,8 @@ func TestMove_hasOneOrderIfItsZoneGoesToo_S2_9(t *testing.T) {
 	}
 }
 
-// No name is free before its record has come, even if the cascade of the next zone is through first.
+// While records move to a zone, that zone goes too. No name is free before its record has arrived, even if the cascade
+// of the next zone is finished first (S2.10).
 func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 	for _, above := range []bool{true, false} {
 		c := newChain(t, above, recordOf("b", "came", "came.x.kid.org.", rdata.A, "192.0.2.1"),
@@ -191,7 +194,9 @@ func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 	}
 }
 
-// A zone without one above goes, and comes anew before all records are released.
+// A zone without a zone above is deleted, and created again while only some of its records are released. All records
+// come back in the order of age, so none loses its name to a younger one. A record that was renamed meanwhile does not
+// take the name of another (S2.10).
 func TestMove_bringsReleasedRecordsBackInOrder_S2_10(t *testing.T) {
 	begin := func(first, second law.Record) *world {
 		w := newWorld()

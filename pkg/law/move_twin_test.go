@@ -626,7 +626,8 @@ func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
 	t.Logf("names were locked in %d of %d moves", locked, all)
 }
 
-// The test of the twin: without locks, some namespace gains a name in the gap.
+// Another test moves records with the locks and finds no namespace that gains a name in between. This test proves that
+// such a gain would be found: without the locks, some random move gives a name to another namespace.
 func TestMove_withoutLocksTheDamageIsSeen(t *testing.T) {
 	found, all := 0, 0
 	for found == 0 && all < 5000 { // some of a hundred differ, as a rule

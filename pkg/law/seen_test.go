@@ -69,8 +69,9 @@ func recordOf(ns, object, domain string, t rdata.Type, values ...string) law.Rec
 	return r
 }
 
-// While records move, a deep name needs no more guards than a shallow name: an IPv6 PTR has 34 labels, and a
-// transaction at most 90 compares (S2.7).
+// While records move, a decision also reads facts of the zones that go, and its transaction has a compare for each. A
+// transaction has at most 90 compares, and the PTR of an IPv6 address has 34 labels. So a deep name must not need more
+// compares than a shallow one (S2.7).
 func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	for _, removed := range []int{1, 4, 15} {
 		w := newWorld()
@@ -110,8 +111,8 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	}
 }
 
-// The decision about a tenant's name reads the owners from the name up to the apex and below, with own names above
-// (S4.9) and without.
+// The decision about a tenant's name reads who has the name, the names up to the apex, and those below. It reads the
+// same facts whether or not there are own names of the zone's namespace above, which the decision must find too (S4.9).
 func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 	w := newWorld()
 	spec := specOf("owner", "org", "org.")
@@ -148,7 +149,8 @@ func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 	}
 }
 
-// A write reads a bounded number of hosts at the apex (S4.10): each may have 120 labels.
+// The decision about an MX at the apex reads facts about each host that it names, and a host may have 120 labels. The
+// number of facts must depend on the number of hosts, not of their labels, because each fact is a read (S4.10).
 func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 	w := newWorld()
 	w.quick = true
@@ -176,7 +178,8 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 	}
 }
 
-// Only added NS records warn of records below (S5.6): a removal must not read a huge number of names.
+// New NS Records hide the records below their name, so the write reads these to warn of them (S5.6). The removal of NS
+// hides nothing, so it must not read them, since there may be very many.
 func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	w := newWorld()
 	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {

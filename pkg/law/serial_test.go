@@ -57,7 +57,8 @@ func TestNextSerial(t *testing.T) {
 	}
 }
 
-// Over the whole space: ahead of last, never 0. A minimum within reach is consumed once, in two steps.
+// For any last serial, clock and minimum, the next serial is ahead of the last in serial arithmetic, and never 0. A
+// minimumSerial that is within reach is used exactly once.
 func TestNextSerial_neverBackwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		last := serial.Serial(rapid.Uint32Range(1, 1<<32-1).Draw(t, "last"))

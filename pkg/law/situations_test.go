@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/test/situations"
 )
 
-// The situations of docs/situations.md, in the commands of TestScenarios with short answers.
+// docs/situations.md shows examples of what happens in given situations. Each runs here as a test, with the commands of
+// TestScenarios and shortened answers.
 func TestSituations(t *testing.T) {
 	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {
 		t.Run(s.Number+" "+s.Title, func(t *testing.T) {

@@ -306,7 +306,8 @@ func shorterLines(line string) (all []string) {
 	return all
 }
 
-// In random scripts a namespace without a rule for a name takes nothing from a title's holder.
+// In random sequences of writes, a namespace without a rule for a name never takes anything from the namespace that has
+// the name.
 func TestStrangers(t *testing.T) {
 	scripts := uint64(500) // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {

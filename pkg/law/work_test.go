@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// A write that extends pending work and takes more from a tenant begins the period again; a second Record of the same
-// write does not (S3.6).
+// If a further write withdraws more from a tenant while the cascade of an earlier one is pending, the grace period
+// begins again. A second Record that the same write withdraws does not begin it again (S3.6).
 func TestWithdrawal_beginsAgainByExtendedWork_S3_6(t *testing.T) {
 	zone := &law.Zone{Ref: law.Ref{Namespace: "owner", Name: "org", UID: "z"}}
 	zone.Header.FQDN = name.MustParse("org.")

@@ -117,7 +117,8 @@ func (c *callers) Txn(ctx context.Context) clientv3.Txn {
 	return c.KV.Txn(ctx)
 }
 
-// A batch of several callers has the context of none: logs, traces and payers would be those of the first.
+// A batch commits the writes of several callers in one transaction. The transaction has the context of none of them,
+// because logs, traces and the bill would otherwise be those of the first caller.
 func TestBatch_hasNoCallersContext(t *testing.T) {
 	t.Parallel()
 	g, seen := &gate{}, &callers{}
@@ -221,7 +222,8 @@ func createAt(s *store.Server, i int) error {
 	return err
 }
 
-// A write waiting for the zone's lock may be answered early, if another write of the record went first.
+// A write that waits for the zone's lock may be answered without it, because another write of the same record was
+// first. The lock then goes to the next write, and none waits forever.
 func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

@@ -59,7 +59,8 @@ func TestCascade_letsAnyWaitingZoneStand_S3_2(t *testing.T) {
 	}
 }
 
-// A single transaction removes all glue of a child (S3.5, S6.1).
+// A child zone may have very many name servers with addresses, which its parent has as glue. All this glue has to fit
+// into a single transaction, so that the parent can remove it at once (S3.5, S6.1).
 func TestChild_glueCanBeTakenAway_S6_3(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -175,7 +176,8 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 	}
 }
 
-// A wildcard at the apex covers all names, but the write reads only the first thousand (S4.25).
+// A new wildcard at the apex may leave names hidden, and the answer names them (S4.25). To find them, the write would
+// read every name of the zone, so it reads only the first thousand.
 func TestWildcard_atTheApexReadsAThousandNames(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

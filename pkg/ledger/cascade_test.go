@@ -183,7 +183,8 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 	}
 }
 
-// Two servers change a child's name servers; in the end the parent counts them exactly once.
+// Two servers change a child's name servers at the same time. The parent counts each pending change exactly once, so
+// that its NS and glue are those of the child in the end (S6.4).
 func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -293,7 +294,8 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A rule change costs other namespaces nothing (S2.5).
+// If the rules of a zone change, only Records of the namespaces concerned are decided again. Records of other
+// namespaces cost no writes (S2.5).
 func TestRules_concernTheirNamespaces(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -276,8 +276,8 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 	}
 }
 
-// S9.2: a child's writer may time out before the count in the parent. The server that finds the cut charges the
-// child's namespace, not the parent's.
+// A change of a child zone is followed by a transaction of the parent. If the writer is gone before, another server
+// makes that transaction. It charges the child's namespace, which caused the change, and not the parent's (S9.2).
 func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -315,7 +315,8 @@ func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	st.MustBeClean()
 }
 
-// S9.2: the namespace pays for all consequences, including the end of the delegated zone.
+// A namespace that removes a rule pays for everything that follows, including the writes by which the delegated child
+// zone ends. The child's namespace pays nothing (S9.2).
 func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -334,7 +335,8 @@ func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	}
 }
 
-// S9.2: reads beyond 64 KiB, such as the names below a new zone, are charged.
+// A dry run of a Zone may read very much, such as all names below it. Reads beyond 64 KiB are charged to the namespace,
+// because dry runs could otherwise be used to load the server for free (S9.2).
 func TestMetered_aDryRunOfAZonePays_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill

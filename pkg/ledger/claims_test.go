@@ -18,8 +18,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Below the name a tenant has very many others. The server neither refuses the tenant's own claim nor misses
-// another's name at the end (S4.8).
+// A tenant has 1,501 names below a name and claims this name. The server accepts the claim if all names are the
+// tenant's own, and refuses the claim if the last of them is another's (S4.8). The octets read for this are charged
+// (S9.2).
 func TestClaims_manyBelow_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the test writes names without records
@@ -61,7 +62,8 @@ func TestClaims_manyBelow_S4_8(t *testing.T) {
 	}
 }
 
-// The cascade changes only a record's kind of rule; fsck compares the status with the claims.
+// A Record's status says by which kind of rule it was admitted (shared, for example). If another rule admits it now, a
+// cascade changes only this kind. fsck compares the status with the claims (S4.17).
 func TestClaims_statusSaysTheKindOfRule_S4_17(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

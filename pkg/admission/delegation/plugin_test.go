@@ -148,7 +148,9 @@ func TestNew_needsADecider(t *testing.T) {
 	}
 }
 
-// With the ledger as Decider, the early refusal and the write's refusal have the same words (S2.2).
+// The admission plugin refuses a write early, before the ledger decides it in its transaction. With the ledger as the
+// plugin's Decider, users get the same message from both, word for word (S2.2). An admitted write gets the deciding
+// rule as an audit annotation.
 func TestValidate_refusesAsTheWriteDoes_S2_2(t *testing.T) {
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*.dev"))))

@@ -26,7 +26,9 @@ func makeBudgets(override map[string]string) *Budgets {
 		Quota: func() int64 { return 4 << 30 }, Override: func(namespace string) string { return override[namespace] }})
 }
 
-// S9.1: a refusal has both figures and the next step. A running recount loses nothing. An override replaces the flag.
+// A namespace has a budget of octets that it may store. A refusal gives the stored and the allowed size and says what
+// to do next, and a write that adds nothing passes. An annotation of the namespace replaces the limit of the flag.
+// While the stock is counted again, the former count still limits writes (S9.1).
 func TestBudgets_stored_S9_1(t *testing.T) {
 	b := makeBudgets(map[string]string{"small": "stored=1Mi", "free": "stored=unlimited", "wrong": "stored=lots"})
 	write := func(namespace string, grows int64) error {

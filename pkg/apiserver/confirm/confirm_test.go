@@ -179,8 +179,8 @@ func (s *stored) countReady(status metav1.ConditionStatus) (n int) {
 	return n
 }
 
-// A Record becomes Ready with the serial of the Delivery, not before, and no Record is written without need. Records
-// refused by etcd are due again.
+// A Record becomes Ready when the Delivery of its zone has confirmed the Record's serial, and not earlier. Records
+// whose Ready is already right are not written. If etcd refuses a write, the next turn writes that Record.
 func TestTurn_confirmsByTheDelivery_S6_18(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 50)
@@ -266,8 +266,8 @@ func TestTurn_killedAtEachStepAnotherGoesOn_S6_13(t *testing.T) {
 	}
 }
 
-// S6.13: with a class that comes no Record is Ready before that class confirms, and none after a class that goes until
-// that has withdrawn the zone.
+// When a zone gets another class, its Records are not Ready until that class has confirmed the zone. When a class
+// leaves the zone, its Records are not Ready again until that class has withdrawn the zone (S6.13).
 func TestTurn_followsClassesThatComeAndGo_S6_13(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 100)
@@ -302,7 +302,8 @@ func TestTurn_followsClassesThatComeAndGo_S6_13(t *testing.T) {
 	expect("none has the zone", v1alpha1.ReasonNoClass, 200)
 }
 
-// A page of each namespace in turn, the latest changes first: a tenant's bulk delays another tenant by a page.
+// The elected server writes Ready of Records in pages, one page of each namespace in turn, latest changes first. So a
+// tenant's bulk of 3,000 Records delays the single Record of another tenant by one page at most.
 func TestTurn_takesNamespacesInTurn(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 50)
@@ -329,8 +330,8 @@ func TestTurn_takesNamespacesInTurn(t *testing.T) {
 	}
 }
 
-// S6.13, S7.4: Records that are wrongly Ready come before others that change for the same reason, all at a bounded
-// rate.
+// If the confirmed serial goes back, Records may be Ready although no server has them. These are corrected before
+// Records whose Ready changes without having been wrong, and both at a limited rate (S6.13, S7.4).
 func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 100)
@@ -355,8 +356,9 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 	}
 }
 
-// A content write sets Ready=True if no class is in force. The Ready stays while the zone's own event is on the way,
-// and no Record is written twice.
+// If no class is in force, the write of the content itself sets Ready=True with the reason NoClass. The elected server
+// may see this Record before it sees the new Zone. It then leaves Ready alone, because otherwise it would write the
+// Record twice.
 func TestTrack_waitsForTheZone_S6_13(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 100)
@@ -482,7 +484,8 @@ func TestTurn_namesACauseInFewTransactions_S7_12(t *testing.T) {
 	})
 }
 
-// S7.12: an owner that pauses its zone uses up no cause of others.
+// Ready=Unknown gets a cause, such as Paused, and the number of Records written for causes is limited. An owner that
+// pauses a large zone uses up the limit of that zone only, so Records of other zones still get their cause (S7.12).
 func TestTurn_limitsCausesOfAnOwnerByZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
@@ -503,7 +506,8 @@ func TestTurn_limitsCausesOfAnOwnerByZone(t *testing.T) {
 	})
 }
 
-// While no controller works, the elected server counts what the controller counted. Otherwise it counts nothing.
+// The controller exports metrics about zones that are not Ready. While no controller works, the elected API server
+// exports them instead, so that alerts still fire; a server that is not elected exports nothing.
 func TestLagMetrics_countForADeadController(t *testing.T) {
 	registry := metrics.NewKubeRegistry()
 	m := NewLagMetrics(registry)

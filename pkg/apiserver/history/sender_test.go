@@ -55,7 +55,8 @@ func readLines(t *testing.T, text string) (numbers []uint64, lost int) {
 	return numbers, lost
 }
 
-// Each step is a line, in order, also of a server that stops at once.
+// With a file as receiver, each step becomes a line, in order. A server that is stopped at once still writes all that
+// it has queued.
 func TestSender_toAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	for from := range 2 {
@@ -76,7 +77,9 @@ func TestSender_toAFile(t *testing.T) {
 	}
 }
 
-// A receiver that does not answer delays no write. Steps beyond the bound are counted, and the count is sent.
+// The server sends the steps of its history to a receiver in the background, so a receiver that does not answer delays
+// no write. Steps beyond the queue's bound are dropped, and the number of the dropped steps is sent when the receiver
+// answers again.
 func TestSender_saysWhatItLost(t *testing.T) {
 	var mu sync.Mutex
 	var got strings.Builder

@@ -94,7 +94,9 @@ func TestEndSlowClients(t *testing.T) {
 	}
 }
 
-// A client's time grows with its octets, without the handler's time. Octets absorbed by buffers buy no idle time.
+// A client that sends or reads too slowly loses its connection. The time that it may take grows with the octets already
+// moved, and the time in which the server's handler works does not count. Octets that went into buffers at once buy no
+// idle time later.
 func TestPace(t *testing.T) {
 	p := pace{octets: 1000 * leastRate}
 	if left := time.Until(p.begin()); left > clientTimeout {
@@ -110,8 +112,9 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// HTTP/1: an answer is sent even without the request's body, also for a watch, and the connection closes. A request
-// with Expect: 100-continue gets the answer without a 100.
+// A client of HTTP/1 may announce a body and never send it. The server sends its answer without that body, also for a
+// watch and for chunked bodies, and closes the connection. With Expect: 100-continue the client gets the final answer,
+// without a 100 before.
 func TestEndSlowClients_ofHTTP1(t *testing.T) {
 	config := &genericapiserver.Config{
 		RequestInfoResolver: &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()},

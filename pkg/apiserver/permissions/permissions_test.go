@@ -15,7 +15,9 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// A7: a missing rule holds back readiness, but not an optional rule, nor a revocation afterwards. Each is listed.
+// The server needs permissions from kube-apiserver, and lists every rule that it lacks. A missing rule that is not
+// optional keeps the server unready at its start. A rule revoked later is only listed, because an unready server would
+// be an outage (A7).
 func TestPermissions_listWhatIsRevoked_A7(t *testing.T) {
 	refused, failure := []string{}, error(nil)
 	client := fake.NewClientset()

@@ -273,7 +273,8 @@ func TestFirstStart_makesACertificateThatKubeAPIServerTrusts(t *testing.T) {
 	}
 }
 
-// C1: the second replica starts between the first replica's read of the absent Secret and its write.
+// Two replicas start together: the second creates the Secret after the first has read that it is absent, and before the
+// first writes. Both then serve the same certificate, because the first takes over what it finds stored (C1).
 func TestFirstStart_ofTwoReplicasEndsWithOneCertificate(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -289,7 +290,9 @@ func TestFirstStart_ofTwoReplicasEndsWithOneCertificate(t *testing.T) {
 	c.expectTrust(second)
 }
 
-// C1, C4: the second replica renews between the first's read and write.
+// A replica renews the serving certificate after two thirds of its life, under the same authority, so caBundle stays.
+// If a second replica renews between the first's read and write of the Secret, both end up with the same certificate
+// (C1, C4).
 func TestRenewal_atTwoThirdsOfLifeUnderTheSameAuthority(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -316,7 +319,8 @@ func TestRenewal_atTwoThirdsOfLifeUnderTheSameAuthority(t *testing.T) {
 	c.expectTrust(second)
 }
 
-// C2: kube-apiserver knows the authority of each leaf in advance.
+// Before an authority expires, its successor is added to the APIService's caBundle. Certificates of the new authority
+// are served only after a delay, so that every kube-apiserver trusts them by then (C2).
 func TestAuthority_overlapsItsSuccessor(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -359,7 +363,9 @@ func TestAuthority_overlapsItsSuccessor(t *testing.T) {
 	c.expectTrust(p)
 }
 
-// C4, C2: a deleted Secret requests a new authority. The replica that makes it never saw the old.
+// If an administrator deletes the Secret, a replica makes a new authority. Replicas go on with the old certificate
+// until kube-apiserver trusts the new authority, even if the replica that made it started later and never saw the old
+// one (C4, C2).
 func TestSecretDeleted_isRecreatedWithoutAGap(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -384,7 +390,9 @@ func TestSecretDeleted_isRecreatedWithoutAGap(t *testing.T) {
 	c.expectTrust(p)
 }
 
-// C3: another replica replaces the authority between a replica's read and its write of caBundle.
+// While a slow replica is between its read and its write of caBundle, a fast replica replaces the authority. The slow
+// write is refused as a conflict, since it would put back the old bundle, and clients would distrust the new
+// certificate (C3).
 func TestCABundle_isNotPutBackByASlowReplica(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -454,7 +462,8 @@ func TestGarbageInTheSecret_isNamedAndLeft(t *testing.T) {
 	}
 }
 
-// An administrator who grants no create of Secrets provides an empty Secret.
+// An administrator may deny the server the right to create Secrets and create an empty Secret instead. The server fills
+// the Secret in place.
 func TestEmptySecret_isFilled(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -468,7 +477,8 @@ func TestEmptySecret_isFilled(t *testing.T) {
 	}
 }
 
-// A server applied before its APIService serves at once, and writes caBundle later.
+// An administrator may apply the server before its APIService. The server then serves at once with a certificate of its
+// own, and writes the caBundle into the APIService when this appears.
 func TestAPIServiceAbsent_isWaitedFor(t *testing.T) {
 	c := newCluster(t)
 	p := c.startReplica()
@@ -538,7 +548,7 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Upstream's listener serves the new leaf on the next connection.
+// The TLS listener of k8s.io/apiserver takes the renewed certificate for the next connection, without a restart.
 func TestSecureServing_followsARenewal(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -565,8 +575,8 @@ func TestSecureServing_followsARenewal(t *testing.T) {
 	c.waitUntil(func() bool { cert := shown(); return !cert.Equal(was) && cert.Equal(parseLeaf(t, p)) })
 }
 
-// Further APIServices get the caBundle of the first at once. A missing or untrusted APIService does not affect the
-// first.
+// The server has an APIService for each further API group. They get the same caBundle as the first at once. If one is
+// missing or skips verification, an error names it, and the first still works.
 func TestFurther_haveTheSameAuthorities(t *testing.T) {
 	const name = "v1alpha1.bind9.kubi.zone"
 	c := newCluster(t)

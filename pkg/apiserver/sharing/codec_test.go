@@ -32,7 +32,8 @@ func longZone(serial uint32) *v1alpha1.Zone {
 	return z
 }
 
-// 300 writes to a long Zone's records add statuses to the watch cache, not specs (attack 3).
+// A Zone with many rules is stored again by each write of its Records, and the watch cache decodes each version. The
+// unchanged spec is shared between the versions, so 300 writes add only 300 statuses to memory (attack 3).
 func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 	plain := install.New().StorageCodec()
 	var stored [][]byte
@@ -70,7 +71,8 @@ func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 	}
 }
 
-// A differing part is not shared, nor is anything of another object with equal content.
+// When the decoder shares parts between versions of an object, a part that differs is a copy of its own. Parts of
+// another object (another uid) are not shared, even if they are equal.
 func TestSharing_whatDiffersIsItsOwn(t *testing.T) {
 	plain := install.New().StorageCodec()
 	codec := New(plain)
@@ -125,7 +127,8 @@ func commonRecord(i int) *v1alpha1.Record {
 	}
 }
 
-// Records of a list share the texts of conditions, managed fields and labels.
+// Records of a list have many equal texts, in conditions, managed fields and labels. The decoder keeps each text once,
+// so the list needs less memory, and each object stays equal to a plainly decoded one.
 func TestSharing_recordsShareTheirTexts(t *testing.T) {
 	plain := install.New().StorageCodec()
 	const n = 5000
@@ -159,7 +162,8 @@ func TestSharing_recordsShareTheirTexts(t *testing.T) {
 	}
 }
 
-// Watchers read an object while its next versions are decoded. This test is for the race detector.
+// Decoding a version of an object shares parts with earlier versions that watchers read at the same time, so it must
+// never write to them. The test has no check of its own: the race detector reports such a write.
 func TestSharing_writesNothingThatIsShared(t *testing.T) {
 	plain := install.New().StorageCodec()
 	codec, stored := New(plain), must.Get(apiruntime.Encode(plain, commonRecord(1)))(t)

@@ -102,7 +102,8 @@ func (f *fixture) readFiles() map[string]string {
 	return files
 }
 
-// A zone may have a name that bindcar refuses (A4).
+// Zones may have names that the agent bindcar refuses: the root, names with an underscore, a slash or IDNs. Names that
+// cannot be a zone or a file name are refused with the reason (A4).
 func TestZone_hasAnyName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -133,7 +134,7 @@ func TestZone_hasAnyName(t *testing.T) {
 	f.expectAnswer(200, `"count":3`, "GET", "/zones", nil)
 }
 
-// A new zone takes a value of each type (A4).
+// A zone with a value of every record type is created through the agent, and named loads and serves the values (A4).
 func TestZone_hasEveryType(t *testing.T) {
 	t.Parallel()
 	text := must.Get(os.ReadFile("../../dns/rdata/testdata/values.txt"))(t)
@@ -174,7 +175,8 @@ func TestZone_hasEveryType(t *testing.T) {
 	}
 }
 
-// The error names an invalid record or a record outside the zone (A4).
+// A zone with an invalid record, or a record outside the zone, is not created. The error names the field of the record
+// (A4).
 func TestZone_refusesWrongRecords(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -194,7 +196,8 @@ func TestZone_refusesWrongRecords(t *testing.T) {
 	f.expectAnswer(200, `"zones":[]`, "GET", "/zones", nil)
 }
 
-// A secondary transfers with a key, survives a restart without its primary, and exists before the first transfer.
+// A secondary zone created through the agent transfers from its primary with a TSIG key. The zone exists before its
+// first transfer, and after a restart the server still has its content even while the primary is away.
 func TestSecondary_transfersByKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -320,7 +323,8 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// Without named the agent is not ready, and answers 503 with Retry-After (A2, A3).
+// While named is stopped, the agent is not ready, and answers 503, which clients retry. Its health does not depend on
+// named, so that the agent is not restarted in vain (A2, A3).
 func TestReady_failsWithNamed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -347,7 +351,8 @@ func TestReady_failsWithNamed(t *testing.T) {
 	f.expectAnswer(200, "", "GET", "/ready", nil)
 }
 
-// A request too long, too fast or without a token never reaches named (A5, A6).
+// Requests with a long body, above the rate limit or without the right token are refused before they reach named (A5,
+// A6). The paths of probes, which need no token, have a limit of their own.
 func TestRequests_areBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -383,7 +388,8 @@ func (s silent) Call(ctx context.Context, _ string) (string, error) {
 	return "", ctx.Err()
 }
 
-// While maxRequests wait for named, the next gets 429 without reaching named (A6).
+// A silent named must not use up the agent's connections. While the permitted number of requests waits for named, each
+// further request gets 429 with Retry-After at once and does not reach named (A6).
 func TestRequests_underWayAreBounded(t *testing.T) {
 	t.Parallel()
 	control := silent{make(chan struct{}, 2*maxRequests)}
@@ -417,7 +423,8 @@ func TestRequests_underWayAreBounded(t *testing.T) {
 	}
 }
 
-// A request beyond named's command length is a client error, not retryable.
+// A zone with so many primaries that the command would be too long for named is refused with 400, because a repetition
+// cannot succeed. No zone is left behind, and the client is asked for fewer addresses.
 func TestZone_tooLongForNamed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -433,7 +440,8 @@ func TestZone_tooLongForNamed(t *testing.T) {
 	f.expectAnswer(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
 }
 
-// Concurrent requests leave the zone in a state that some client asked for.
+// Eight clients create, change and delete one zone at the same time. Each gets one of the expected answers, and
+// afterwards the zone can be deleted without leaving a file.
 func TestRequests_overlap(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -30,7 +30,8 @@ func statusOf(err error) int {
 	return reported.status
 }
 
-// Each line is a token, a new file is effective at once, an empty file refuses all.
+// The agent reads the token file for every request, so a replaced file is effective at once. Each line is a token; a
+// file that is empty or has a short token lets no request in.
 func TestTokenFile_isReadForEachRequest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	must.Succeed(t, os.WriteFile(path, []byte("first-token-of-the-file\nsecond-token-of-the-file\n"), 0o600))

@@ -46,7 +46,9 @@ func (f *fixture) signZone(zone, owner string) []string {
 	return f.listKeyFiles(zone)
 }
 
-// A zone created again reuses its keys; another owner's zone of the name does not.
+// DNSSEC keys stay on the signer after a zone is deleted. If the same namespace creates the zone again, the zone has
+// the same keys, so a DS at the parent stays valid. A zone of that name in another namespace never gets these keys: the
+// zone is refused while the former zone exists, and gets new keys afterwards (S12.10).
 func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -151,7 +153,8 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	}
 }
 
-// named truncates a long status, and a key missing from the status would lose its DS.
+// named cuts off the status of a zone with very many keys. The agent then gives an error rather than a part of the
+// keys, because the controller would remove the DS of a key that the status lacks.
 func TestStatus_isOfAllKeysOrNone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -146,8 +146,8 @@ func (f *follower) startAgain() {
 func keepAll(string) bool  { return true }
 func keepNone(string) bool { return false }
 
-// TestReady_poisonZone (S11.25): a zone that no server ever loaded makes no server unready. More than one in a
-// hundred of the zones that all servers had keeps a server unready (A3).
+// A server must load the zones of its catalog to be ready. A zone that no server of the class ever loaded does not
+// count, since it would keep all servers unready. A zone that the other servers had does count (S11.25, A3).
 func TestReady_poisonZone(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true, unconfirmed: true})
@@ -226,9 +226,9 @@ func TestReady_expiredZone(t *testing.T) {
 	f.wantReady(false, 0)
 }
 
-// TestReady_withheldZones (S11.25): a tenant's withheld zones, in any number, keep a server unready for some minutes
-// at most. Without the primary or any zone the server stays unready: readiness may end another server that has the
-// zones.
+// A tenant may withhold its zones from transfer, and a new server cannot load them. However many they are, they keep
+// the server unready for some minutes at most. Without an answer of the primary, or without any loaded zone, the server
+// stays unready, since a rollout would otherwise end the old server that still has the zones (S11.25).
 func TestReady_withheldZones(t *testing.T) {
 	t.Parallel()
 	withheld := []member{{zone: "x.example.", absent: true}, {zone: "y.example.", absent: true}, {zone: "z.example.", absent: true}}
@@ -263,8 +263,8 @@ func TestReady_withheldZones(t *testing.T) {
 	f.wantReady(false, time.Hour)
 }
 
-// TestReady_twoMinutes (S11.25): two minutes after named's start one zone in a hundred may be missing, before none. A
-// catalog that cannot be transferred, beside another, delays no longer (A3).
+// In the first two minutes after named's start, a server is ready only with every zone of its catalog; later one zone
+// in a hundred may be missing. A second catalog that cannot be transferred does not make this longer (S11.25, A3).
 func TestReady_twoMinutes(t *testing.T) {
 	t.Parallel()
 	var members []member
@@ -295,7 +295,8 @@ func TestReady_twoMinutes(t *testing.T) {
 	f.wantReady(true, loadTime)
 }
 
-// After a restart a zone created by the agent is expected, a removed zone is not (A3).
+// After a restart of named, the agent is ready only when named has loaded every primary zone that the agent created. A
+// zone that was removed, or a secondary that never had content, is not waited for (A3).
 func TestReady_zonesOfTheAgent(t *testing.T) {
 	t.Parallel()
 	f := &follower{fixture: newFixture(t, nil)}
@@ -328,8 +329,9 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	f.wantReady(true, 0)
 }
 
-// TestRestoreMembers_makesALostZoneAgain (S11.25): named regains a lost member of its catalog, although the catalog
-// is unchanged. A zone that named cannot load is not lost (A7).
+// If named has lost a zone of its catalog, an unchanged catalog would not restore the zone, so the agent has named
+// transfer the catalog again. The agent does this only for lost zones, not for a zone that named tried and cannot load
+// (S11.25, A7).
 func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true})
@@ -370,7 +372,8 @@ func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	}
 }
 
-// TestReady_emptyDisk (S11.25): only the disk knows the zones that the agent created.
+// If the disk is empty, the list of the created zones is lost too. So the agent is ready at once, and the zones can be
+// created again (S11.25).
 func TestReady_emptyDisk(t *testing.T) {
 	t.Parallel()
 	f := &follower{fixture: newFixture(t, nil)}

@@ -151,8 +151,9 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	}
 }
 
-// An agent without https, with another certificate or with a redirect gets no token; a local address needs the
-// class's permission.
+// The controller sends its bearer token only to an agent with https and the expected certificate, and follows no
+// redirect, because otherwise another server could obtain the token. Plain http, or an agent at a local address, needs
+// explicit permission (S11.14).
 func TestAgents_reachNoOther_S11_14(t *testing.T) {
 	d, other := startAgent(t), startAgent(t)
 	d.acceptToken("token", "")

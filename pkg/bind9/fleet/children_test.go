@@ -22,7 +22,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The memory of an object ends with the object: servers that come and go must not leak.
+// The fleet remembers which objects it has applied. It forgets an object when the object is deleted, because servers
+// that come and go would otherwise fill its memory.
 func TestChildren_forgetWhatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		labels := map[string]string{render.LabelManager: render.Manager, render.LabelInstallation: "a"}
@@ -46,7 +47,8 @@ func TestChildren_forgetWhatIsGone(t *testing.T) {
 	})
 }
 
-// A foreign Service that comes meanwhile hides no failed removal: a finalizer would go, and the ReplicaSet stay.
+// After a takeover the fleet removes superseded ReplicaSets. If a removal fails, and a foreign Service appears at the
+// same time, the failure must still be returned. Otherwise the finalizer would be removed while the ReplicaSet stays.
 func TestDropSuperseded_returnsEachError(t *testing.T) {
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {

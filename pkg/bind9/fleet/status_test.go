@@ -21,7 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// S11.2: the API accepts the status of a provider with the maximum of namespaces, which names the unready.
+// The status of a ClusterBind9Provider has a row for each namespace. With the maximum of namespaces it would exceed the
+// API's limit for a status, so it is shortened, and still names every namespace that is not ready (S11.2).
 func TestFitProviderStatus_S11_2(t *testing.T) {
 	s := newConditionSet(1, nil)
 	s.set(bind9.ConditionDegraded, true, ReasonApplyFailed, strings.Repeat("x", 2*maxMessage))
@@ -55,7 +56,8 @@ func TestFitProviderStatus_S11_2(t *testing.T) {
 	}
 }
 
-// Kubernetes accepts notes up to 1,024 octets, and a tenant's own agent may send more.
+// Kubernetes refuses Events with a note above 1,024 octets. A message from a tenant's own agent may be longer, so the
+// note and the condition are cut, at a character.
 func TestRecordEvents_fitsTheNote(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	f := &Fleet{Config: Config{Events: recorder}}

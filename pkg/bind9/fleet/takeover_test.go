@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// A Service of another type waits before any question: a takeover would lose the addresses that clients know.
+// The fleet does not take over a Service of another type than its own (LoadBalancer, for example), and does not even
+// ask whether it may: to change the type would lose the addresses that clients use.
 func TestTakeOver_keepsTheTypeOfAService(t *testing.T) {
 	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	asked := errors.New("asked")

@@ -294,7 +294,8 @@ func (s *server) hasZone(t *testing.T, zone string) bool {
 	return err == nil
 }
 
-// Each mode passes the conformance suite, with Kubizone's agent and with bindcar.
+// Provider in each of its modes passes the test suite that every delivery provider has to pass, both with Kubizone's
+// agent and with the agent bindcar.
 func TestProvider_passesTheExam(t *testing.T) {
 	for exam, kinds := range map[string][]string{
 		"Catalog": {"", ""}, "Transfer": {"kubizone", "0.9.0"}, "Transfer by the real bindcar": {"bindcar", "kubizone"},
@@ -424,7 +425,8 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 	}
 }
 
-// A bindcar that refuses requests has a row with the reason, while the other instance serves the zone (promise 4).
+// A class may have several BIND servers. If the agent of one (bindcar, here) refuses requests for their rate, its row
+// of the report has the reason, and the other server still gets the zone (promise 4).
 func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -461,7 +463,8 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// BIND restores a lost member only by the remedy in the server's row, while the catalog is unchanged.
+// If named has lost a zone, an unchanged catalog does not bring the zone back. The row of that server then names an
+// rndc command, and this command brings the zone back.
 func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -520,8 +523,9 @@ func TestDeliver_isFenced(t *testing.T) {
 	}
 }
 
-// The signer's zone may belong to another Zone of another class, whether or not the removed Delivery has the signer's
-// row.
+// When a class no longer delivers a Zone, its provider removes the zone from the class's servers but not from the
+// signer: meanwhile another Zone, of another class, may have this zone at the signer. This holds whether or not the
+// Delivery has a row for the signer (S12.9).
 func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)

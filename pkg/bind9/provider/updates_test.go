@@ -47,7 +47,8 @@ func (s *server) updateRRset(t *testing.T, zone name.Name, set delivery.RRset) {
 	must.Get(rig.Nsupdate(t.Context(), s.Addr, &rigKey, script+"send\n"))(t)
 }
 
-// Without an agent a primary's zones stay after removal, with their original name servers.
+// Updater passes the test suite of delivery providers on a server without an agent. Without an agent nothing can create
+// or remove zones, so the zones exist before, and stay with their original name servers after removal.
 func TestUpdater_passesTheExam(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -98,8 +99,8 @@ func hostOf(t *testing.T, s *server, zone string) string {
 	return ""
 }
 
-// A new instance gets the whole zone with in-zone name servers, a leaving instance loses the zone, and a zone with
-// foreign records is not removed.
+// In the mode Update a server that lacks a zone gets it whole, and a server that leaves the class loses it. A zone that
+// also has records of others is not removed.
 func TestUpdater_makesZonesWhereTheyAreMissing(t *testing.T) {
 	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0", "bindcar"} {
 		t.Run(kind, func(t *testing.T) {

@@ -108,8 +108,8 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 	}
 }
 
-// The parent's servers are those of the nearest name above that has any. A name between without an answer is
-// reported: the resolver may not see that zone.
+// To ask for a zone's DS, the controller looks up the parent's name servers: those of the nearest name above with NS
+// records. A name in between without an answer is reported, because this resolver may not see a zone there (S12.6).
 func TestLookupParentServers_S12_6(t *testing.T) {
 	listener := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	server := &mdns.Server{PacketConn: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {

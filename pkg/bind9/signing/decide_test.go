@@ -41,7 +41,8 @@ func dsOf(tags ...int32) []v1alpha1.DelegationSigner {
 	return list
 }
 
-// S12.6: a former key keeps its DS until another is known everywhere.
+// While one key-signing key replaces another, the DS of the former key stays until the DS of the new key is known
+// everywhere. Otherwise validating resolvers would have no DS that fits (S12.6).
 func TestWantedDS_S12_6(t *testing.T) {
 	for name, test := range map[string]struct {
 		states []string
@@ -64,8 +65,8 @@ func TestWantedDS_S12_6(t *testing.T) {
 	}
 }
 
-// An agent, which a tenant may have replaced, may repeat keys and DS: each is wanted once, within the limit of a
-// status.
+// The list of keys comes from an agent that a tenant may have replaced, so it may repeat keys and DS without end. Each
+// DS is taken once, up to the limit of a status (S12.3).
 func TestWantedDS_isBounded_S12_3(t *testing.T) {
 	repeated := signedBy("rumoured")
 	repeated.Status.Keys = slices.Repeat(repeated.Status.Keys, 32)
@@ -166,7 +167,8 @@ func TestDecide_S12_5(t *testing.T) {
 	}
 }
 
-// At the end of the wait a silent parent may have the DS again, so the zone stays signed.
+// A zone that becomes unsigned waits until the parent's DS has left all caches. At the end of the wait the parent is
+// asked again, because the DS may be back. Without an answer the zone stays signed (S12.5).
 func TestDecideExpiring_asksAgainAtTheEnd_S12_5(t *testing.T) {
 	since := metaTime(begin)
 	f := &facts{status: &v1alpha1.ZoneDNSSECStatus{Phase: v1alpha1.DNSSECExpiring, LastTransitionTime: &since},
@@ -180,8 +182,9 @@ func TestDecideExpiring_asksAgainAtTheEnd_S12_5(t *testing.T) {
 	}
 }
 
-// S12.6: keys do not pile up under a parent that never gets a DS, and a key with its DS at the parent is never
-// dropped.
+// If the parent never publishes a DS, named keeps each replaced key, and keys would pile up. So when more than three
+// keys wait for their DS, the DS of the replaced keys are no longer requested. A key whose DS is at the parent is kept,
+// and all keys are kept while the parent cannot be asked (S12.6).
 func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
 	former := func(n int) []string { return append(slices.Repeat([]string{"unretentive"}, n), "rumoured") }
 	for name, test := range map[string]struct {
@@ -205,8 +208,9 @@ func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
 	}
 }
 
-// A parent's server may answer with any TTL. A TTL above both a week and the policy is not waited for, and proves
-// nothing.
+// A zone that becomes unsigned has to wait for the TTL of the DS at its parent. The parent's server may answer with any
+// TTL. If the TTL is above a week and above the TTL in the policy, the controller does not wait for it and treats the
+// answer as no proof; the message asks to lower the TTL (S12.6).
 func TestRefuseLongTTL_S12_6(t *testing.T) {
 	for _, test := range []struct {
 		ttl, policy time.Duration
@@ -235,7 +239,8 @@ func TestForgetZone(t *testing.T) {
 	}
 }
 
-// A repetition restarts the signer's wait, so a process tells each published DS once.
+// The controller tells the signer once that the parent has published or withdrawn a DS. A repetition would restart a
+// wait in the signer, so only a failed report is repeated.
 func TestMemory_reportsOnce(t *testing.T) {
 	m := memory{zones: map[types.UID]*zoneMemory{}}
 	one, failed := dsReport{7, protocol.DSPublished}, errors.New("the agent does not answer")
@@ -253,7 +258,8 @@ func TestMemory_reportsOnce(t *testing.T) {
 	}
 }
 
-// A zone's servers are reminded each remindInterval, and at the next reconcile after a failure.
+// The controller has a zone's servers reminded of a change at most once in remindInterval, however often it reconciles.
+// After a failure the next reconcile reminds them again.
 func TestRemindOnce(t *testing.T) {
 	away := errors.New("the agent is away")
 	known, calls := &zoneMemory{}, 0

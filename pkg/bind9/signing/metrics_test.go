@@ -21,7 +21,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The metrics are of zones in a phase of signing, while the controller runs, and name ten namespaces.
+// Only zones in a phase of signing have metrics, and only while the controller runs. The metrics by namespace name the
+// ten most urgent, to bound their number.
 func TestMetrics_ofSignedZones(t *testing.T) {
 	var objects []runtime.Object
 	add := func(namespace string, phase v1alpha1.DNSSECPhase, age time.Duration) *v1alpha1.Zone {
@@ -77,7 +78,8 @@ func readValues(t *testing.T, c *Controller) map[string]float64 {
 	return values
 }
 
-// A controller that starts after its signer has died knows when the signatures end.
+// If the signer is dead when the controller starts, the controller reads from another server of the cluster when the
+// signatures end. So the metric of that time needs no signer.
 func TestSyncZone_readsSignaturesWithoutTheSigner(t *testing.T) {
 	zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
 	zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECSigned, Policy: "default",
@@ -97,7 +99,8 @@ func TestSyncZone_readsSignaturesWithoutTheSigner(t *testing.T) {
 	}
 }
 
-// A DS is pending until each server of the parent has it.
+// While a signed zone's DS is not yet at every server of the parent, the zone counts as waiting for its DS in the
+// metrics.
 func TestDecideSigned_awaitsDS(t *testing.T) {
 	ds := protocol.DSRecord{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: "AB"}
 	published := v1alpha1.DelegationSigner{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: "AB"}

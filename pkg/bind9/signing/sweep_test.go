@@ -115,7 +115,8 @@ func TestSweepSigners_S12_9(t *testing.T) {
 	}
 }
 
-// A sweep keeps the list of leftovers at a silent signer, and skips a stopped signer.
+// At intervals the controller removes zones that no status names from the signers. If a signer does not answer, the
+// list of its zones to remove is kept for the next sweep. A signer stopped on purpose is skipped (S12.9).
 func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	objects := signingCluster("platform", "public", true)
 	stopped := objects[1].(*bind9.Bind9Instance).DeepCopy()
@@ -137,7 +138,8 @@ func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	}
 }
 
-// S12.5: if servers lack the keys, the signer notifies them, but not at each reconcile.
+// If servers do not have the new keys of a zone yet, the signer sends them a NOTIFY, but does not repeat it at every
+// reconcile (S12.5).
 func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	var notified []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +163,8 @@ func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	}
 }
 
-// The signer's notify targets are sent until the signer accepts them, then not again.
+// The controller tells a signer which servers to notify. If the signer refuses, the list is sent again at the next
+// reconcile, and after an acceptance no more (S12.5).
 func TestRunAction_repeatsTargetsThatTheSignerRefused_S12_5(t *testing.T) {
 	fails, asked := true, 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -207,7 +207,8 @@ func TestFindSigner_S12_4(t *testing.T) {
 	}
 }
 
-// A server without an address yet, as every new server, delays the switch to the signed zone.
+// The switch to the signed zone waits for every server of the class. A server without an address, as every new server
+// is at first, delays the switch and is not skipped (S12.5).
 func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
 	objects := append(signingCluster("platform", "public", true), classOf("public", "platform/public", []string{"team"}))
 	made := objects[2].(*bind9.Bind9Instance).DeepCopy()
@@ -220,7 +221,8 @@ func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
 	}
 }
 
-// A deleted Zone's zone is removed at the signer, unless the name belongs to another namespace meanwhile.
+// When a signed Zone is deleted, the zone is removed at the signer. If the keys there already belong to a zone of that
+// name in another namespace, the signer's zone stays (S12.9).
 func TestSyncZone_leavesAZoneOfAnotherNamespace_S12_9(t *testing.T) {
 	for owner, removed := range map[string]bool{"team": true, "": true, "victim": false} {
 		agent := startAgent(t, map[string]string{"example.org": owner})
@@ -240,7 +242,8 @@ func TestSyncZone_leavesAZoneOfAnotherNamespace_S12_9(t *testing.T) {
 	}
 }
 
-// A deleted Zone without a class is held until its signer has removed it, if the signer exists.
+// A deleted Zone that no class delivers any more is kept by its finalizer until the signer has removed the zone. If the
+// signer itself is deleted, the Zone goes at once (S12.9).
 func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 	for title, test := range map[string]struct {
 		signer    string
@@ -364,7 +367,8 @@ func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 	}
 }
 
-// A message cut within a character reads back changed, so each reconcile would write it.
+// Too long a message is cut between two characters. Cut within a character, the message would read back changed, and
+// each reconcile would see a difference and write again without end.
 func TestWriteStatus_cutsAtACharacter(t *testing.T) {
 	for _, text := range []string{"short", "not UTF-8: \xe4", strings.Repeat("a", maxMessage), "a" + strings.Repeat("\u00e4", maxMessage), strings.Repeat("\u20ac", maxMessage)} {
 		zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)

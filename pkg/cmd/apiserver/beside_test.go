@@ -46,8 +46,8 @@ func TestParseBeside_refusesWhatWouldRunOtherwise(t *testing.T) {
 	}
 }
 
-// P4: a sub-command has the rights of its user alone, starts again after an error, and reaches the API until its own
-// end.
+// `kubizone apiserver … -- controller …` runs further sub-commands in the server's process. Each has the rights of its
+// own user only, starts again after an error, and can still use the API while it ends (P4).
 func TestBeside_actsAsItsUserUntilItsEnd(t *testing.T) {
 	k := newKube(t)
 	reports := make(chan string, 10)
@@ -84,7 +84,8 @@ func TestBeside_actsAsItsUserUntilItsEnd(t *testing.T) {
 	}
 }
 
-// P4: if the work of a sub-command does not stop, another start would work beside it.
+// If a sub-command ends while its work still runs, starting it again would do the work twice at the same time. So the
+// whole server ends instead (P4).
 func TestBeside_endsTheServerRatherThanWorkTwice(t *testing.T) {
 	starts := 0
 	r := startServerWith(t, newKube(t), []subcommand{{"one", "alice", func(context.Context, *process.Server) error {

@@ -153,7 +153,8 @@ func makeAdminHeaders() map[string]string {
 	return map[string]string{"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}
 }
 
-// Until a server has read what its decisions depend on, errors are retryable: clients do not retry 401 and 403.
+// At start a server does not know yet who may connect, which namespaces exist and which policies apply. Until it has
+// read them, it answers with errors that clients retry; with 401 or 403 a client would give up.
 func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
 	for what, path := range map[string]string{
 		"the authorities of clients": "/api/v1/namespaces/kube-system/configmaps",
@@ -421,7 +422,8 @@ func TestRun_namesThePermissionItLacks(t *testing.T) {
 	r.waitReady(t)
 }
 
-// Hardening, attack 42: an empty list of allowed names is refused at start.
+// Configurations that cannot work are refused at start, with the flag to change. An empty --requestheader-allowed-names
+// is among them, because any client with a certificate could then act as any user (attack 42).
 func TestRun_refusesToStart(t *testing.T) {
 	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()

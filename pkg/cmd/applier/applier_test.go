@@ -101,7 +101,8 @@ func TestApply_together_S10_1(t *testing.T) {
 	}
 }
 
-// The error says whether the user may repeat a change set without a timely answer.
+// If a change set gets no answer in time, the user must know whether it may have been written. The error says that the
+// outcome is unknown in just those cases, and not if the server has said that nothing was written.
 func TestApply_saysWhetherTheOutcomeIsKnown(t *testing.T) {
 	for _, test := range []struct {
 		what    string

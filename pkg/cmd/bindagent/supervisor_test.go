@@ -144,7 +144,8 @@ func TestSupervisor_keepsTheProbeWhileNamedAnswers(t *testing.T) {
 	}
 }
 
-// The agent's flags are the supervisor's without --supervise. The health URL follows from --listen.
+// With --supervise the process starts an agent as its child, with the same flags except --supervise, and probes its
+// health. The URL of the probe follows from --listen, with localhost in place of an unspecified address.
 func TestNewSupervisor_startsAnAgent(t *testing.T) {
 	for listen, health := range map[string]string{
 		":8443": "https://localhost:8443", "0.0.0.0:8443": "https://localhost:8443", "[::]:1": "https://localhost:1",

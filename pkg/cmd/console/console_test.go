@@ -209,7 +209,8 @@ func (b *browser) formToken() string {
 	return b.door.session(&http.Request{Header: http.Header{"Cookie": {b.cookie.String()}}})
 }
 
-// C2
+// The console opens a browser session by a token in its address. A token is valid for one use and about a minute; a
+// second or late use is refused, and the console reports it on the terminal, since the address may have leaked (C2).
 func TestDoor_admitsOnceAndForAMinute(t *testing.T) {
 	b := startConsole(t)
 	if c := b.cookie; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != b.door.base+"/" || c.Domain != "" {
@@ -253,7 +254,8 @@ func TestDoor_admitsOnceAndForAMinute(t *testing.T) {
 	}
 }
 
-// The console replaces and removes its file, so that no other file or link may be there.
+// The console writes the address into a file, and later replaces and removes this file. So only a new file is accepted:
+// an existing file or link would be lost.
 func TestOpenFile_isNew(t *testing.T) {
 	dir := t.TempDir()
 	kept, link, fresh := filepath.Join(dir, "kept"), filepath.Join(dir, "link"), filepath.Join(dir, "fresh")
@@ -346,7 +348,8 @@ var (
 	dangerous = regexp.MustCompile(`(?i)<img|onerror=[^&]*alert\(2\)>|<style|style="|\son\w+="|javascript:|src="http|href="http`)
 )
 
-// C4, C6: every page with hostile data, as it is without scripts.
+// Data in objects is written by tenants and may contain markup or scripts. Every page and form of the console shows
+// such hostile data as plain text, and loads nothing from elsewhere (C4, C6).
 func TestPages_takeNoTextAsMarkup(t *testing.T) {
 	b := startConsole(t)
 	for _, path := range []string{"/", "/zones", "/zones?name=" + url.QueryEscape("<b>"), "/zones/team/zone", "/zones/team/zone?search=" +
@@ -451,7 +454,8 @@ func TestReadOnly_sendsNoWrite(t *testing.T) {
 	}
 }
 
-// C6: a change is on an open page within a second.
+// An open page of the console shows a change of the object within a second, because the server follows a watch and
+// streams the new content to the page (C6).
 func TestStream_followsTheWatch(t *testing.T) {
 	b := startConsole(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

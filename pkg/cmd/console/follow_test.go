@@ -47,7 +47,8 @@ func (b *browser) readStream(path, event string) string {
 	return ""
 }
 
-// C5, C6: a page that follows nothing is not live, and names the right.
+// A page follows its objects by a watch, for which a user may lack rights. Such a page still shows its objects, but
+// does not pretend to be live, and names the missing right (C5, C6).
 func TestStream_namesTheRightThatItLacksToFollow(t *testing.T) {
 	for _, one := range []struct {
 		what, path string
@@ -71,8 +72,9 @@ func TestStream_namesTheRightThatItLacksToFollow(t *testing.T) {
 	}
 }
 
-// The version from which a watch begins is read without a selector, since the server sorts all objects of an index. The
-// name of an object stays in the request: a user may have rights to the name alone.
+// A watch begins at a version that the console reads by a list of one object. This list has no selector on an index,
+// since the server would sort all objects of the index for it. A selector by an object's name stays, because a user may
+// have rights to that name alone.
 func TestStream_readsTheVersionCheaply(t *testing.T) {
 	b := startConsole(t)
 	for _, path := range []string{"/", "/records?state=not+Ready", "/zones/team/zone"} {

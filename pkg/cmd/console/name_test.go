@@ -71,7 +71,8 @@ func TestLoadName_asksNoTenantsServerInThisNetwork(t *testing.T) {
 	}
 }
 
-// The command has the namespace of the console, which the user's shell may not have. A refused question offers none.
+// The page suggests a kubectl command for the terminal. The command always names the console's namespace, because the
+// user's shell may have another. If the question itself is refused, no command is suggested.
 func TestLoadName_offersACommandThatWorks(t *testing.T) {
 	b := startConsole(t)
 	for query, want := range map[string]string{"text=record": "kubectl kubizone why record -n team",

@@ -30,7 +30,8 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), r.Context().Err()
 }
 
-// Forms and commands have one namespace, of several by -n the first.
+// The console may read several namespaces (`-n team-a,team-b`), but its forms and commands need a single one. They use
+// the first of the list, or that of the kubeconfig's context.
 func TestNewReading_hasOneNamespace(t *testing.T) {
 	for _, asked := range []string{"", "team-a", "team-a,team-b"} {
 		own := cmp.Or(asked, "context")

@@ -172,7 +172,8 @@ func TestRecordRow_hasStateAndReason(t *testing.T) {
 	}
 }
 
-// A later page shows the state at the time of the first, so it does not follow.
+// The first page of a list follows changes. A later page shows the state at the time of the first page, and does not
+// follow.
 func TestRecords_followOnTheFirstPage(t *testing.T) {
 	b := startConsole(t)
 	for path, follows := range map[string]bool{"/records": true, "/records?state=waiting": true, "/records?list=0&continue=5": false} {

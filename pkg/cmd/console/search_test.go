@@ -116,7 +116,8 @@ func TestLoadSearch_findsEachEntryOnce(t *testing.T) {
 	}
 }
 
-// Hostile entries of a search are text, and an address has its command.
+// The search page shows hostile input as plain text. If the input is an address or a name, it also suggests the command
+// that finds its Records.
 func TestSearch_isAPage(t *testing.T) {
 	b := startConsole(t)
 	for asked, want := range map[string]string{"": "", hostile: "", "www": "", "192.0.2.0/24": "kubectl kubizone who 192.0.2.0/24",

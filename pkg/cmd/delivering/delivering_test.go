@@ -47,8 +47,9 @@ func TestReadRetries_saysAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// A primary has only one key of a name: different keys of a name have different claims, equal keys equal claims. A
-// claim reveals nothing of the secret.
+// A primary can have only one TSIG key of a name. Classes therefore claim the names of their keys: classes with equal
+// keys of a name have equal claims, and different keys of a name give different claims. A claim reveals nothing of the
+// secret.
 func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
 	claims := func(secret string) map[string]string {
 		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: "key"}}}}

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Each block of DNSClassSpec has a constructor, a package that runs the conformance suite, and a place in the
-// pages. (The tests of validation cover the block.)
+// Each provider block of DNSClassSpec has a constructor, a package whose tests run the suite for providers, and a row
+// in the pages. (The tests of validation cover the block itself.)
 func TestProviders_areComplete(t *testing.T) {
 	blocks, rows := slices.Sorted(slices.Values(class.Providers())), slices.Sorted(maps.Keys(Sources{}.Constructors()))
 	if !slices.Equal(blocks, rows) {
@@ -54,7 +54,8 @@ func TestProviders_areComplete(t *testing.T) {
 	}
 }
 
-// docs/providers.md shows the current table of providers, methods, abilities and fields of a Subject.
+// docs/providers.md explains to authors how to write a provider. Its tables show the methods, abilities and test fields
+// that the code has now.
 func TestProviders_areAsTheirPageSays(t *testing.T) {
 	read := func(path string) string {
 		text := must.Get(os.ReadFile(path))(t)

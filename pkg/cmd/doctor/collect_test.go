@@ -184,7 +184,8 @@ func TestCollect_keepsTheOtherAnswers_D5(t *testing.T) {
 	all.Wait()
 }
 
-// While etcd is stopped, /healthz takes two seconds, /readyz four or longer, and no object is answered.
+// While etcd is stopped, the API answers no object, /healthz takes two seconds and /readyz hangs. The doctor still
+// finishes within five seconds, and names etcd as the cause (D5).
 func TestDoctor_namesAStoppedEtcd_D5(t *testing.T) {
 	t.Parallel()
 	c, config := startCluster(t)
@@ -217,7 +218,8 @@ func TestDoctor_givesUpASilentKubeAPIServer_D5(t *testing.T) {
 	}
 }
 
-// D1, D3: a user without rights gets a WARN for each fact, and the exit code 2.
+// A user without rights gets a warning for each fact that the doctor could not read. The exit code is then 2, since the
+// doctor cannot say that all is well (D1, D3).
 func TestDoctor_saysWhatItMayNotRead_D3(t *testing.T) {
 	c, config := startCluster(t)
 	for path := range c.objects {
@@ -264,7 +266,8 @@ func TestDoctor_standaloneNeedsNoInstallation_D3(t *testing.T) {
 	}
 }
 
-// kube-apiserver's clock shows in direct answers, a pod's clock in proxied answers.
+// The doctor compares clocks by the Date header of answers. A direct answer has the clock of kube-apiserver, and an
+// answer proxied to a pod has the pod's clock, so the two are told apart by the path.
 func TestClocks_distinguishPodsFromKubeAPIServer(t *testing.T) {
 	const pod = podsPath + "/https:kubizone-apiserver-0:https/proxy/readyz"
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

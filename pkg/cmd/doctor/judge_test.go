@@ -164,7 +164,8 @@ func (f *facts) endProcess(name string) {
 		Renewed: timeBefore(2 * time.Minute)})
 }
 
-// D1, D2: each case has a single fault, with message and next step.
+// Each case gives the doctor facts of a healthy cluster with one fault. The doctor finds this fault, describes it and
+// says what to do next; every line fits the terminal (D1, D2).
 func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 	for _, test := range slices.Concat(faultsOfCluster, faultsOfCertificates, faultsOfServers, faultsOfZones) {
 		t.Run(test.name, func(t *testing.T) {

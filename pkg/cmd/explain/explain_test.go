@@ -69,7 +69,8 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 	}
 }
 
-// Each rule cited in a message of pkg/law is known (X1).
+// Messages cite rules such as S4.8, and users look them up by `kubectl kubizone explain`. So explain knows every rule
+// that pkg/law cites (X1).
 func TestExplain_knowsWhatMessagesCite(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../law/*.go")
@@ -96,7 +97,8 @@ func TestExplain_knowsWhatMessagesCite(t *testing.T) {
 	}
 }
 
-// X3: every reason that the code gives to a condition or an Event is explained.
+// Every reason that the code sets in a condition or an Event has a row in docs/reasons.md, so that `kubectl kubizone
+// explain REASON` can explain it (X3).
 func TestExplain_knowsEveryReason_X3(t *testing.T) {
 	t.Parallel()
 	declared := regexp.MustCompile(`(?m)^\s*(?:const )?(?:[Rr]eason|Warning|Notice)[A-Z]\w*(?: +(?:Reason|delivery\.Reason))? += "(\w+)"`)
@@ -139,7 +141,8 @@ func TestExplain_knowsEveryAlert_X4(t *testing.T) {
 	}
 }
 
-// Every row has a meaning and a next step, and cites rules that there are.
+// Every row of docs/reasons.md has a meaning and a next step, and the rules that it cites exist. `kubectl kubizone
+// explain` prints these rows.
 func TestExplain_reasonsAreWhole(t *testing.T) {
 	t.Parallel()
 	all := reasons.All()

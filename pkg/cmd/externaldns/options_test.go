@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The error names each wrong flag and the right form; E5: only loopback is allowed.
+// A wrong flag, or one that another flag needs, is refused with its name and the right form. The webhook listens on
+// loopback addresses only, because it does not authenticate its clients (E5).
 func TestComplete_refusesWrongFlags(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, os.WriteFile(config, []byte(`{"clusters":[{"name":"x","cluster":{"server":"https://127.0.0.1:1"}}],

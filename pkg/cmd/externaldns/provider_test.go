@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// E2: names alternate between namespaces, and no namespace waits for another's excess.
+// Names are handled in turns, one of each namespace. A namespace with a thousand names therefore delays the few names
+// of another by little (E2).
 func TestOrderFairly_sharesByNamespace(t *testing.T) {
 	many := func(namespace string, count int) string { return strings.Repeat(namespace, count) }
 	for _, c := range []struct {

@@ -163,8 +163,9 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 	}
 }
 
-// external-dns joins the targets of all objects that want a name. Targets absent from the named object are dropped,
-// and an unreadable object fails the answer (attack: a tenant's address in the RRset of another).
+// If several objects want the same name, external-dns joins all their targets under one object. A tenant could thus put
+// an address into another's RRset. So targets that the named object does not contain are dropped, and if the object
+// cannot be read, the name is left out.
 func TestRun_takesJoinedTargetsAway(t *testing.T) {
 	t.Parallel()
 	var code atomic.Int32 // of the object
@@ -363,7 +364,9 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 	}
 }
 
-// A replacement with another type is not created if the old Record is already gone.
+// To replace a Record by a Record of another type, external-dns asks for a deletion and a creation, which go into a
+// single change set. If the old Record is already gone, the set is refused, so nothing is created, and an Event reports
+// it.
 func TestRun_reportsAReplacementThatIsNotMade(t *testing.T) {
 	t.Parallel()
 	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
@@ -382,8 +385,9 @@ func TestRun_reportsAReplacementThatIsNotMade(t *testing.T) {
 	}
 }
 
-// A name accepted by the dry run but refused by the write is left out of the next cycles: with upsert-only, a CNAME
-// stays, so an address beside it is always refused.
+// The dry run may accept a name that the write then refuses: with the policy upsert-only, for example, an existing
+// CNAME stays, and an address beside it is refused each time. Such a name is left out of the next cycles, and an Event
+// gives the reason.
 func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	t.Parallel()
 	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
@@ -410,8 +414,8 @@ func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	}
 }
 
-// E2: a cycle sends Events for minShare refused names of each namespace, so none exhausts the Events of others
-// (attack: more refused names than the cache holds). The next cycle continues.
+// In each cycle the webhook sends Events for at most minShare refused names of a namespace, so a namespace with very
+// many refused names cannot use up the Events of others. The next cycle continues with further names (E2).
 func TestRun_reportsToEachNamespaceItsShare(t *testing.T) {
 	t.Parallel()
 	const many = 1000
@@ -506,7 +510,8 @@ func TestRun_isFair(t *testing.T) {
 	decide(t, all, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// A DNSEndpoint with only an IPv6 address for a name does not own the name's A record.
+// The webhook reads the real content of the object that external-dns names, for the type of the record. A DNSEndpoint
+// that has a name only with an IPv6 address does not own the name's A record.
 func TestReadTexts_ofATypeAlone(t *testing.T) {
 	t.Parallel()
 	api := &rest.Config{Host: "http://api.test", Transport: inMemory(func(w http.ResponseWriter, _ *http.Request) {

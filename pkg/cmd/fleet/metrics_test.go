@@ -18,7 +18,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The metrics count servers, and name the ten namespaces whose servers have been away for longest.
+// The fleet exports the number of its servers, and for how long servers have been unready in the ten namespaces where
+// that has lasted longest.
 func TestMetrics_ofServers(t *testing.T) {
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 	registry := metrics.NewKubeRegistry()

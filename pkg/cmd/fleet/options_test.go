@@ -58,7 +58,8 @@ func TestOptions_markTheInstallation(t *testing.T) {
 	}
 }
 
-// A thousand servers at a start read the primary's Service once. An error is not cached.
+// Each server's configuration has the addresses of the primary's Service. When a thousand servers are rendered at a
+// start, the Service is read once; only a failed read is repeated.
 func TestPrimaries_areReadOnce(t *testing.T) {
 	cluster := fake.NewClientset()
 	reads := 0

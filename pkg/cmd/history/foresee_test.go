@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The plan tells of a hold before the revert, and of the hold in force. A zone without so many deletions has none.
+// To revert a zone may remove so many RRsets that the zone is held back as a mass deletion (S7.5). The plan says so
+// before the revert, and not for a zone or a revert with too few deletions.
 func TestRevert_foreseesTheHold_S7_5(t *testing.T) {
 	w := newWorld(t, "held.test", "platform")
 	w.putRecord("alice", "platform", "first", "first", "192.0.2.1", nil)

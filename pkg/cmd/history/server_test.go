@@ -256,8 +256,8 @@ func TestAsk_refusesWhatIsNotKept(t *testing.T) {
 	}
 }
 
-// A Zone or Record is found by kind, namespace or name, and both also when deleted, by DNS name too, though a zone of
-// another view encloses the name.
+// `log` and `blame` find a Zone or Record by kind, by namespace and object name, or by DNS name. Both find deleted
+// objects too, and a zone of another view that encloses the name does not get in the way.
 func TestLog_findsObjects(t *testing.T) {
 	w := newWorld(t, "objects.test", "platform", "team")
 	root := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "root"}, Spec: v1alpha1.ZoneSpec{DomainName: ".", View: "root",
@@ -528,7 +528,8 @@ func TestRevert_withinRights(t *testing.T) {
 	}
 }
 
-// The server refuses a Record for another reason than the name that an earlier set frees: nothing begins.
+// A revert in several steps may first free a name that a later step needs, so a refusal for that name is expected in
+// its plan. If the server refuses the Record for another reason (here: the rule is gone), the revert does not begin.
 func TestRevert_keepsRefusalsOfPassingNames(t *testing.T) {
 	w := newWorld(t, "pass.test", "platform", "team", "other")
 	w.putRecord("alice", "team", "b", "b", "192.0.2.2", nil)

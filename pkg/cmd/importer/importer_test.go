@@ -56,7 +56,8 @@ func makeSpec() v1alpha1.ZoneSpec {
 	}
 }
 
-// M2, M3: a refused record is reported with the line, the rest is imported, and a repetition writes nothing.
+// A refused record is reported with its line, and all others are imported. The file's parts for the Zone object (SOA,
+// NS) are reported with the command to set them. A repetition writes nothing (M2, M3).
 func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -93,7 +94,8 @@ func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	}
 }
 
-// L4: Records changed by others stay, until forced.
+// An import does not overwrite Records changed by others since the last import; a change of labels does not count. With
+// --force-conflicts it does overwrite them (L4).
 func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -123,7 +125,8 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	}
 }
 
-// A part of a zone from a pipe, without SOA, origin or TTL. A manual Record is recognized by data.
+// Standard input may hold a part of a zone, without SOA, origin or TTL. A Record written by hand is recognized by its
+// data, and counts as unchanged.
 func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	s := startServer(t)
 	zone := s.makeZone("platform", "example-org", makeSpec())
@@ -144,7 +147,8 @@ func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	other.expectRemarks("left as it is: standard input:1: www.apps.example.org. CNAME: it exists with TTL 3600, the file has 60")
 }
 
-// M4
+// The plan of an import prints the same as the import, down to contradictions between records of the file, and writes
+// nothing (M4).
 func TestImport_planSaysTheSameAndKeepsNothing(t *testing.T) {
 	s := startServer(t)
 	before := s.makeZone("platform", "example-org", makeSpec())
@@ -168,7 +172,8 @@ func TestImport_planSaysTheSameAndKeepsNothing(t *testing.T) {
 	}
 }
 
-// The error for a missing zone contains a manifest that creates it.
+// If the Zone for an import does not exist, the error contains a manifest that creates the Zone with the SOA's values
+// from the file.
 func TestImport_saysHowToMakeTheZone(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "example.org.zone", file)
@@ -262,7 +267,8 @@ func withoutSOA(text string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "\tSOA\t") || strings.HasPrefix(line, ";") })
 }
 
-// L2: an SOA name that is no host name costs that field only (S5.11).
+// If a name in a file's SOA is no host name, the zone could not be loaded with it (S5.11). Only that field of the SOA
+// is refused, and the rest of the file is imported (L2).
 func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "t.test.zone", "$TTL 300\n@ SOA my_ns my.host_master 1 3600 3600 604800 300\n@ NS ns\nns A 192.0.2.1\n")
@@ -327,7 +333,8 @@ www A 192.0.2.2
 		"warning: S5.14: DS at lone.shared.test. has no NS beside it")
 }
 
-// M2: a failed source stops no other, and sets the exit code, as does a zone that name servers would not load.
+// An unreadable source does not stop the import of the others, but makes the command fail. The command also fails if
+// name servers would not load a zone that it wrote (M2).
 func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -436,7 +443,8 @@ left as it is: ` + leftToOthers + `
 	}
 }
 
-// A removal of most of a zone is held (S7.5), with the remedy in the report.
+// An import with --prune may remove most of a zone, and the server then holds back the zone as a mass deletion (S7.5).
+// The report says so and prints the command for letting the deletion through.
 func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
@@ -475,7 +483,8 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	}
 }
 
-// A zone without spec.nameServers has NS as a Record, restored by the same file, also without --create-zone.
+// The import of a zone without spec.nameServers writes the zone's NS records as a Record. The same file restores this
+// Record after a deletion, also without --create-zone. If another user has edited the Record, it stays.
 func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\n"))
@@ -501,7 +510,8 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	}
 }
 
-// A source that may be half of a zone prunes nothing.
+// With --prune an import removes Records absent from its sources. If a source may be incomplete (a wrong line, an empty
+// or a missing file), nothing is removed.
 func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	s := startServer(t)
 	whole := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\n"))
@@ -531,8 +541,8 @@ func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	}
 }
 
-// S6.13: the plan of a Zone warns of an in-zone name server without an address; an import ends with the unservable
-// zones.
+// Resolvers cannot reach a name server inside the zone that has no address (S6.15). The plan of such a Zone warns of
+// it. An import warns only at its end, because a later Record of the same import may supply the address.
 func TestImport_saysWhichNameServerHasNoAddress_S6_15(t *testing.T) {
 	s := startServer(t)
 	zone := `apiVersion: kubi.zone/v1alpha1
@@ -558,7 +568,8 @@ spec:
 	}
 }
 
-// DNSEndpoints of a namespace are merged to one RRset, and another tenant's name is refused.
+// An import also reads the DNSEndpoint objects of external-dns. The endpoints of a namespace for the same name become
+// one RRset, and the name of another tenant is refused.
 func TestImport_takesDNSEndpoints(t *testing.T) {
 	s := startServer(t)
 	text := `apiVersion: kubi.zone/v1alpha1
@@ -593,7 +604,8 @@ func (c canceling) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A FIFO without a writer and an idle terminal are reported after two seconds, and a signal ends the wait.
+// If nothing comes from the source of an import, such as a FIFO without a writer or an idle terminal, the command says
+// after two seconds that it waits. A signal ends the wait.
 func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
 	kubeconfig := writeFile(t, "kubeconfig",
 		`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
@@ -645,7 +657,8 @@ func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
 	}
 }
 
-// M3: a signed transfer from BIND, then the zone's file, which adds nothing.
+// A zone is imported from BIND by a transfer that a TSIG key signs. An import of the zone's file afterwards finds
+// nothing new (M3).
 func TestImport_takesATransfer(t *testing.T) {
 	text := "t.test. 300 IN SOA ns.example.net. h. 1 1800 900 604800 300\nt.test. 300 IN NS ns.example.net.\na.t.test. 300 IN A 192.0.2.1\n"
 	key := rig.TSIGKey{Name: "transfer", Algorithm: "hmac-sha512", Secret: "cm9vdC16b25lLWZvci10aGUtaW1wb3J0LXRlc3QtMDE="}

@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Without the right to read entries, a plan shows the Zone's own entries and the missing right. Any other error fails
-// the plan.
+// If a user may not read the entries of a zone, the plan still shows the entries that follow from the Zone object
+// itself, and names the missing right. Any other error makes the plan fail.
 func TestAddEntries_withoutTheRightToReadThem(t *testing.T) {
 	refusal := apierrors.NewForbidden(v1alpha1.Resource("zones"), "org", nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -84,7 +84,8 @@ func printAnswer(t *testing.T, found *answer, err error) (string, error) {
 	return out.String(), err
 }
 
-// S14.1: the answer is printed whole, and a no is an error.
+// `may` asks whether a namespace may create a name, and prints the whole answer. If the answer is no, the command ends
+// with an error, so that scripts notice it (S14.1).
 func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 	for _, test := range []struct {
 		answer v1alpha1.NameReviewStatus
@@ -163,8 +164,8 @@ func makeRecord(namespace, fqdn, rrtype string, values ...string) *v1alpha1.Reco
 		Status: v1alpha1.RecordStatus{FQDN: fqdn, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "dns", Name: "zone", UID: "u"}}}
 }
 
-// Records are found by name, by the closest encloser, and by address; in one namespace if the caller may list no
-// other.
+// `who` finds Records by name, else at the nearest name above, and by address or prefix. A user who may not list
+// Records in all namespaces gets those of one namespace.
 func TestWho_findsRecords(t *testing.T) {
 	objects := []runtime.Object{makeRecord("a", "www.example.org.", "A", "192.0.2.1", "192.0.2.2"),
 		makeRecord("b", "*.apps.example.org.", "AAAA", "2001:db8::1"), makeRecord("c", "example.org.", "MX", "10 mail")}
@@ -205,7 +206,8 @@ func TestWho_findsRecords(t *testing.T) {
 	}
 }
 
-// A name's zone is told, also without a Record, and no Record above the zone.
+// `who NAME` always tells the zone of the name, even if no Record is there. If Records exist only above the name, it
+// shows the nearest ones, but none above the zone, because these do not concern the name.
 func TestWho_findsTheZone(t *testing.T) {
 	makeZone := func(namespace, fqdn string) *v1alpha1.Zone {
 		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z"}, Status: v1alpha1.ZoneStatus{FQDN: fqdn}}

@@ -17,7 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// T1: text is wrapped at spaces, else within a word, and stays whole in a pipe.
+// On a terminal, text is wrapped at spaces, and within a word that is too long. In a pipe the lines stay whole, so that
+// other programs can read them (T1).
 func TestText_fitsTheWidth_T1(t *testing.T) {
 	write := func(width int) string {
 		var out bytes.Buffer
@@ -126,7 +127,8 @@ list:
 	}
 }
 
-// T4
+// A progress bar appears on a terminal after two seconds, so that quick commands show none. In a pipe it never appears
+// (T4).
 func TestBar_appearsAfterTwoSeconds_T4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

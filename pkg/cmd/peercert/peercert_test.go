@@ -71,7 +71,8 @@ func TestRun_keepsKeysFromOthers(t *testing.T) {
 	}
 }
 
-// K2: members with the old leaf and a member with the new leaf trust each other.
+// The leaf certificate of an etcd member is renewed when it is due, and nothing else is. The authority stays, so
+// members with the old leaf and a member with the new one trust each other meanwhile (K2).
 func TestRun_renewsTheLeafAloneAndOnlyWhenItIsDue(t *testing.T) {
 	client, now := fake.NewClientset(), time.Now()
 	o := makeOptions(t)

@@ -60,7 +60,8 @@ func TestFindEndpoint(t *testing.T) {
 	}
 }
 
-// Secondaries are notified only after the Service has the pod.
+// A primary notifies its secondaries when it starts, and they then connect to its Service. So it waits until the
+// Service has its pod: an earlier transfer would reach no server.
 func TestWaitForEndpoint_returnsWhenTheServiceHasThePod(t *testing.T) {
 	cluster := fake.NewClientset()
 	asked := make(chan struct{}, 1)

@@ -91,7 +91,8 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	}
 }
 
-// A call site that logs an error for each foreign request fills no log and hides no other call site (attack 107).
+// Any client can send requests that make the server log an error. The lines of each place in the code are therefore
+// limited: a flood from one place neither fills the log nor hides the lines of other places (attack 107).
 func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
 	defer klog.ClearLogger()
 	for _, format := range []string{logText, logJSON} {

@@ -164,7 +164,8 @@ func eachForge(t *testing.T, test func(t *testing.T, s *standIn)) {
 
 const marker = "<!-- kubizone review dns -->"
 
-// W1: there is one comment, wherever it is among others, and a comment of another author is left alone.
+// The review of a merge request is kept in one comment, which each run edits, wherever the comment is among others. A
+// comment of another author that contains the same marker is left alone (W1).
 func TestPutComment_changesItsOwn(t *testing.T) {
 	for _, token := range []string{jobToken, userToken} {
 		eachForge(t, func(t *testing.T, s *standIn) {

@@ -343,7 +343,8 @@ func TestJobs_installTheClient(t *testing.T) {
 	})
 }
 
-// The template has the lines of the script, and both the version of the tree.
+// The review runs as a GitHub action, which calls review.sh, and as a GitLab template, which repeats the lines of this
+// script. Both must have the same lines, and both name the version of this tree.
 func TestJobs_areOne(t *testing.T) {
 	script := string(must.Get(os.ReadFile(artifacts + "review.sh"))(t))
 	_, script, _ = strings.Cut(script, "\nset -eu\n")

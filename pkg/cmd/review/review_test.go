@@ -19,7 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// W2: texts of tenants stay code, whatever they are.
+// The review quotes texts of tenants in Markdown. Whatever such a text contains (mentions, links, commands of the
+// forge), it appears as code and has no effect, also if the comment is cut to the forge's limit (W2).
 func TestMarkdown_ofHostileTexts(t *testing.T) {
 	hostile := "x` @everyone [a](http://evil.test) <img src=//evil.test>\n/merge\n```\n# head\n<!-- kubizone review dns --> \u202etxt"
 	r := &review{reasons: []string{hostile}, planErr: errors.New(hostile), lint: &lint.Report{Findings: []lint.Finding{{Severity: "error",
@@ -121,7 +122,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// W4: the files alone, in jobs with and without a token that may write.
+// A review can check the files alone, without a server. It works in jobs whose token may write comments and in those of
+// forks, whose token may not; a wrong file makes the job fail in both (W4).
 func TestRun_withoutServer(t *testing.T) {
 	files := map[bool]string{}
 	for _, good := range []bool{true, false} {

@@ -50,7 +50,8 @@ func makeCurrent(namespace, name string) *v1alpha1.Zone {
 	return makeZone(namespace, name, makeCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered, time.Hour))
 }
 
-// A server that kube-apiserver does not reach: the reason is that of the APIService.
+// If kube-apiserver cannot reach the server, each list fails with a plain 503. The status command then shows the reason
+// from the APIService, such as an untrusted certificate (N2).
 func TestStatus_saysWhyAListIsUnread_N2(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != apiService {
@@ -364,7 +365,8 @@ func TestStatus_isOneScreen(t *testing.T) {
 	}
 }
 
-// A page of each list is read, and the lists with further objects are named.
+// The status command reads one page of each list, so that a large cluster does not delay it. It names the lists that
+// have further objects.
 func TestRead_readsTheFirstObjects(t *testing.T) {
 	served := makeWorld()
 	r := served.newReader(t)
@@ -382,7 +384,7 @@ func TestRead_readsTheFirstObjects(t *testing.T) {
 	}
 }
 
-// N3: in place on a terminal, and no more often than every two seconds.
+// With --watch the status is drawn again in place on the terminal, every two seconds at most (N3).
 func TestStatus_watchesInPlace_N3(t *testing.T) {
 	served := &api{objects: map[string][]any{"zones": {makeCurrent("team-a", "good")}, "installations": {&v1alpha1.Installation{}}}}
 	ctx, end := context.WithTimeout(t.Context(), interval+interval/2)

@@ -14,7 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// U4: parts stop in reverse order; the end of ctx does not break the order.
+// When `kubizone up` ends, its parts stop in the reverse order of their start, because the later parts use the earlier
+// ones. The end of the context, which all parts share, does not break this order (U4).
 func TestParts_stopInReverseOrder(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	var mutex sync.Mutex
@@ -39,7 +40,8 @@ func TestParts_stopInReverseOrder(t *testing.T) {
 	}
 }
 
-// U4: a part that fails or returns stops all others, with the cause.
+// `kubizone up` runs etcd, API server and more in one process. If one of these parts fails, or returns without an
+// error, all others are stopped, and the error names the part and its cause (U4).
 func TestParts_failTogether(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for name, run := range map[string]func() error{

@@ -304,7 +304,8 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	}
 }
 
-// U3: neither an invalid file nor a zone without name servers stops the other zones.
+// If one of the files for --load is invalid, or a zone has no name servers, the start reports it and serves the other
+// zones (U3).
 func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	dir := t.TempDir()
 	readme := writeFile(t, filepath.Join(dir, "README"), "This is no zone file.\n")
@@ -324,7 +325,8 @@ func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	}
 }
 
-// An object of an earlier start that no file has any more stays and is reported, as is a zone in two files.
+// `kubizone up --load` writes zone files into the store at each start. A Record of an earlier start that no file has
+// any more stays, and the start reports it. It also reports a zone that is in two files, whose records are merged.
 func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	dir := t.TempDir()
 	const zone = "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n"
@@ -350,7 +352,8 @@ func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	}
 }
 
-// S8.7: every propagation policy deletes. No garbage collector would remove a finalizer here.
+// A Record can be deleted under each propagation policy of Kubernetes (S8.7). With Foreground and Orphan, Kubernetes
+// would add a finalizer, and standalone there is no garbage collector that would remove it.
 func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 	records := startServer(t, makeOptions(filepath.Join(t.TempDir(), "data"))).makeClient(t).KubizoneV1alpha1().Records("a")
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
@@ -367,7 +370,8 @@ func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 	}
 }
 
-// S7.3: also if nothing is decided, as for a change of only the description.
+// A dry run answers with the same status as the write (S7.3). This holds even for a change that needs no decision, such
+// as that of the description alone.
 func TestRun_dryRunOfADescriptionAnswersAsTheWrite(t *testing.T) {
 	records := startServer(t, makeOptions(filepath.Join(t.TempDir(), "data"))).makeClient(t).KubizoneV1alpha1().Records("a")
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}

@@ -10,8 +10,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// K2: each format has the key's name, a secret where the client keeps secrets, and the algorithm in the client's
-// spelling: a client's default is refused.
+// `updatekey show` prints a configuration for each kind of update client. Each contains the key's name, the secret or
+// the place where the client keeps it, and the algorithm as the client spells it. The algorithm must not be left out,
+// because a client's default may be another one, and would be refused (K2).
 func TestFormats_nameTheAlgorithm(t *testing.T) {
 	all := listFormats()
 	if len(all) < 10 {

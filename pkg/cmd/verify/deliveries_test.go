@@ -140,8 +140,8 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	}
 }
 
-// A bind9 class's servers are Bind9Instances: verify queries their addresses, or shows the Delivery's state without
-// an address.
+// The servers of a class of the kind bind9 are its Bind9Instances. `verify` asks each at its address. If an instance
+// has no address, `verify` shows what the Delivery says about it.
 func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
 	dns := must.Get(rig.FreePort())(t)
 	a := startAPI(t, func(o *up.Options) { o.DNSListen = dns.String() })
@@ -293,7 +293,8 @@ func removeRecord(t *testing.T, server string) {
 	}
 }
 
-// The servers refuse transfers to other keys, so without a key each RRset is queried. No key is printed.
+// Servers of two classes allow transfers by different TSIG keys. `verify` signs with the key of each class; without a
+// key it has to query each RRset. It prints no key.
 func TestVerify_signsWithTheKeyOfEachClass(t *testing.T) {
 	secrets := t.TempDir()
 	a := startAPI(t, func(o *up.Options) { o.SecretsDir = secrets })

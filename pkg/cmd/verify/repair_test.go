@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A record removed at a server is restored when --repair returns.
+// If a record was removed at a server behind Kubizone's back, `verify --repair` has the zone compared, and the record
+// is there again when the command returns.
 func TestVerify_repairs(t *testing.T) {
 	secrets := secretsOfUpdate(t)
 	a := startAPI(t, func(o *up.Options) { o.SecretsDir = secrets })

@@ -223,7 +223,8 @@ func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 	}
 }
 
-// S7.5: if a mass deletion is held, servers are compared with the settled serial.
+// While a zone is held back after a mass deletion, servers rightly have the content from before. So `verify` compares
+// them with the settled serial, not with the newest (S7.5, S7.8).
 func TestVerify_comparesWithWhatIsDelivered_S7_8(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
@@ -267,7 +268,8 @@ func TestVerify_comparesWithWhatIsDelivered_S7_8(t *testing.T) {
 	}
 }
 
-// A server has a change that came after the zone was read: the result is that of the zone read again.
+// While `verify` compares, the zone changes, and a server already has the change. The comparison is then repeated with
+// the new zone, and the result shows the zone that was compared last.
 func TestVerify_showsTheZoneItComparedLast(t *testing.T) {
 	a := startAPI(t)
 	_, err := rig.Find("named", "the package bind9")

@@ -36,7 +36,8 @@ func (n *noted) listLines() []string {
 	return slices.Clone(n.messages)
 }
 
-// S8.6: names that may remain at a provider get an Event of their own, besides the Event for the attempt.
+// Names may remain at a provider if the history that lists them is gone. They get an Event of their own, besides the
+// Event about the delivery (S8.6).
 func TestAnnounce_namesWhatRemains_S8_6(t *testing.T) {
 	for _, row := range []struct {
 		event delivery.Event

@@ -88,8 +88,9 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	}
 }
 
-// S6.11: a serial is asked for a secondary with other data at the zone's serial, and for none after it had the zone
-// whole.
+// A secondary with other data at the zone's own serial transfers nothing. The controller therefore raises the zone's
+// serial, at most once a day. The serial is not raised for a server that still has other data after a transfer of the
+// whole zone (S6.11).
 func TestPassSecondary_raisesForOtherDataOnce_S6_11(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"},
 		Status: v1alpha1.ZoneStatus{Serial: 100}}
@@ -127,7 +128,9 @@ func TestPassSecondary_raisesForOtherDataOnce_S6_11(t *testing.T) {
 	}
 }
 
-// S12.5: in a signed zone the servers have the signer's serials. The daily repair is left for the end of signing.
+// If a secondary has a serial ahead of the zone's, the controller raises the zone's serial beyond the secondary's. In a
+// signed zone the servers have the signer's serials. So nothing is raised for them from the phase Moving to the end of
+// Returning (S12.5).
 func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 	ahead := delivery.Server{Name: "ns", Serial: 105, At: time.Unix(1000, 0), Err: &delivery.Error{Reason: delivery.ReasonSerialBehind, Code: delivery.CodeSigned}}
 	for phase, want := range map[v1alpha1.DNSSECPhase]serial.Serial{

@@ -34,7 +34,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S9.2: a 429 returns at once with the delay; client-go retries nothing meanwhile.
+// If the API answers 429 with a delay, the write returns at once with this delay, and client-go does not sleep and
+// retry. Otherwise a worker would sleep for a namespace without budget (S9.2).
 func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,8 +57,8 @@ func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 	}
 }
 
-// S9.2: a zone in a namespace without budget is retried after the delay from the server. Meanwhile the worker processes
-// other zones.
+// If writes into one namespace get 429, because its budget is used up, the zone is tried again after the delay that the
+// server gave. Meanwhile the worker processes zones of other namespaces (S9.2).
 func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -101,7 +102,8 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 	})
 }
 
-// A forbidden write of the controller is logged, where cluster admins look for such faults.
+// If the API forbids a write of the controller, the controller lacks a right. It logs this, because that is where
+// cluster admins look. Other refusals, such as a conflict, are normal and not logged.
 func TestNext_logsARefusal(t *testing.T) {
 	client := fake.NewClientset()
 	c := newController(t, client)

@@ -197,7 +197,8 @@ func TestCauses_S7_12(t *testing.T) {
 	}
 }
 
-// S7.12: Zone and Record name the pause before the fault of a server.
+// If delivery is paused while a server also has a fault, Zone and Record give the pause as the cause, because nothing
+// is tried until the pause ends. Afterwards they give the fault again (S7.12).
 func TestCauses_ofAPauseDuringAFault_S7_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(t)
@@ -249,8 +250,8 @@ func (o *outage) expectCause(reason, role string) {
 	}
 }
 
-// S7.12: a class without a known fault is named when it has confirmed nothing for 40 seconds. It is not Stalled. A
-// class that goes on confirming is not named.
+// A class may confirm nothing although no fault is known. After 40 seconds, Ready of the waiting Zones and Records
+// names the class with the reason AwaitsClass. They do not become Stalled, and a confirming class is not named (S7.12).
 func TestCauses_awaitsAClass_S7_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(t)
@@ -279,7 +280,8 @@ func TestCauses_awaitsAClass_S7_12(t *testing.T) {
 	})
 }
 
-// A process that no Lease tells of, and one whose Leases cannot be listed, are no cause.
+// The cause of a delay may be a process that has ended, as its Lease shows. A process without a Lease, or one whose
+// Leases cannot be read, is not named as the cause, since it may be running.
 func TestCauses_namesNoUnknownProcess(t *testing.T) {
 	for _, beats := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

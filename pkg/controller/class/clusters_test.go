@@ -291,7 +291,8 @@ func (w *teams) deleteCluster(namespace, name string) {
 	w.mustSucceed(err)
 }
 
-// S11.30: a cluster created again, after a deletion that this controller missed, has confirmed nothing.
+// A Bind9Cluster is deleted and created again under the same name, and the controller misses the deletion. The
+// confirmations of the former cluster do not count for the new cluster, so the zone is delivered again (S11.30).
 func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 	runTeams(t, func(w *teams) {
 		w.makeCluster("team-a", "edge", "a")
@@ -309,8 +310,8 @@ func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 	})
 }
 
-// S11.30: before the clusters are listed, the status of a zone delivered by a cluster is unchanged, and nothing is
-// removed.
+// At the start the controller has not listed the Bind9Clusters yet. The zone of such a cluster then keeps the former
+// status, and nothing is removed from the servers, because the cluster probably exists (S11.30).
 func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	client := fake.NewClientset()
 	fleet := externalversions.NewSharedInformerFactory(client, 0)

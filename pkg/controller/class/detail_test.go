@@ -34,8 +34,9 @@ func logOf(t *testing.T) *bytes.Buffer {
 	return log
 }
 
-// S6.17: the words or the code with which a provider refuses an RRset are logged once, at default verbosity. Ready of
-// the Record and the Delivery, which tenants read, have neither.
+// A provider says in its own words or by a code why it refuses an RRset. These may contain internal addresses, so they
+// go into the log, once for each text, and never into conditions of the Record or the Delivery, which tenants read
+// (S6.17).
 func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
@@ -77,7 +78,8 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	}
 }
 
-// The status points to the log for the words of the provider: they are logged as an error, at every verbosity.
+// If a class fails, the status refers to the log for the words of the provider. So these are logged as an error, which
+// no verbosity hides, once for each failure.
 func TestStore_logsWhyAClassFails(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}

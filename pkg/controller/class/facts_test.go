@@ -17,8 +17,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Events of the Loop in this process win over Deliveries from an informer, which lag behind; so does a removal. Another
-// worker that confirms a later serial was faster: this Loop then has nothing to deliver, and reports no event.
+// The controller learns the state of a delivery from events of its own process and, later, from the Delivery object in
+// its informer. The events count while the informer is behind. If the Delivery shows a later serial from another
+// worker, the Delivery counts, because this process then has nothing to deliver and reports no event.
 func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	r := &reports{states: map[delivery.Key]report{}}
 	of := func(at delivery.State) *v1alpha1.Delivery {
@@ -53,7 +54,8 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	}
 }
 
-// The health of a class is a fact of each of its zones, if observed at the present generation.
+// A fault of a class, from the condition Ready, counts for each zone of the class. The fault must have been observed at
+// the class's present generation, because a later change of the spec may be the repair.
 func TestReadFacts_whatAClassSays(t *testing.T) {
 	client := fake.NewClientset()
 	c := newController(t, client)
@@ -68,8 +70,8 @@ func TestReadFacts_whatAClassSays(t *testing.T) {
 	}
 }
 
-// A version of a Zone causes one write, however often the Zone is processed before the informer has the write. Nothing
-// is kept for a deleted Zone.
+// The controller writes the status of a Zone once for each version, even if the Zone is processed several times before
+// the informer shows the write. When the Zone is deleted, the controller keeps nothing about it.
 func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	zone := aZone()
 	zone.ResourceVersion = "1"

@@ -141,8 +141,9 @@ func (p *able) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return report, err
 }
 
-// Fetched content is compared each minute, and without a server a confirmation proves nothing. Written content is
-// compared each hour, and a confirmation proves the health.
+// For servers that fetch zones themselves, the content is compared each minute, and a class without servers is not
+// proven healthy by a confirmation. For servers that Kubizone writes to, the content is compared each hour, and a
+// confirmed write proves the health.
 func TestController_goesByWhetherServersFetch(t *testing.T) {
 	for _, fetched := range []bool{true, false} {
 		t.Run(fmt.Sprint(fetched), func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// The changes of an existing zone are not read as the whole content of an ended zone (S3.5): the provider would keep
-// the rest.
+// The last change of an ended zone lists all names that the provider has to remove. The changes of an existing zone
+// list only a part, and must not be taken for that, because the provider would keep the rest (S3.5).
 func TestLeft_isOfAnEndedZoneAlone_S3_7(t *testing.T) {
 	entry := func(of string) v1alpha1.Entry { return v1alpha1.Entry{FQDN: "example.org.", Type: of} }
 	for name, tc := range map[string]struct {

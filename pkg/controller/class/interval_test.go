@@ -89,7 +89,8 @@ func TestDriftInterval_countsServers(t *testing.T) {
 	}
 }
 
-// TestQuestions_shares: all namespaces together reach allPerSecond, each at least half of an equal share.
+// Questions to servers are limited by allPerSecond in all. The namespaces together use the whole rate, and each gets at
+// least half of an equal share, however many questions others have.
 func TestQuestions_shares(t *testing.T) {
 	for _, numbers := range [][]int{{1}, {7, 7}, {1, 1_600_000}, {3, 40, 500, 6000, 70_000}, {1 << 30, 1 << 30, 1}} {
 		q, all := newQuestions(), 0.0

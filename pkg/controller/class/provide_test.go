@@ -23,7 +23,8 @@ func (u unreadable) Get(context.Context, string, string) (map[string][]byte, err
 	return nil, u.error
 }
 
-// The status of a class that lacks a Secret has the next step.
+// If a class's Secret cannot be read, the status of the class names the Secret and the next step: to grant the right to
+// read, to create the Secret, or to wait.
 func TestReadSecret_saysTheNextStep(t *testing.T) {
 	for want, err := range map[string]error{
 		"--set 'classes.CLASS.secrets.dns={hook}'": apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "hook", nil),

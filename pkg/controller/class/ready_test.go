@@ -415,8 +415,8 @@ func TestReady_followsTheClasses_S6_13(t *testing.T) {
 	}
 }
 
-// S6.13: a fault of a whole class reaches the waiting Records: its kind and the class, without words of the provider.
-// Earlier confirmations of a class remain valid.
+// If a whole class fails, Records that wait for it get the kind of fault and the name of the class, but no words of the
+// provider, which may contain addresses. Confirmations that another class gave before stay valid (S6.13).
 func TestReady_saysWhatHoldsUpTheClass_S6_13(t *testing.T) {
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
@@ -445,8 +445,8 @@ func TestReady_saysWhatHoldsUpTheClass_S6_13(t *testing.T) {
 	}
 }
 
-// S6.13: in a zone without class, the Records stay as written while the zone is not servable, without writes or Events,
-// and are Ready once the zone is.
+// In a zone without classes, Records are Ready as soon as the zone is servable. Until then they stay as they were
+// written, without further writes or Events (S6.13, S6.15).
 func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
@@ -489,7 +489,8 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 	})
 }
 
-// S6.13: a Zone whose removal fails reports that, as do its Records, with the remedy.
+// If a deleted Zone cannot be removed from a server, Zone and Records report this with the server's fault, and the
+// Zone's message names a way out (S6.13).
 func TestReady_ofAZoneThatCannotBeWithdrawn_S6_13(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -535,8 +536,8 @@ func (r *readiness) makeRecords(records int) {
 	}
 }
 
-// S6.13: when the class of a zone goes, all its Records are written, at a bounded rate. A Record changed meanwhile is
-// written at once.
+// If the class of a zone with thousands of Records is removed, Ready of all of them changes. They are written at a
+// limited rate, and a Record that is changed meanwhile is written at once (S6.13).
 func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const records = 5000

@@ -126,8 +126,9 @@ func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 	})
 }
 
-// Every second, servers are asked for their last confirmed zone. If a server has lost the zone, all zones of the class
-// are compared within seconds instead of an hour.
+// Every second the controller asks each server about the zone that it last confirmed. If the server has lost this zone,
+// others may be lost too, so all zones of the class are compared within seconds instead of at the next hourly
+// comparison.
 func TestController_comparesZonesOfAServerThatLostOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})

@@ -92,7 +92,8 @@ func TestStalled_S7_4(t *testing.T) {
 	}
 }
 
-// S7.4: the conditions of the server count too: a Record without a Zone, and a Zone that cannot be served.
+// Stalled says that an object waits for a person. The controller also derives Stalled from conditions of the API
+// server: a Record without an enclosing zone, and a Zone without name servers, become Stalled after two minutes (S7.4).
 func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
@@ -121,8 +122,8 @@ func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 	})
 }
 
-// S7.4: when Stalled of a class is due, its health is checked and written again, and the time of the finding remains.
-// Without changes nothing is written.
+// A failing class becomes Stalled after two minutes. This is a single write; it keeps the time at which the fault was
+// found, and while nothing changes, nothing more is written (S7.4).
 func TestStalled_ofAClassIsWrittenOnce_S7_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)

@@ -117,8 +117,8 @@ func TestStore_keepsStates(t *testing.T) {
 	}
 }
 
-// A server without a serial is behind, even before any delivery began: secondaries wait until their primary is reached
-// (S6.13).
+// A server that has no serial of the zone counts as behind, also before a delivery has begun: a secondary, for example,
+// waits for its primary first (S6.13).
 func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 	waits := []delivery.Server{{Name: "dns/secondary", Note: "it transfers from dns/primary, which does not have the serial yet"}}
 	for _, state := range []delivery.State{{Servers: waits}, {Servers: waits, Serial: 7}, {Servers: waits, Intent: &delivery.Intent{Serial: 7}}} {
@@ -128,7 +128,8 @@ func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 	}
 }
 
-// While one server is down, the rows of the others compare with the settled serial, not with what all have confirmed
+// While one server is down, the others are compared with the newest serial to deliver, not with the serial that all
+// have confirmed. A server with the newest serial is Current, even though the zone as a whole is not confirmed
 // (https://github.com/coredns/coredns/issues/5767).
 func TestStatusFor_rowsCompareWithTheSettledSerial(t *testing.T) {
 	state := delivery.State{Serial: 9, AskedSerial: 10, Servers: []delivery.Server{
@@ -152,8 +153,9 @@ func TestStatusFor_rowsCompareWithTheSettledSerial(t *testing.T) {
 	}
 }
 
-// S6.13, attack 15: a Delivery is in the namespace of its zone. Of a failing class the Delivery has only the kind of
-// fault, and of the target a fingerprint. A Delivery of an older version, which has both in full, stays confirmed.
+// Tenants can read the Deliveries in their namespaces. For a class that fails, a Delivery therefore has the kind of
+// fault and a fingerprint of the target, and no address or message (S6.13, S6.17, attack 15). A Delivery from an older
+// version, which still has both in full, keeps its confirmations.
 func TestStore_showsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {
 	s, client := newStore(t)
 	state := makeBegunState()
@@ -204,7 +206,8 @@ func TestStore_isAFence(t *testing.T) {
 	}
 }
 
-// S8.3: finalizers precede the first write outside, and go with the last Delivery. Foreign finalizers stay.
+// Finalizers are set on Zone, class and Delivery before the first write to a server, so that nothing is deleted while a
+// server has the data. They go with the last Delivery, and finalizers of others stay (S8.3).
 func TestStore_holdsWhatItBegins(t *testing.T) {
 	s, client := newStore(t)
 	held := func() (zone, class, one bool) {
@@ -240,7 +243,8 @@ func TestStore_holdsWhatItBegins(t *testing.T) {
 	}
 }
 
-// S12.9: a zone that leaves its class keeps the finalizer while a signer has the zone.
+// The finalizer kubi.zone/delivery keeps a deleted Zone until its data is withdrawn. If the zone leaves its class, the
+// finalizer stays while a signer still has the zone (S12.9).
 func TestStore_holdsWhatASignerHas_S12_9(t *testing.T) {
 	s, client := newStore(t)
 	zones := client.KubizoneV1alpha1().Zones("dns")

@@ -153,7 +153,8 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 	}
 }
 
-// In every order, the server of the older class has the name.
+// If servers of two classes have different keys of one name, the server of the older class has the name. The order in
+// which the controller sees them does not matter (S11.17).
 func TestKeys_ofServersOfTwoClasses_S11_17(t *testing.T) {
 	secrets := secretsOfMaps{"a/one": secretOf("same.bind9.a", "A"), "a/two": secretOf("same.bind9.a", "B"),
 		"a/three": secretOf("three.bind9.a", "A")}
@@ -181,8 +182,9 @@ func TestKeys_ofServersOfTwoClasses_S11_17(t *testing.T) {
 	}
 }
 
-// A team names its server's key like a foreign UpdateKey or server. No DNSClass and not even the team's Bind9Cluster
-// takes that server, and the row has the next step (attack 103).
+// A primary has only one TSIG key of a name, so a team could take away a foreign key's name by naming its server's key
+// so. A server's key must therefore be named LABEL.bind9.NAMESPACE. after its own namespace. Otherwise no class takes
+// the server, not even the team's own Bind9Cluster, and the server's row says how to name the key (S11.17, attack 103).
 func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "edge", UID: "edge",
 		Finalizers: []string{v1alpha1.FinalizerDelivery}}}
@@ -208,8 +210,8 @@ func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 	}
 }
 
-// An older class's Secret appears after a younger class has used the name (attack 105). The younger class stays
-// served, at every primary, in any order, and while paused.
+// A key name that a class already uses stays with that class. This holds even if an older class gets a Secret with
+// another key of that name later, at every primary, in any order, and while the class is paused (S11.18, attack 105).
 func TestController_keyNameInUse_S11_18(t *testing.T) {
 	user := withKey("user", 0, "user")
 	user.Status.KeyNames = []string{"same.example."}
@@ -241,7 +243,8 @@ func TestController_keyNameInUse_S11_18(t *testing.T) {
 	}
 }
 
-// A key that its class replaced, or whose class ended, is free.
+// A primary can have only one TSIG key of a name, so a class that uses a name keeps others from it. The name is free
+// again when the class uses another key, or has ended.
 func TestKeys_areLetGoOf(t *testing.T) {
 	var k Keys
 	key := func(letter string) tsig.Key {

@@ -129,7 +129,8 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	}
 }
 
-// Of two zones with one name, the older Delivery's has the name, in any order of events.
+// If two zones of a class have the same name, the zone whose Delivery is older is served under the name, in whatever
+// order the Deliveries arrive.
 func TestMembers_oneZoneHasAName(t *testing.T) {
 	late, early := deliveryOf("red", "late", "x.test.", 5), deliveryOf("red", "early", "x.test.", 6)
 	late.CreationTimestamp = metav1.NewTime(created.Add(time.Second))
@@ -225,8 +226,8 @@ func TestSerialAt(t *testing.T) {
 	}
 }
 
-// Each restore continues ahead of the serials served before the loss, so that secondaries accept the restored
-// catalog.
+// The serial of a catalog zone follows from etcd's revision. After every restore it is ahead of the serials served
+// before the loss, because secondaries would otherwise ignore the restored catalog.
 func TestSerialAt_isAheadAfterARestore(t *testing.T) {
 	const kept, lost, written = 4_000_000, 1_000_000, 3_000_000 // revisions, less than the milliseconds of an hour
 	taken := time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)

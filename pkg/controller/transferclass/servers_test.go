@@ -95,8 +95,8 @@ func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 	}
 }
 
-// In mode Update servers of several namespaces may share a key, but an older server takes no name of another
-// namespace (attack 103).
+// In the mode Update, servers of several namespaces may have the same key. An older server of another namespace still
+// cannot take a key name of this namespace from it (S11.17, attack 103).
 func TestReadServers_nameOfItsNamespaceComesFirst_S11_17(t *testing.T) {
 	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeUpdate}}}
 	secrets := map[string]map[string][]byte{
@@ -164,7 +164,8 @@ func TestReadServers_signerNeedsItsOwnKey_S12_4(t *testing.T) {
 	}
 }
 
-// The peers of a Bind9Cluster belong to its tenant, those of a DNSClass to none.
+// A primary limits what a tenant uses. The servers of a Bind9Cluster count for its namespace, and those of a DNSClass,
+// which the platform owns, for no tenant (S11.30).
 func TestReadServers_areOfATenant_S11_30(t *testing.T) {
 	cluster := apiclass.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "edge"}})
 	public := cluster.DeepCopy()

@@ -35,7 +35,8 @@ func (s slowSecrets) Get(ctx context.Context, _, _ string) (map[string][]byte, e
 		"secret": []byte("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")}, ctx.Err()
 }
 
-// A starting primary denies no known key: NOTAUTH is final for an update client.
+// A primary that starts has to know the update keys before it answers: the answer NOTAUTH for a key that it has not
+// read yet would be final for the client. So the controller is in sync only when the keys are served.
 func TestController_isInSyncOnceTheKeysAreServed(t *testing.T) {
 	client := fake.NewSimpleClientset()
 	must.Get(client.KubizoneV1alpha1().UpdateKeys("team").Create(t.Context(), &v1alpha1.UpdateKey{

@@ -255,8 +255,8 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	}
 }
 
-// A name LABEL.NAMESPACE. belongs to the namespace even without a key (attack 104), as do names of servers. Any other
-// name belongs to the first user.
+// A key name LABEL.NAMESPACE. belongs to that namespace, even if no UpdateKey there uses it, and so do the names of its
+// servers. Any other name belongs to the UpdateKey that uses it first (S13.3, attack 104).
 func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
 	w := newWorld(t)
 	p := w.startProcess()
@@ -283,7 +283,8 @@ func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
 	}
 }
 
-// A suspended UpdateKey uses no place of its namespace. One without a key does: its Secret is watched.
+// A namespace may have a limited number of UpdateKeys. A suspended UpdateKey does not count. One whose Secret is
+// missing counts, because the controller watches the Secret (S13.9).
 func TestUpdateKey_suspendedUsesNoPlace_S13_9(t *testing.T) {
 	w := newWorld(t)
 	for i := range maxKeys {
@@ -306,7 +307,8 @@ func TestUpdateKey_suspendedUsesNoPlace_S13_9(t *testing.T) {
 	}
 }
 
-// Two primaries with different visible Secrets reconcile at once. When both see all, they and a third agree.
+// Two primaries see different Secrets and assign the same key name at the same time. When both see all Secrets, they
+// and a third primary agree on the one UpdateKey that has the name (S13.3).
 func TestUpdateKey_twoPrimariesAgree_S13_3(t *testing.T) {
 	w := newWorld(t)
 	for _, at := range []string{"a/one", "b/two"} {
@@ -337,8 +339,8 @@ func TestUpdateKey_twoPrimariesAgree_S13_3(t *testing.T) {
 	}
 }
 
-// Two primaries recorded one name for two UpdateKeys at once: the older has the name, at equal age the smaller UID,
-// also while the Secret is missing.
+// Two primaries may record the same key name for two UpdateKeys at the same time. Then the older UpdateKey has the
+// name, or that with the smaller uid if both are equally old. This holds also while its Secret is missing (S13.3).
 func TestUpdateKey_recordedTwice_S13_3(t *testing.T) {
 	for _, age := range []time.Duration{0, 1} {
 		w := newWorld(t)
@@ -357,7 +359,8 @@ func TestUpdateKey_recordedTwice_S13_3(t *testing.T) {
 	}
 }
 
-// A key is served only after the status is written: else another primary may assign the name.
+// A primary accepts a key only after it has written the key's name into the UpdateKey's status. Otherwise another
+// primary could give the name to another UpdateKey at the same time (S13.3).
 func TestUpdateKey_isServedWhenItsStatusSaysSo_S13_3(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("victim/acme", 1)
@@ -376,7 +379,8 @@ func TestUpdateKey_isServedWhenItsStatusSaysSo_S13_3(t *testing.T) {
 	isOf(t, "acme.victim.", "victim/acme", nil, p)
 }
 
-// A class precedes UpdateKeys, even a key in use, which regains the name after the class.
+// A TSIG key name that a class uses belongs to the class. It takes the name even from an UpdateKey in use, which gets
+// KeyNameTaken, and has the name again when the class ends (S13.3).
 func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("victim/acme", 1)
@@ -400,7 +404,8 @@ func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
 	isOf(t, "late-key.", "victim/late", nil, p)
 }
 
-// Outcomes reach the status after a conflict or an outage too, and never replace a later outcome of another primary.
+// The result of the last update is written into the UpdateKey's status. It gets there even after a conflict or an
+// outage of the API, and it never replaces a later result that another primary has written.
 func TestUpdateKey_keepsOutcomes(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("team/acme", 1)

@@ -25,8 +25,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The API server gets the message's id. A message that can never succeed is REFUSED; SERVFAIL is for an unknown
-// outcome or a temporary error.
+// The primary posts an update message with its id to the API server and translates the answer. A message that can never
+// succeed is answered REFUSED. SERVFAIL means an error that may pass, or that the outcome is unknown, so the client may
+// try again.
 func TestPoster_answers(t *testing.T) {
 	var code int
 	var got v1alpha1.UpdateRequest

@@ -71,7 +71,8 @@ func TestCheck_findsTheAddressInEveryForm(t *testing.T) {
 	}
 }
 
-// Attacks 51 and 52: a host name is judged by the addresses at the time of the dial.
+// Whether a host is local is judged by the addresses to which its name resolves when the connection is made, so that
+// names such as localhost cannot bypass the check (attacks 51 and 52).
 func TestNew_judgesAfterResolution(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
 		var target string
@@ -130,8 +131,9 @@ func serveAddresses(t *testing.T, answers ...[]string) *net.Resolver {
 	}}
 }
 
-// Attack 52, DNS rebinding: a name resolves to a public address at the check and to loopback at the dial, or to both
-// at once.
+// A class without allowLocalAddresses must not connect to a local address. A hostile name server may answer the check
+// with a public address and the connection with loopback, or with both at once (DNS rebinding). No local connection is
+// made in any of these cases (attack 52).
 func TestNew_isNotFooledByRebinding(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()

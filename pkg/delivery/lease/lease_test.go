@@ -27,7 +27,8 @@ func (s *oneState) Save(_ context.Context, _ delivery.Key, state delivery.State)
 	return state.Version, nil
 }
 
-// If another worker has recorded more pending RRsets meanwhile, a save fails instead of a retry that would drop them.
+// A worker saves its state and finds that another process has changed the Delivery. If only metadata changed, it saves
+// again. If another worker has recorded further RRsets as unconfirmed, the save fails, since a retry would lose them.
 func TestLease_overwritesNothingUnconfirmed(t *testing.T) {
 	lost := delivery.RRsetKey{Name: name.MustParse("a.example.org."), Type: 1}
 	also := delivery.RRsetKey{Name: name.MustParse("b.example.org."), Type: 1}

@@ -19,7 +19,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Foreign records beside a zone survive its removal, and are reported.
+// A zone is delivered, changed and removed at real servers by dynamic updates. Records of others in the same zone are
+// reported, and stay when the zone is removed.
 func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -162,7 +163,8 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 	})
 }
 
-// A lasting conflict costs no zone transfer at each change, and its end is noticed.
+// If the server has other data at a name, the RRset is in conflict and left out. To look for conflicts takes a zone
+// transfer. A known conflict is not looked for again at each change, but its end is still noticed.
 func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -228,7 +230,9 @@ func TestDeliver_replacesIfConfigured(t *testing.T) {
 	})
 }
 
-// If the history does not reach back, records at the server count as the zone's, except refused RRsets.
+// An update overwrites only data of Kubizone, as the zone's history shows. If the history does not reach back far
+// enough, records at the server count as Kubizone's, except RRsets refused before. At a server without a former
+// delivery, no record counts as Kubizone's.
 func TestDeliver_withoutAHistory(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		first, second := makeZone(t, "www 60 A 192.0.2.1", "taken 60 A 192.0.2.2"), makeZone(t, "www 60 A 192.0.2.3",
@@ -253,7 +257,8 @@ func TestDeliver_withoutAHistory(t *testing.T) {
 	})
 }
 
-// Promise 3: a zone beyond 64 KiB goes in several updates. An RRset beyond 64 KiB fails alone.
+// A DNS message has at most 64 KiB. A larger zone is sent in several updates. A single RRset beyond 64 KiB cannot be
+// sent at all, and fails without the others (promise 3).
 func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -290,7 +295,8 @@ func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
 	})
 }
 
-// Promise 4: a record that the server refuses fails alone.
+// If the server refuses a record (BIND, for example, a host name with an underscore), that record fails alone, and all
+// others are written (promise 4).
 func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
 	rig.SkipMissing(t, err)
@@ -357,8 +363,9 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	s.expectRecords(t, append(arrive[:good-1], fmt.Sprintf("n%02d.example.org. 60 A 192.0.2.2", good-1))...)
 }
 
-// Promise 4: Knot answers NOTAUTH with BADKEY both for an unknown key and for a name beyond the key's rights. If the
-// key works for other updates, only the name is refused, and its removal is not pending: it never existed.
+// Knot gives the same answer, NOTAUTH with BADKEY, to an unknown key and to a known key that may not write the name. If
+// the key works for other updates, only the name is refused. Its removal is then not pending, because it never got to
+// the server (promise 4).
 func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{
 		Key: &sha512, UpdateOwners: []string{"ns", "ok", "www"},
@@ -396,7 +403,8 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	}
 }
 
-// Attack 8: removals that the server refuses delay the others by a few attempts, though each attempt begins anew.
+// Of a zone to be removed, the server refuses 200 removals. Each attempt starts from the beginning, yet the removals
+// that the server permits are done after a few attempts (attack 8).
 func TestRemove_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	const denied = 200
 	text, lines := zoneText, []string{"ok 60 A 192.0.2.2"}
@@ -421,7 +429,8 @@ func TestRemove_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	t.Error("the refused removals keep the other back")
 }
 
-// Promise 4: the same for a record that the server cannot parse, with an unsigned FORMERR.
+// If the server cannot parse a record, it answers an unsigned FORMERR, which could also mean a fault of the connection.
+// Still only that record fails, and all others are written (promise 4).
 func TestDeliver_setsAsideWhatTheServerCannotRead(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
 	rig.SkipMissing(t, err)
@@ -482,7 +491,8 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 	})
 }
 
-// S8.4: only the server that takes the updates proves that a zone is gone, not the transfer server.
+// Only the server for updates can prove the end of a zone. If the transfer server alone lacks the zone, the
+// configuration is wrong, and nothing is proved (S8.4).
 func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_4(t *testing.T) {
 	key := rigKey
 	bind := func(zone string) string {

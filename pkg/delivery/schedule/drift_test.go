@@ -56,7 +56,8 @@ var refusals = map[string]delivery.Error{
 	"for now":  {Reason: delivery.ReasonConflict, Message: "somebody else's"},
 }
 
-// A refused RRset delays the repair of no other, in the same process and after a restart.
+// If the provider refuses an RRset, another RRset that was removed at the provider is still repaired at the next
+// comparison. This holds in the same process and after a restart.
 func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	for what, refusal := range refusals {
 		for _, restarts := range []bool{false, true} {
@@ -89,8 +90,8 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	}
 }
 
-// A server without a confirmed zone causes an immediate comparison of every zone of its class, one a minute. Another
-// server's follows after seconds, and no loss is forgotten.
+// If a server has lost a zone, every zone of its class is compared at once, but not more often than once a minute. If a
+// second server loses one, its comparison follows seconds later. No loss is forgotten meanwhile.
 func TestLoop_serverThatLostAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -122,7 +123,8 @@ func TestLoop_serverThatLostAZone(t *testing.T) {
 	})
 }
 
-// After a loss the zones confirmed last are compared first: no old disk has them.
+// If a server has lost zones, the zones confirmed last are compared first, because an old disk from which the server
+// was restored cannot have them.
 func TestLoop_comparesTheLatestZonesFirst(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
@@ -177,7 +179,8 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 	})
 }
 
-// A difference is reported until its repair, in the same process and after a restart.
+// A difference between the zone and the provider's data that cannot be repaired stays in the state until it is
+// repaired, in the same process and after a restart.
 func TestLoop_driftThatIsNotRepaired(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -217,7 +220,8 @@ func TestLoop_driftThatIsNotRepaired(t *testing.T) {
 	}
 }
 
-// A comparison that falls due during a failure of the provider runs afterwards, without a change of the zone.
+// A comparison with the provider's data may fall due while the provider fails. It is made up for when the provider
+// works again, without waiting for a change of the zone.
 func TestLoop_comparesAfterAFailure(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -299,8 +303,8 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 	}
 }
 
-// An RRset without a zone at the provider, perhaps below another zone, fails alone: the zone is written whole once,
-// not at each retry.
+// The provider may have no zone for the name of a single RRset, for example below another zone. This RRset then fails
+// alone. The whole zone is written once because of it, but not again at each retry.
 func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -320,7 +324,8 @@ func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 	})
 }
 
-// A zone that was missing for a moment comes back with its data: changes made meanwhile are delivered.
+// A provider may report a zone as missing for a moment, while it still has the data. Changes made in this time are
+// delivered when the zone is there again.
 func TestLoop_zoneLostAndFound(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		inScene(t, func(s *scene) {

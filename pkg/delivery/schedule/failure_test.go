@@ -158,7 +158,8 @@ func TestLoop_permanentWaitsForAChange(t *testing.T) {
 	})
 }
 
-// A refused RRset stays pending when a delivery of the whole zone, which an intent does not list, fails on the way.
+// An RRset that the provider refused has to be tried again. It stays in the list of these RRsets even if a delivery of
+// the whole zone begins and fails, although the record of that delivery does not list single RRsets.
 func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -196,7 +197,8 @@ func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	})
 }
 
-// A 429 for a zone stops the class for the Retry-After.
+// If a provider answers 429 for one zone and says that the limit is for all, every zone of the class waits for the time
+// in Retry-After.
 func TestLoop_wholeClassWaits(t *testing.T) {
 	inScene(t, func(s *scene) {
 		for i := range 50 {
@@ -244,7 +246,8 @@ func TestLoop_rateLimit(t *testing.T) {
 	})
 }
 
-// A refused record fails alone and by name, now and at later changes.
+// A record that the provider refuses fails alone and is named in the state and the event. The other records of the zone
+// are delivered, now and at later changes.
 func TestLoop_poisonRecord(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := delivery.RRsetKey{Name: name.MustParse("poison.example.org."), Type: rdata.A}
@@ -361,7 +364,8 @@ func (f followers) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fen
 	return f.report(plan), nil
 }
 
-// A class confirms the serial of its slowest server, and writes the state only after a change.
+// A class confirms the serial that its slowest server has. While servers are behind, the state is stored only when it
+// has changed, and they are asked at growing intervals.
 func TestLoop_serversOnTheirWay(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var asked atomic.Int64
@@ -447,7 +451,8 @@ func TestLoop_pausedMeanwhile(t *testing.T) {
 	})
 }
 
-// After a restart a removal waits for the zone's view: a provider that cannot list needs the names.
+// After a restart the worker has not read the zone's content yet. If the zone is to be removed, the worker waits for
+// the content, because a provider that cannot list its records needs their names.
 func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 	for _, comes := range []bool{true, false} {
 		inScene(t, func(s *scene) {
@@ -484,8 +489,8 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 	}
 }
 
-// A zone that ended (S3.7) has no view. Its last content is removed even from a provider that cannot list, in either
-// order of the two events.
+// A zone that ended has no content in memory any more. Its last content is nevertheless removed from the provider, even
+// if the provider cannot list what it has, and whichever of the two events comes first (S3.7).
 func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 	for _, viewFirst := range []bool{true, false} {
 		inScene(t, func(s *scene) {
@@ -510,7 +515,8 @@ func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 	}
 }
 
-// After a restart the content of an ended zone comes from the API server, and is removed at once.
+// After a restart nothing in memory tells which records an ended zone had. The worker asks the API server, and removes
+// them at once (S3.7).
 func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
@@ -651,7 +657,8 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 	})
 }
 
-// Retries of a refused RRset slow down to every ten minutes, independent of other deliveries.
+// A refused RRset is tried again ever less often, down to once in ten minutes. Deliveries of other changes do not
+// restart this.
 func TestLoop_refusedSlowsDown(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		inScene(t, func(s *scene) {

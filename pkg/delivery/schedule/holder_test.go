@@ -144,7 +144,8 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 	}
 }
 
-// The new class delivers before the old class removes, so at every moment a class has the zone.
+// When a zone moves to another class, the old class removes its data only after the new class has delivered. So at
+// every moment a class serves the zone.
 func TestLoop_movedBetweenClasses(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -174,7 +175,8 @@ func TestLoop_movedBetweenClasses(t *testing.T) {
 	})
 }
 
-// An expelled class loses the zone at once, independent of the classes that the zone names instead.
+// A class that may no longer deliver a zone is expelled and loses the zone at once. Otherwise a zone that moves stays
+// at the old class until the new class has it, and the new class may not exist.
 func TestLoop_expelled(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -189,7 +191,8 @@ func TestLoop_expelled(t *testing.T) {
 	})
 }
 
-// A class with the same target takes over the data without a write or a removal.
+// If a zone moves to a class that delivers to the same servers, the new class takes over the data there. It writes
+// nothing, and the old class removes nothing.
 func TestLoop_movedToTheSameTarget(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -219,7 +222,8 @@ func TestLoop_movedToTheSameTarget(t *testing.T) {
 	}
 }
 
-// Two workers confirmed the same serial. The earlier may not continue without an intent.
+// A worker that confirmed the last serial may write without recording its intent first. If another worker confirmed the
+// same serial meanwhile, this is no longer allowed, because both would write at the same time (F22).
 func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -241,7 +245,8 @@ func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 	})
 }
 
-// RRsets refused in a delivery that was taken over stay pending for the next takeover, before the repeat and after.
+// A worker takes over a delivery that a dead worker began, and the provider refuses an RRset. The RRset stays pending
+// for a worker that takes over next, both before and after the repetition.
 func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := name.MustParse("poison.example.org.")

@@ -65,7 +65,8 @@ func TestLoop_withdraw(t *testing.T) {
 	}
 }
 
-// S8.4: a delivery recorded under another name is removed there first.
+// A delivery may be recorded under another name than the zone has now. Its data is removed under that name first, and
+// then the zone is delivered under its own (S8.4).
 func TestLoop_anotherName_S8_4(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -91,7 +92,8 @@ func TestLoop_anotherName_S8_4(t *testing.T) {
 	})
 }
 
-// A zone in a terminating namespace stays at its settled serial, after a restart too.
+// When a namespace is deleted, its Records go one by one before the zone. The zone's servers keep the content from
+// before, at a fixed serial, until the zone itself is removed. This holds after a restart too.
 func TestLoop_frozen(t *testing.T) {
 	inScene(t, func(s *scene) {
 		frozen, want := s.zone.Serial, s.zone.ListWanted()
@@ -139,7 +141,8 @@ func TestLoop_paused(t *testing.T) {
 	})
 }
 
-// A zone that returns during its removal is completed, by the same worker or another.
+// The removal of a zone is half done when the zone comes back. The missing half is then delivered again, by the same
+// worker or by another after a restart.
 func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		for _, blind := range []bool{false, true} {

@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The worker that confirmed the last serial records no intent: a change costs a single state write. After another
-// worker's serial the first change costs two.
+// A worker that confirmed the last serial itself need not record an intent, so a change costs one write of the state.
+// After another worker's serial the first change costs two.
 func TestLoop_oneStateWriteAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -238,7 +238,8 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 	}
 }
 
-// A call may outlast a lease, but not CallTimeout. At shutdown a call gets half a lease.
+// A call to the provider may take longer than the worker's lease, but no longer than CallTimeout. At shutdown a call in
+// progress has half a lease to end.
 func TestLoop_callTimeout(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
@@ -280,8 +281,8 @@ func TestLoop_callTimeout(t *testing.T) {
 	})
 }
 
-// An intent that a dead worker left at the confirmed serial is resolved: at the next write, or at a new worker's
-// start.
+// A worker records an intent before each write. After a crash in between, the outcome is unknown, and the next worker
+// resolves the intent: at the start or, in a running worker, at the next write.
 func TestLoop_abandonedIntent(t *testing.T) {
 	for _, restarts := range []bool{true, false} {
 		for _, failsFirst := range []bool{true, false} {
@@ -323,7 +324,8 @@ func TestLoop_abandonedIntent(t *testing.T) {
 	}
 }
 
-// F23: a failed write is overwritten, even if the zone has changed back: the provider may have applied the write.
+// A write fails, and it is unknown whether the provider applied it. Even if the zone changes back to its former
+// content, the RRset is written again, because the provider may have the failed content (F23).
 func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -352,7 +354,8 @@ func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 	}
 }
 
-// RRsets of an interrupted first delivery that the zone has since removed are removed at the provider.
+// A first delivery is interrupted, and the zone then loses RRsets that were perhaps written already. They are removed
+// at the provider.
 func TestLoop_removedDuringAFirstDelivery(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
@@ -370,7 +373,8 @@ func TestLoop_removedDuringAFirstDelivery(t *testing.T) {
 	})
 }
 
-// F24: a write without a stored result is repeated, to the same effect.
+// A write succeeds at the provider, but its result cannot be stored. The write is repeated later, with the same effect,
+// and the failure of the store is not reported as a failure of the class (F24).
 func TestLoop_resultNotStored_F24(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -517,7 +521,8 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 	})
 }
 
-// Attack 60: content that crashes a provider fails its own zone only.
+// Content of a tenant may crash a provider's code. The panic becomes an error of that zone alone, and other zones are
+// still delivered (attack 60).
 func TestLoop_panicIsAnError(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
@@ -600,8 +605,9 @@ func TestLoop_restart(t *testing.T) {
 	}
 }
 
-// An interrupted first delivery is repeated once. Only RRsets changed since are repeated further (F23): a call in
-// flight has the former content.
+// A first delivery was interrupted, and a call of the dead worker may still arrive. Everything is written once more.
+// After that only RRsets that changed since are written again, because only for these the late call would bring old
+// content (F23).
 func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 	for _, changes := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -643,7 +649,8 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 	}
 }
 
-// A new target gets the whole zone, and the old provider is closed.
+// If a class gets another target, the zone is delivered whole to the new target, and the old provider is closed. If
+// only the credentials change, nothing is delivered again.
 func TestLoop_otherTarget(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -667,7 +674,8 @@ func TestLoop_otherTarget(t *testing.T) {
 	})
 }
 
-// At shutdown the current call ends, no other begins, and the next worker need not wait.
+// At shutdown the worker lets the call in progress end, begins no other, and gives up its lease. So the next worker can
+// continue without waiting.
 func TestLoop_stop(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
@@ -692,7 +700,8 @@ func TestLoop_stop(t *testing.T) {
 	})
 }
 
-// After a restart a paused zone has the lag and the servers of its stored state, though no attempt loads that.
+// After a restart a paused zone is not processed, so its stored state would not be loaded. The status still shows its
+// lagging servers and the age of its oldest change, from the state that was handed in at the start.
 func TestLoop_statusOfAPausedZoneAfterARestart(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -754,7 +763,7 @@ func TestLoop_status(t *testing.T) {
 	})
 }
 
-// Status is read while an attempt loads the delivery, which the race detector judges.
+// The status of the worker is read while it loads a delivery. The race detector judges this test.
 func TestLoop_statusDuringAnAttempt(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()

@@ -61,7 +61,8 @@ func (f *fleet) Verify(context.Context, delivery.Plan) (delivery.Drift, error) {
 	return delivery.Drift{Servers: f.listRows()}, f.refuseEmpty()
 }
 
-// At the next comparison a new server gets the zone and a removed server's row disappears.
+// The servers of a class may change. At the next comparison a new server has the zone, and the row of a removed server
+// is gone.
 func TestLoop_serversComeAndGo(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &fleet{Memory: s.memory, members: []string{"one"}, has: map[string]serial.Serial{}}

@@ -161,7 +161,8 @@ func (p *listening) Remove(ctx context.Context, plan delivery.Plan, fence delive
 	return p.Memory.Remove(ctx, plan, fence)
 }
 
-// H7: two zones of the same name that swap classes are both delivered.
+// Two zones of the same name, each at its own class, swap their classes. Both are delivered in the end, and do not wait
+// for each other forever (H7).
 func TestLoop_classesAreSwapped_H7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		elsewhere := deliverytest.NewServer()
@@ -181,7 +182,8 @@ func TestLoop_classesAreSwapped_H7(t *testing.T) {
 	})
 }
 
-// H7: a name is not free while a failed store may hold its holder.
+// Two Zones may have the same name, and a class can deliver only one of them. While a failed write to etcd may have
+// stored the first as holder of the name, the name is not free for the second (H7).
 func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.SetClass(s.class)
@@ -208,7 +210,8 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	})
 }
 
-// After the provider's return the zone is Ready again without a change.
+// A class may lose its provider, for example because its Secret is deleted. When the provider is back, its zones are
+// Ready again without a change of the zone.
 func TestLoop_providerComesBack(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -274,7 +277,8 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	})
 }
 
-// H7: after any operations on zones of a few names, each name has the content of a single zone; the others report that.
+// Several zones have few names and are created, moved and deleted at random. Each name then has the content of exactly
+// one zone at the provider, and the other zones of the name report this (H7).
 func TestLoop_fewNames_H7(t *testing.T) {
 	seeds := 60
 	if testing.Short() {

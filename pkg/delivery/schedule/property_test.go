@@ -106,8 +106,8 @@ func (s mortal) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return version, err
 }
 
-// Random changes, faults of provider and store, restarts, and two workers with different delays. At rest every
-// provider has every zone exactly, foreign records included, and no state has pending RRsets.
+// Zones change at random, provider and store fail, workers restart, and two workers run at the same time. When all is
+// quiet, every provider has every zone exactly, foreign records are still there, and no RRset is pending.
 func TestLoop_converges(t *testing.T) {
 	seeds := 60
 	if testing.Short() {

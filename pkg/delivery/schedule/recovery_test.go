@@ -80,7 +80,8 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 	}
 }
 
-// A health check that passes while deliveries fail causes a single early retry.
+// A health check may pass although every delivery fails. Such a passed check causes one early retry, not one after
+// every check.
 func TestLoop_misleadingHealth(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var mu sync.Mutex

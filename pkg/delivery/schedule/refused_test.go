@@ -107,7 +107,8 @@ func TestLoop_manyRefused(t *testing.T) {
 	}
 }
 
-// Refused RRsets cost a change of the zone a bounded number of calls, in turns.
+// A zone has many RRsets that the provider refuses. A change of another record is still confirmed within seconds,
+// because each attempt tries only a limited number of the refused RRsets, in turns.
 func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 	inScene(t, func(s *scene) {
 		refuses := s.refuseMany(false)

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// S12.6: a parent without the delegation answers that there is no DS. A server not authoritative for the parent gives
-// an error.
+// A parent without a delegation for the zone answers that no DS exists, also for a name that does not exist. A server
+// that is not authoritative for the parent gives an error, since its answer would prove nothing (S12.6).
 func TestAskDSOfANameThatIsGone(t *testing.T) {
 	const parent = `$TTL 60
 @ IN SOA ns host 1 60 60 60 60
@@ -73,7 +73,8 @@ func TestAskDS_isTheSameErrorEachTime(t *testing.T) {
 	}
 }
 
-// Expires is the first end of the signatures, which servers send to clients that want them.
+// AskKeys returns the time at which the first signature of the zone ends. Servers send signatures only if the question
+// asks for them (the DO bit).
 func TestAskKeys_hasTheFirstEndOfSignatures(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ends := map[uint16]uint32{mdns.TypeDNSKEY: 1_900_000_000, mdns.TypeSOA: 1_800_000_000}

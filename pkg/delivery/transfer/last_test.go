@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A server restored from an old disk is found by the last zone confirmed. A silent server, a later serial and a zone
-// to withdraw are not reported.
+// A server restored from an old disk has an older serial of the zone confirmed last, and is found so. A server that
+// gives no answer, has a later serial, or is to lose the zone is not reported.
 func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -52,8 +52,9 @@ func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	expect("withdrawn")
 }
 
-// An old disk lacks the last changes: comparisons and repairs of another zone do not replace the last changed zone, and
-// after a restart comparisons find the last changed zone again.
+// To find a server restored from an old disk, the provider asks for the zone that changed last, because the disk lacks
+// just this change. A comparison or repair of another zone does not replace this zone, and after a restart comparisons
+// find it again.
 func TestAskLast_asksForTheLastChange(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -83,7 +84,8 @@ func TestAskLast_asksForTheLastChange(t *testing.T) {
 	}
 }
 
-// A server behind in a repair went back: nothing tells it of a change, so no worker waits for it.
+// After a change the worker waits a moment until secondaries have transferred the zone. A repair has no change that
+// would have them transfer it: a server with an older serial has gone back, and waiting would be in vain.
 func TestDeliver_waitsForNoServerThatWentBack(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -99,7 +101,8 @@ func TestDeliver_waitsForNoServerThatWentBack(t *testing.T) {
 	}
 }
 
-// A secondary confirms each zone once in driftInterval: in between it is asked for the last one.
+// A secondary confirms each zone once in the drift interval, which may be a week. Between these times the provider asks
+// for the zone confirmed last, so this memory has to last as long.
 func TestAskLast_outlastsTheDriftInterval(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -168,7 +168,8 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 	}
 }
 
-// Without a place for names, and at a signing secondary (S6.14), comparisons find the same, or nothing.
+// Only a few comparisons at a time may collect the names that differ. A comparison without a free place still finds
+// that the data differs, but not which names. At a secondary that signs, other data is not reported (S6.14).
 func TestVerify_withoutNames(t *testing.T) {
 	for range cap(naming) {
 		naming <- struct{}{}
@@ -196,7 +197,8 @@ func TestVerify_withoutNames(t *testing.T) {
 	}
 }
 
-// A server is sampled once a second at most, and a zone once in the interval.
+// To compare a server's data, the provider transfers zones as samples: at most one from a server in a second, and one
+// of each zone in the interval.
 func TestVerify_paceOfSamples(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -226,7 +228,8 @@ func TestVerify_paceOfSamples(t *testing.T) {
 	}
 }
 
-// A server that takes connections and says nothing costs the deadline once, and is not compared.
+// A server may accept the TCP connection for a transfer and send nothing. This takes the time of the deadline only
+// once, and the server's row says that nothing was compared.
 func TestVerify_silenceOverTCP(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -258,7 +261,8 @@ func TestVerify_silenceOverTCP(t *testing.T) {
 	}
 }
 
-// A zone of more than 100,000 entries is compared by its SOA and 100 RRsets, without a transfer.
+// A zone of more than 100,000 entries would be too large a sample. So the server is asked for the SOA and 100 RRsets,
+// and nothing is transferred.
 func TestVerify_asksALargeZone(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

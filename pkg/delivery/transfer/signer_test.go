@@ -166,8 +166,8 @@ func zoneAt(at serial.Serial, texts ...string) (delivery.Plan, []string) {
 	return plan, lines
 }
 
-// S12.5: at the start of signing a secondary has the primary's serial or already the signer's later serial, which is
-// no sign of a lost store.
+// When signing begins, a secondary has either the primary's serial or already the much later serial of the signer. The
+// later serial must not be taken for a sign that the zone lost its serials (S12.5).
 func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -323,7 +323,8 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	}
 }
 
-// S6.14: the row of a signer that refuses transfers names the remedy.
+// A signer's data is compared by a transfer. If the signer refuses transfers, its row says so and names the remedy: to
+// allow them (S6.14).
 func TestDeliver_saysWhySignersCannotBeCompared_S6_14(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -345,7 +346,8 @@ func TestDeliver_saysWhySignersCannotBeCompared_S6_14(t *testing.T) {
 	}
 }
 
-// S6.11, S6.14: a signer's far higher serial does not hide a plain secondary that is ahead.
+// A secondary with a serial ahead of the zone's shows that the zone lost its serials. A signer beside it has a far
+// higher serial of its own, which is normal and does not hide the secondary (S6.11, S6.14).
 func TestDeliver_findsLostStoresBesideSigners_S6_14(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -414,7 +416,8 @@ func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 	}
 }
 
-// S6.14: the memory of zones that left the class is freed.
+// The provider remembers the zones of its class that are signed. Zones that left the class or were removed are
+// forgotten, so that the memory is bounded (S6.14).
 func TestSigned_forgetsZones(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Attack 52: a redirect does not carry signature and credentials to another server.
+// A server that answers with a redirect could have the provider send its signature and token to another server. The
+// provider follows no redirect, wherever it points (attack 52).
 func TestProvider_followsNoRedirect(t *testing.T) {
 	var asked atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))

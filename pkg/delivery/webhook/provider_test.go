@@ -348,7 +348,8 @@ func TestProvider_provesItselfByACertificate(t *testing.T) {
 	}
 }
 
-// Attacks 51 and 53.
+// A server's URL that could read a file, carry credentials or leave its path is refused, and the message does not show
+// a password. All faults of a configuration are reported together (attacks 51 and 53).
 func TestNew_refusesServersThatCannotBe(t *testing.T) {
 	for server, want := range map[string]string{
 		"":                                "http://",
@@ -377,7 +378,8 @@ func TestNew_refusesServersThatCannotBe(t *testing.T) {
 	}
 }
 
-// Attack 51: addresses are refused after resolution, in a message with the address and the option that permits it.
+// Unless the class permits local addresses, the provider does not connect to any, in any spelling and behind any host
+// name. The error names the address and the permitting option (attack 51).
 func TestProvider_connectsToNoLocalAddress(t *testing.T) {
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))

@@ -64,7 +64,8 @@ func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
 	}
 }
 
-// A record beyond the server's ability delays no other. If the server can handle none, the attempt ends.
+// If the server cannot handle a record and answers 500 or nothing, that record fails and all others are written. If the
+// server is unhealthy and can handle none, the attempt ends early.
 func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	var sets []delivery.RRset
 	for _, owner := range []string{"a", "poison", "c", "d", "e", "f", "g"} {
@@ -302,7 +303,8 @@ func TestProvider_keepsThePlansTimeout(t *testing.T) {
 	}
 }
 
-// At an exhausted quota, changes and removals continue, and new RRsets are not sent separately.
+// When the server's quota is used up, changes and removals still work, so they continue. Further new RRsets would only
+// be refused, so they are not sent singly.
 func TestProvider_goesOnWithinAQuota(t *testing.T) {
 	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		if strings.HasPrefix(owner, "new") {
@@ -574,7 +576,8 @@ func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-// Attack 8: any number of failing records leaves the rest confirmed. Each attempt retries another part.
+// However many records fail, all others are confirmed within a few attempts. Each attempt tries another part of the
+// failing records again (attack 8).
 func TestProvider_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
 	poison := func(n int) string { return fmt.Sprintf("poison-%03d", n) }
 	sets := func(count int) (sets []delivery.RRset) {

@@ -178,7 +178,7 @@ func TestParseRel_forms(t *testing.T) {
 	}
 }
 
-// S1.3 limits a relative name together with the zone.
+// A relative name is valid only if it has at most 255 octets together with its zone (S1.3).
 func TestRelIn_length(t *testing.T) {
 	origin := MustParse(strings.Join([]string{label63, label63, label63}, ".") + ".") // 193 octets
 	fits, long := MustRel(label61), MustRel(label61+"0")
@@ -270,7 +270,8 @@ func TestName_parts(t *testing.T) {
 	}
 }
 
-// Keys are part of the storage format.
+// Key turns a name into the part of a storage key (`www.example.org.` becomes `org.example.www.`), and FromKey turns it
+// back. Stores contain these keys, so their form must never change, and FromKey accepts only what Key writes.
 func TestKey_form(t *testing.T) {
 	for _, tc := range []struct{ name, key string }{
 		{".", ""},

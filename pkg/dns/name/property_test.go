@@ -92,7 +92,8 @@ func FuzzParseName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkText(t, text) })
 }
 
-// RFC 4034 §6.1: names compare as sequences of labels, the rightmost most significant.
+// Names sort as RFC 4034 §6.1 says: label by label, beginning at the rightmost. The test compares this with a plain
+// implementation.
 func TestCompare_twin(t *testing.T) {
 	twin := func(a, b Name) int {
 		la, lb := a.Labels(), b.Labels()
@@ -111,7 +112,8 @@ func TestCompare_twin(t *testing.T) {
 	})
 }
 
-// A zone and its descendants are a single range of keys. Two names never share a key.
+// The key of a zone is a prefix of the keys of all names below it, and of no other key. So a zone with all names below
+// is one range in etcd. Two names never have the same key.
 func TestKey_prefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := names.Draw(t, "a"), names.Draw(t, "b")

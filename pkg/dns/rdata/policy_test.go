@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// RFC 7208 §4.5: the version is the first word of the joined strings, in any case.
+// A text is an SPF policy if `v=spf1` is its first word, in any case. The strings of the value are joined first (RFC
+// 7208 §4.5).
 func TestIsSPF(t *testing.T) {
 	long := " " + strings.Repeat("a", 4000)
 	for text, want := range map[string]bool{

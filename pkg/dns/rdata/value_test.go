@@ -46,7 +46,8 @@ func TestSamples_everyType(t *testing.T) {
 	}
 }
 
-// Text to Value to wire and back: a single spelling, relative names unchanged, as miekg/dns reads the sample.
+// Every sample value goes from text to Value to wire format and back. There is a single spelling, relative names stay
+// as they are, and miekg/dns reads the same value.
 func TestParse_everyType(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
 		v, err := Parse(rt, text)
@@ -492,7 +493,8 @@ func TestParse_mostFields(t *testing.T) {
 	}
 }
 
-// Knot 3.2 reads names beyond the end of the rdata: knotd and knotc spin or crash at "TYPE5 \# 1 FF" (S5.11).
+// Values in generic form (`\# 1 FF`) whose name ends too early are refused. Knot 3.2 reads such names beyond the end of
+// the data: knotd and knotc hang or crash at "TYPE5 \# 1 FF" (S5.11).
 func TestParse_cutNames(t *testing.T) {
 	for _, f := range formats {
 		if !f.hasNames() {
@@ -563,7 +565,8 @@ func TestTarget_types(t *testing.T) {
 	}
 }
 
-// Other tools omit trailing dots. The test covers each format with a name.
+// Other tools omit the final dot of names. Absolute adds it, for every type that contains names, so a new type must be
+// added to this table.
 func TestAbsolute_everyName(t *testing.T) {
 	want := map[string][2]string{
 		"NS":       {"ns1.example.net", "ns1.example.net."},
@@ -610,7 +613,8 @@ func TestPack_canonical(t *testing.T) {
 	}
 }
 
-// For every sample, and for names at the limits (S1.3), packing needs no resolved text.
+// Packer writes a value into wire format without first resolving its relative names into text, which is faster. For
+// every sample value, and for zones whose names reach the limits, the result is the same as by that detour (S1.3).
 func TestPacker_twin(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
 		v := must.Get(Parse(rt, text))(t)
@@ -658,7 +662,8 @@ func TestAppendName_wire(t *testing.T) {
 	}
 }
 
-// Service parameters, quoted or not and in any order.
+// Service parameters of SVCB and HTTPS may be quoted or not and come in any order. Whatever Parse accepts has the same
+// wire format as in the library miekg/dns.
 func TestParams_twin(t *testing.T) {
 	params := []string{
 		`mandatory=port`, `alpn="h2,h3"`, `alpn=h\050`, `alpn="a\\,b"`, `no-default-alpn`, `no-default-alpn=""`, `port=8443`, `port="53"`,
@@ -717,7 +722,8 @@ func equalButCase(a, b []byte) bool {
 	return bytes.Equal(lower(a), lower(b))
 }
 
-// A name of 255 octets parses with the last dot, and relative to the root without (S1.3).
+// A name of 255 octets, the longest that is allowed, parses in a value with the final dot. Without the dot it is
+// relative, and fits only in the root zone (S1.3).
 func TestParse_longestName(t *testing.T) {
 	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 63) + "." + strings.Repeat("d", 61)
 	for _, rt := range []Type{NS, MX, SRV} {

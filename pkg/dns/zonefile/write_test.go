@@ -197,8 +197,8 @@ func checkBIND(t *testing.T, entries []dns.Entry) {
 	}
 }
 
-// S5.11 for files and BIND: every Record type loads with the same data, including damaged samples accepted by
-// rdata.
+// BIND loads a zone file with values of every type, with the same data (S5.11). Values in which random octets were
+// damaged are included if rdata accepts them.
 func TestWrite_BIND(t *testing.T) {
 	random := rand.New(rand.NewPCG(1035, 3597))
 	entries := makeApex()

@@ -148,7 +148,8 @@ func (p *peers) replaceMember(alive, joins string) {
 	}
 }
 
-// E6: two of three members accept writes, and the third catches up later.
+// Two of three members accept writes, and the third catches up after a later start (E6). On a restart the membership in
+// the store counts, even if the flags differ.
 func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
 	t.Parallel()
 	p := newPeers(t, "a", "b", "c")
@@ -170,7 +171,9 @@ func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
 	p.putKey("c", "after")
 }
 
-// E6: without a disk the member gets instructions, and casts no vote under the old name. After Replace it follows.
+// A member that has lost the disk must not vote under the old name, because the former votes are forgotten. The member
+// refuses to start and names the command `kubizone replace-member`. After this command the member joins as a new member
+// (E6).
 func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	t.Parallel()
 	p := newPeers(t, "a", "b", "c")
@@ -204,8 +207,9 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	}
 }
 
-// E6: a snapshot restored for the first of several members runs alone, against the flags, until the others are
-// added. Those never start a second cluster.
+// A snapshot can be restored as the first of several members. This member then runs alone, whatever members the flags
+// name, until the others are added. A member that is not added yet refuses to start, because a start would begin a
+// second cluster (E6).
 func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
 	t.Parallel()
 	sole := startMember(t, openDirectory(t, t.TempDir()))
@@ -275,7 +279,8 @@ func TestCluster_refusesTheDirectoryOfAnother(t *testing.T) {
 	}
 }
 
-// E3: the peer port requires a certificate of the peers' CA.
+// The port for other members of an etcd cluster requires a certificate of the members' authority. A client without one,
+// or with one of another authority, is refused (E3).
 func TestCluster_answersNoPeerOfAnotherCA(t *testing.T) {
 	p := newPeers(t, "a")
 	p.mustStart("a")

@@ -146,8 +146,8 @@ func TestOpenDir_saysWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Until the first entry is in the backend, etcd fails to store the version, and retries every four seconds. On a
-// slow machine this is no fault.
+// A new etcd cannot store the version before the first entry, and logs this as an error every four seconds. On a slow
+// machine this is normal, so the line is left out of the log.
 func TestMember_isSilentBeforeItsFirstEntry(t *testing.T) {
 	early := func(l *zap.Logger) {
 		l.Error("failed to update storage version", zap.String("cluster-version", "3.7.0"), zap.Error(errors.New("cannot detect storage schema version: missing term information")))

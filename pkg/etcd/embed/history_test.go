@@ -21,7 +21,8 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Entries in memory are bounded, in operation and at start: an entry may have 96 KiB, the largest Zone.
+// etcd keeps recent entries of its log in memory, and an entry may have the size of the largest Zone, 96 KiB. Their
+// number is limited, so memory stays bounded, both while writing and after a restart.
 func TestMember_keepsLittleOfItsLogInMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: memory is not measured under the race detector, which has its own")

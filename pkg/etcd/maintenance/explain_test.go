@@ -56,7 +56,8 @@ func (a answeringTxn) Commit() (*clientv3.TxnResponse, error) {
 	return nil, a.ctx.Err()
 }
 
-// M5, F3, F7: an unknown outcome is reported as unknown, within five seconds.
+// If etcd does not say whether a write was carried out, the client gets an error within five seconds that says just
+// this, and the write is not reported as refused (M5, F3, F7).
 func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
 	unsafe, safe := clientv3.Compare(clientv3.ModRevision("k"), "=", 0), clientv3.Compare(clientv3.ModRevision("k"), "=", 5)
 	for name, given := range map[string]error{
@@ -89,7 +90,8 @@ func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// A new leader's etcd refuses reads: they are retried, writes are not.
+// While etcd changes its leader, it refuses requests. A transaction that only reads is sent again. One that writes is
+// not, because the first attempt may have been carried out.
 func TestExplain_readsAreRepeated(t *testing.T) {
 	get, put := clientv3.OpGet("k"), clientv3.OpPut("k", "v")
 	for name, test := range map[string]struct {

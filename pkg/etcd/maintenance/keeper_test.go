@@ -115,7 +115,7 @@ func mustBeNoSpace(t *testing.T, err error) {
 	}
 }
 
-// State has the members, an unreachable one too, the alarms, and the last backup.
+// State reports the members of etcd, also an unreachable one, the alarms and the time of the last backup.
 func TestKeeper_reportsItsState(t *testing.T) {
 	_, endpoint, stop := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
@@ -147,8 +147,8 @@ func TestKeeper_reportsItsState(t *testing.T) {
 	}
 }
 
-// M2, M4: the Keeper reports the full etcd, reads continue, compaction frees space, writes continue, and fsck is
-// clean.
+// If etcd is full of old revisions, it refuses writes and still answers reads. The Keeper reports this, compacts, and
+// clears the alarm. Writes then succeed again, and fsck finds no damage (M2, M4).
 func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 6<<20)
 	s := store.On(t, &store.Etcd{Endpoint: endpoint}, prefix)
@@ -182,7 +182,8 @@ func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 	s.MustBeClean()
 }
 
-// M2, M4: full of live data, nothing is deleted, and the log advises more quota.
+// If etcd is full of live data, compaction frees nothing. The Keeper then deletes nothing, says that live data exceeds
+// the quota, and advises to raise the quota (M2, M4).
 func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 	path, endpoint, stop := startSoleMember(t, 4<<20)
 	client := connectClient(t, endpoint)
@@ -220,7 +221,8 @@ func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 	}
 }
 
-// One tenant that writes several quotas of history does not fill etcd.
+// A single tenant may write several times the quota in old revisions. The Keeper compacts after a certain amount of
+// writes and not only after a time, so etcd does not become full.
 func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
 	notUnderRace(t)
 	const quota = 32 << 20
@@ -280,8 +282,9 @@ func countFree(t *testing.T, client *clientv3.Client, endpoint string) {
 	})
 }
 
-// M1: a file above half of the quota and more than half free is defragmented, by a single server at a time, and not
-// again for hours.
+// The database file of an etcd member does not shrink by itself. If it has reached half of the quota and is more than
+// half free, a server defragments the member. Only one server does so at a time, and it leaves the member alone for
+// hours afterwards (M1).
 func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	notUnderRace(t)
 	_, endpoint, _ := startSoleMember(t, 16<<20)
@@ -322,7 +325,8 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	}
 }
 
-// M1: a member that is due again within hours keeps no other from its turn.
+// One member is defragmented at a time. A member that was defragmented recently and is due again does not keep the
+// others from their turn (M1).
 func TestKeeper_defragmentsTheNextMember(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 16<<20)
 	client := connectClient(t, endpoint)
@@ -344,8 +348,8 @@ func TestKeeper_defragmentsTheNextMember(t *testing.T) {
 	}
 }
 
-// M3, M6: a real etcd passes with a single write, at the start of the log; a store for Kubernetes only is refused
-// by name.
+// Probe checks at the start whether the server at the address is a real etcd. It writes once, at the first start only.
+// A store that speaks only the part of the protocol that Kubernetes uses, such as kine, is refused by name (M3, M6).
 func TestProbe_distinguishesAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
@@ -407,7 +411,8 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// An etcd with inconsistent members answers nothing: health check, log and a metric name the reason (ledger A18).
+// If the members of etcd have inconsistent data, etcd raises the alarm CORRUPT and answers nothing. The health check,
+// the log and a metric of the server then name this reason (ledger A18).
 func TestKeeper_saysThatEtcdIsCorrupt(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)

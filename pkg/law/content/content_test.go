@@ -130,7 +130,8 @@ func TestContactName_refusals(t *testing.T) {
 	}
 }
 
-// Any local part becomes a label, in front of the domain's.
+// A mail address as contact becomes the SOA's name form, in which the part before the @ is a single label in front of
+// the domain's. This holds even if it contains dots or other special characters.
 func TestContactName_isOneLabelAndTheDomain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		local := rapid.StringMatching(`[!-~]{1,20}`).Filter(func(s string) bool { return !strings.ContainsAny(s, "\"\\") }).Draw(t, "local")
@@ -223,7 +224,8 @@ var (
 	})
 )
 
-// In any order of arrival, and for any ttl of the zone.
+// Several Records may share an RRset and have different TTLs; the smallest counts. Merge computes this in any order of
+// arrival, and whatever TTL the zone has for Records without one.
 func TestTTL_mergeIsTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c, zone := ttls.Draw(t, "a"), ttls.Draw(t, "b"), ttls.Draw(t, "c"), rapid.Uint32Range(0, rdata.MaxTTL).Draw(t, "zone")
@@ -256,8 +258,8 @@ func TestResolve_canonicalRdataOrder(t *testing.T) {
 	equalLines(t, showEntries(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
 }
 
-// Resolve fails for a record that package law would refuse, Entries omits and Check names the record, and the others
-// are served.
+// A record that would be too long together with its zone is refused at its write. If one is stored nevertheless, it is
+// left out of the zone's entries, Check names it, and all other records are served.
 func TestResolve_tooLongIsLeftOut(t *testing.T) {
 	h := makeHeader()
 	long := strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 49)+".", 4), ".")
@@ -524,7 +526,8 @@ func TestElements_S6_7(t *testing.T) {
 	})
 }
 
-// No spelling of a row counts as a TTL, or as another row.
+// The hash of a zone's content is computed over elements: one for each row and one for each explicit TTL. Different
+// rows and TTLs never give the same element, however their texts are spelled.
 func TestElement_kindsAreApart(t *testing.T) {
 	seen := map[string]string{}
 	for _, row := range []Row{

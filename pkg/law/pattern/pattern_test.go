@@ -119,7 +119,8 @@ func TestMatch_root(t *testing.T) {
 	}
 }
 
-// S4.8: the rule names the underscore label literally.
+// A rule for an underscore name passes claims of others only if its pattern has the underscore label literally, such as
+// `_acme-challenge.*`. Patterns such as `*` or `_*` match the name without naming it (S4.8, S4.14).
 func TestNamesUnderscore_S4_14(t *testing.T) {
 	for _, row := range []struct {
 		pattern, name string
@@ -323,8 +324,8 @@ func TestMatch_agreesWithBruteForce(t *testing.T) {
 	}
 }
 
-// If CanMatch is true, some name matches: with stars filled in, laid over the zone where the pattern reaches into
-// it.
+// CanMatch tells whether a pattern can match any name of a zone. It is true exactly if a search through all candidates
+// finds such a name: the test fills in the stars and lets the pattern's end overlap the zone's name.
 func TestCanMatch_agreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone, text := zones.Draw(t, "zone"), drawPattern(t)
@@ -480,7 +481,8 @@ func TestOnly_S4_12(t *testing.T) {
 	}
 }
 
-// The parents of a pattern's names: the literal labels at the end, without the very first label.
+// NamesAbove lists the names of a zone above all names that a pattern can match: the literal labels at the end, without
+// the first label. For example, `a.b.c` has the names `b.c` and `c`.
 func TestNamesAbove_S2_1(t *testing.T) {
 	zone := name.MustParse("example.org.")
 	for text, want := range map[string]string{

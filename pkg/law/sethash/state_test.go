@@ -33,8 +33,8 @@ func stateOf(t testing.TB, texts ...string) State {
 	return updateState(t, State{}, nil, elements)
 }
 
-// Stored data name the algorithm, so the output must not drift with the tag, the element encoding or the library's
-// map.
+// Stored zones name the algorithm of their hash. So the result of an algorithm must never change, through the tags, the
+// encoding of elements or the library, and this test fixes it.
 func TestAlgorithm1_isPinned(t *testing.T) {
 	if Algorithm != 1 {
 		t.Fatalf("Algorithm is %d: pin a vector for it here", Algorithm)
@@ -198,7 +198,8 @@ func (w twin) hashElements() [32]byte {
 	return [32]byte(sum.Sum(nil))
 }
 
-// S6.7: same definition ⇔ same hash, over random histories with repetitions.
+// Two zones have the same hash exactly if they have the same content (S6.7). On random histories, the hash that is
+// updated with each change agrees with a hash over the sorted content.
 func TestUpdate_agreesWithSortAndHash(t *testing.T) {
 	states := map[[32]byte]State{}
 	hashes := map[State][32]byte{}

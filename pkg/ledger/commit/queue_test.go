@@ -18,7 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// The minimum of the last latencies ignores a lone delay elsewhere, but shows a slow disk.
+// Whether the disk is slow is decided by the least of the last commit latencies. A single delay for another reason does
+// not count, but on a slow disk even the least is long.
 func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
 	for _, x := range []struct {
@@ -42,7 +43,8 @@ func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 	}
 }
 
-// On a fast disk no write waits for others, and a small batch means that there are none to wait for.
+// On a slow disk a batch waits for further writes, so that fewer transactions are needed. On a fast disk there is no
+// wait, nor after a small batch, since few writers are there.
 func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	for _, x := range []struct {
 		turn time.Duration
@@ -65,7 +67,8 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	}
 }
 
-// A zone has a single queue while a write waits for its lock, has the lock or commits: only idle queues are evicted.
+// A zone must have a single queue, since the queue orders the zone's writes. A queue is in use while a write waits for
+// the lock, has the lock or commits. Only idle queues are evicted.
 func TestQueueAt_keepsAQueueInUse(t *testing.T) {
 	mem := facts.New(facts.Config{})
 	com := New(mem, nil, nil, nil, nil, SlowCommit)
@@ -119,7 +122,8 @@ func (c evictingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// Eviction drops a zone's queue together with the zone's facts, in constant time.
+// When the queue of a zone is evicted from memory, the cached facts about the zone go with it. Eviction takes the same
+// time however many zones are in memory.
 func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	mem := facts.New(facts.Config{})
 	com := New(mem, nil, nil, nil, nil, SlowCommit)
@@ -149,7 +153,8 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	}
 }
 
-// The group of a gone caller is not committed, so no later group of its order may be.
+// Groups of a cascade are committed in a fixed order. If the caller of one is gone, that group may not be committed, so
+// no later group of the order may be either (S2.8).
 func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
 	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
 	ended, cancel := context.WithCancel(t.Context())
@@ -176,7 +181,8 @@ func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
 	}
 }
 
-// A pass that lists missing facts reads nothing and answers no caller: the group would be answered twice.
+// Before a group of writes is decided, a first pass only lists the missing facts. This pass reads nothing and answers
+// no caller, because the group would otherwise be answered twice.
 func TestDecideGroup_onlyListsFacts(t *testing.T) {
 	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
 	ended, cancel := context.WithCancel(t.Context()) // a read fails
@@ -197,7 +203,8 @@ func TestDecideGroup_onlyListsFacts(t *testing.T) {
 	}
 }
 
-// A batch that cannot join, as it compares a put of the sender, takes no room from the next.
+// Batches that wait may join the transaction of another batch, up to a size. A batch that cannot join, because it
+// compares a key that the other puts, does not count toward this size.
 func TestJoinParked_countsTheBatchesThatJoin(t *testing.T) {
 	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
 	park := func(octets int) *parked {
@@ -213,7 +220,8 @@ func TestJoinParked_countsTheBatchesThatJoin(t *testing.T) {
 	}
 }
 
-// Parked batches of a namespace with many zones must not keep another namespace out of the next transaction.
+// Batches wait in turns of their namespaces. A namespace with many zones therefore does not keep the single batch of
+// another namespace out of the next transaction.
 func TestParkBatch_sharesPlacesBetweenNamespaces(t *testing.T) {
 	g := &gate{}
 	var order []string

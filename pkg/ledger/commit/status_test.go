@@ -45,7 +45,7 @@ func TestStatus_namesTheRule(t *testing.T) {
 	}
 }
 
-// A refusal names the kind of the object, for every kind that package law decides.
+// The error for a refused object names the object's kind (Zone, Record or Delegation), as Kubernetes clients expect it.
 func TestStatus_namesTheKind(t *testing.T) {
 	for resource, kind := range map[string]string{"zones": "Zone", "records": "Record", "delegations": "Delegation"} {
 		for _, refused := range []*law.Refusal{{Kind: law.Invalid, Field: "spec"}, {Kind: law.Duplicate, Field: "spec"}} {

@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A selector that can select nothing is an error with its fields or values.
+// A field selector that could never select an object, because the field is unknown or never has the value, is an error.
+// The error lists the valid fields or values.
 func TestFieldSelectors(t *testing.T) {
 	scheme := runtime.NewScheme()
 	must.Succeed(t, AddToScheme(scheme))

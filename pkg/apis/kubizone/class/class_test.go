@@ -18,7 +18,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// An empty DNSClass.spec.namespaces admits all namespaces in default classes only.
+// DNSClass.spec.namespaces selects the namespaces that may use the class, by name or label. If the field is absent,
+// only a default class admits namespaces, and then all. A present selection without names, or with a broken selector,
+// admits none, also in a default class.
 func TestAdmits(t *testing.T) {
 	names := &v1alpha1.NamespaceSelection{Names: []string{"team-a", "team-b"}}
 	label := &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"dns": "public"}}}
@@ -53,7 +55,8 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
-// S1.9: without DNSClass.spec.views a class delivers the default view alone.
+// A class delivers the views in spec.views, where `*` means every view. A class without the field delivers only the
+// default view, which has the empty name (S1.9).
 func TestDelivers_S1_9(t *testing.T) {
 	for _, test := range []struct {
 		views []string
@@ -95,8 +98,9 @@ func TestDeliveryName(t *testing.T) {
 	}
 }
 
-// A pointer in DNSClassSpec is a provider block, or listed here: a forgotten block has no table, no validation and
-// no controller.
+// Every pointer field of DNSClassSpec is a provider block (for example `rfc2136`) that Providers lists, or an exception
+// listed here. Without this test a new block could be forgotten, and would have no table, no validation and no
+// controller.
 func TestProviders_areAllBlocks(t *testing.T) {
 	others := []string{"defaultTTL", "namespaces", "requestsPerSecond", "driftInterval"}
 	for field := range reflect.TypeFor[v1alpha1.DNSClassSpec]().Fields() {

@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// S11.30: same-named Bind9Clusters of other namespaces, and DNSClasses, are other classes.
+// Code that keeps classes in one map uses the name from NameOf. Bind9Clusters of the same name in two namespaces, and a
+// DNSClass of the same name, get different names there, and RefOf turns such a name back into the reference (S11.30).
 func TestNameOf_distinguishesClusters_S11_30(t *testing.T) {
 	cluster := v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "edge"}
 	names := map[string]string{
@@ -36,7 +37,8 @@ func TestNameOf_distinguishesClusters_S11_30(t *testing.T) {
 	}
 }
 
-// S11.30: a cluster's class has separate servers and a separate catalog, and all views of the namespace's zones.
+// A Zone may name a Bind9Cluster of its namespace as its class. Each cluster then is a class with separate servers and
+// a separate catalog zone, admits only the cluster's namespace, and delivers zones of every view (S11.30).
 func TestOfCluster_sharesNothing_S11_30(t *testing.T) {
 	clusterOf := func(namespace, name string) *bind9.Bind9Cluster {
 		cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

@@ -37,7 +37,9 @@ func bind9Class(namespaces *v1alpha1.NamespaceSelection) *v1alpha1.DNSClass {
 
 func noCluster(string, string) *bind9.Bind9Cluster { return nil }
 
-// S11.13: each server once, without deleted and stopped servers.
+// The servers of a class come from a cluster reference and from label selectors. A server selected by both is listed
+// once. Deleted and stopped servers are left out, and so are servers with matching labels in namespaces that the class
+// does not list (S11.13).
 func TestServersOf_selects_S11_13(t *testing.T) {
 	unlabelled := func(i *bind9.Bind9Instance) { i.Labels = nil }
 	got := ServersOf(bind9Class(&v1alpha1.NamespaceSelection{Names: []string{"team-a"}}), []*bind9.Bind9Instance{

@@ -37,7 +37,8 @@ func TestNew_roundTrip(t *testing.T) {
 	}
 }
 
-// S6.5, S3.5: only absent fields get defaults. An absent ttl stays absent if a class gives the ttl.
+// Decoding sets defaults in absent fields only. An absent ttl stays absent, because the class of the zone may give a
+// ttl later (S6.5, S3.5).
 func TestNew_defaults(t *testing.T) {
 	codec := New().Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
 	object, _, err := codec.Decode([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","spec":{"dnsClassRefs":[{"name":"x"}]}}`), nil, nil)

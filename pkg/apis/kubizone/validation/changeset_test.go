@@ -14,7 +14,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// S10.4: Records created here have the same names and bounds as Records from JSON.
+// A change set may carry Records as Go objects instead of JSON. The same checks apply to both: the object's name,
+// namespace, kind and apiVersion, and the size limit of the whole set (S10.4).
 func TestChangeSet_readsObjects_S10_4(t *testing.T) {
 	record := func(octets int) *v1alpha1.Record {
 		return &v1alpha1.Record{TypeMeta: metav1.TypeMeta{Kind: "Record", APIVersion: v1alpha1.SchemeGroupVersion.String()},

@@ -116,7 +116,9 @@ func TestDelegationWarnings(t *testing.T) {
 	}
 }
 
-// S3.6, on Zones and Delegations. An unchanged invalid value blocks no other change.
+// The annotation kubi.zone/release-now lists namespaces whose grace period ends at once. On Zones and Delegations, a
+// list that is malformed or too long is refused (S3.6). An invalid list that is already stored does not block an update
+// that leaves the list unchanged.
 func TestReleaseNow_namesNamespaces_S3_6(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat("a,", MaxReleaseNow), ",")
 	for value, want := range map[string]string{

@@ -405,7 +405,8 @@ func TestDNSClassWarnings(t *testing.T) {
 	wantWarning(t, DNSClassWarnings(class), "")
 }
 
-// The first server keeps its zones.
+// If an update of a DNSClass names another server, the new server gets every zone of the class, and the old server
+// keeps its copies. The update is accepted, and a Warning says both.
 func TestDNSClassUpdateWarnings(t *testing.T) {
 	hook := func(server string) func(*v1alpha1.DNSClassSpec) {
 		return withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = server })
@@ -448,8 +449,9 @@ func FuzzDNSClass(f *testing.F) {
 	})
 }
 
-// Attacks 49 and 50: objects of tenants have no field for a Secret or a server's address. Only the cluster-scoped
-// DNSClass has both.
+// Tenants write Zones and Records. If these specs had a field for a Secret or a server's address, a tenant could have
+// the controller use another's Secret, or connect to a host of the tenant's choice (attacks 49 and 50). So only the
+// cluster-scoped DNSClass has such fields.
 func TestAttack49_50_tenantsNameNeitherSecretsNorServers(t *testing.T) {
 	var walk func(of reflect.Type, path string, seen map[reflect.Type]bool)
 	walk = func(of reflect.Type, path string, seen map[reflect.Type]bool) {

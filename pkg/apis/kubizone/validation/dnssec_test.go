@@ -84,7 +84,9 @@ func TestZoneDNSSECUpdate_S12_3(t *testing.T) {
 	}
 }
 
-// S12.1, S6.16: fields of the tenant and of the parent's owner.
+// A tenant asks for a signed zone by the name of a policy, which must be a DNS label (S12.1). The owner of a parent
+// zone writes `ds` into a rule, and the rule must then also list `zones`, since only child zones have DS records
+// (S6.16).
 func TestZone_dnssec_S12_1(t *testing.T) {
 	t.Parallel()
 	for policy, ok := range map[string]bool{"default": true, "a": true, "p-256": true, strings.Repeat("a", 63): true,

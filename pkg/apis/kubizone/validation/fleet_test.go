@@ -208,7 +208,8 @@ func TestBind9Instance_judges_S11_3(t *testing.T) {
 	}
 }
 
-// S11.3: servers are named after their cluster, in a DNS label with an initial letter. S11.2: sizes.
+// A fleet names its servers after their cluster, so the cluster's name must be a DNS label that begins with a letter
+// and has at most 50 characters (S11.3). A spec above the size limit is refused with its size in octets (S11.2).
 func TestFleet_namesAndSizes_S11_2_S11_3(t *testing.T) {
 	for name, ok := range map[string]bool{"edge": true, strings.Repeat("a", 50): true, strings.Repeat("a", 51): false, "9lives": false, "a.b": false} {
 		cluster := newCluster(nil)

@@ -246,7 +246,8 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// S2.14: an unknown value is refused on write, and blocks no other change once stored.
+// The annotation kubi.zone/on-conflict of a Record has the single valid value `wait`. Another value is refused when it
+// is written. If another value is already stored, updates that leave it unchanged are accepted (S2.14).
 func TestRecord_onConflict_S2_14(t *testing.T) {
 	annotated := func(value string) *v1alpha1.Record {
 		record := newRecord(nil)
@@ -367,7 +368,9 @@ func TestWarnings_ofTTLs(t *testing.T) {
 	}
 }
 
-// S5.1: the refusal has the right type, and no advice to add a dot.
+// An IP address in place of a host name (for example `CNAME 192.0.2.1`) is refused, and the message names the right
+// type, A or AAAA, in place of advice to add a trailing dot. A text that is no address, such as 192.0.2, is a relative
+// host name (S5.1).
 func TestRecord_refusesAnAddressAsHost_S5_1(t *testing.T) {
 	for text, want := range map[string]string{
 		"CNAME 192.0.2.1":  "192.0.2.1 is an address, and CNAME names a host: use type A (S5.1)",

@@ -46,8 +46,9 @@ func makeManagedFields(subresource string, octets int) []metav1.ManagedFieldsEnt
 		FieldsV1: metav1.NewFieldsV1(`{"f:` + strings.Repeat("x", octets) + `":{}}`)}}
 }
 
-// S5.10: 96 KiB in storage. The refusal names field, figures and remedy. A larger stored object may keep its size,
-// or shrink (S2.4).
+// A Record or Zone has at most 96 KiB in storage (S5.10). The refusal names the field that is too long, the object's
+// size and the limit. An object that is already larger may keep its size or shrink, because otherwise its owner could
+// change nothing in it (S2.4).
 func TestSize_S5_10(t *testing.T) {
 	for how, fill := range fill {
 		t.Run(how, func(t *testing.T) {

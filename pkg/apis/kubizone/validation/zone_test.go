@@ -178,7 +178,8 @@ func TestZoneUpdate_viewIsImmutable(t *testing.T) {
 	wantErrors(t, ZoneUpdate(after, before), invalid+"spec.view")
 }
 
-// A newer version may refuse a stored value only if an update changes it.
+// A newer version may refuse a value that an older version stored. So an update is refused only for invalid values that
+// the update changes, and the stored invalid value blocks no other change.
 func TestZoneUpdate_answersForWhatItChanges(t *testing.T) {
 	before := newZone(setNameServers(v1alpha1.NameServer{Name: "n s"}))
 	before.ResourceVersion = "1"

@@ -165,7 +165,8 @@ func TestCall_believesOnlyTheAnswer(t *testing.T) {
 	}
 }
 
-// A silent server holds up a command no longer than Timeout or the context (R3).
+// A command to a server that does not answer ends at the client's Timeout or with the context, whichever comes first
+// (R3).
 func TestCall_endsInTime(t *testing.T) {
 	client := startFakeServer(t, func(table, int) []byte { return nil })
 	client.Timeout = 50 * time.Millisecond

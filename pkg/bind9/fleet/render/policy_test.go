@@ -51,7 +51,8 @@ func randomPolicy(r *rand.Rand, i int) bind9.DNSSECPolicy {
 	}
 }
 
-// S12.4: the API and BIND accept the same policies.
+// The API accepts exactly the DNSSEC policies that named-checkconf accepts, so no accepted policy stops named at its
+// start (S12.4). The test compares both on random policies.
 func TestPolicies_areThoseThatBINDTakes_S12_4(t *testing.T) {
 	program, err := rig.Find("named-checkconf", "apt-get install bind9-utils")
 	if err != nil {
@@ -81,8 +82,9 @@ func TestPolicies_areThoseThatBINDTakes_S12_4(t *testing.T) {
 	}
 }
 
-// S12.4: a signer answers only its cluster, its agent and Kubizone, and has its own key and a claim that outlives the
-// pod. Its keys are never those of the cluster.
+// A signer is the server that signs the zones of a cluster. Only the cluster's servers, its agent and Kubizone may
+// query it or transfer from it, by a TSIG key of its own. Its DNSSEC keys are on a volume claim that outlives the pod
+// (S12.4).
 func TestSigner_S12_4(t *testing.T) {
 	signer, _ := newSigner(bind9.DNSSECPolicy{Name: "yearly"})
 	if signer.Group() != "prod-signer-0" {

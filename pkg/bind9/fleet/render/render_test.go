@@ -328,7 +328,8 @@ func TestMerge_takesBlocksOfTheCluster(t *testing.T) {
 	}
 }
 
-// During a rotation both keys are in the Secret and the configuration, the signing key first.
+// While a TSIG key is replaced, servers accept the old and the new key. The Secret and named.conf then have both, the
+// key that signs first, and the state of the rotation can be read back from the Secret (S11.11).
 func TestTransferKeys_ofARotation_S11_11(t *testing.T) {
 	one, two := makeKey("bind9-one", 1), makeKey("bind9-two", 2)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -14,7 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Each JSON line of docs/webhook.md decodes without unknown fields and encodes to itself.
+// Every JSON line in docs/webhook.md is valid in the protocol as it is now: it decodes without unknown fields, and
+// encodes to the same text.
 func TestDocs_showTheProtocol(t *testing.T) {
 	text := must.Get(os.ReadFile("../../../../docs/webhook.md"))(t)
 	shown := 0

@@ -120,7 +120,8 @@ func TestEncode_joinsStringsWhereItMust(t *testing.T) {
 	}
 }
 
-// Each type decodes names to absolute form, with or without the final dot.
+// Names in the values of records may come with or without the final dot. Both decode to the absolute name, for every
+// type with names.
 func TestDecode_readsNamesInFull(t *testing.T) {
 	for value, want := range map[string]string{
 		"CNAME www.example.net": "www.example.net.", "KX 10 kx.example.net": "10 kx.example.net.",
