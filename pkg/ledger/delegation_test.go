@@ -91,7 +91,8 @@ func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	}
 }
 
-// A Delegation may precede the zone, and leaves and returns with the zone and the records.
+// A Delegation may be created before its zone: it is accepted once the zone exists, and the namespace's waiting Records
+// are adopted. When the zone is deleted, rule and Records wait again, for any number of times.
 func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(makeTransformer("key"))}} {
@@ -131,7 +132,8 @@ func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	}
 }
 
-// Objects count whether they came by a client, a move or a cascade.
+// status.records of a Delegation counts the Records of its namespaces in the zone: after creations, deletions, and
+// after cascades that release Records and adopt them again.
 func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -163,7 +165,8 @@ func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	count("one is deleted", 0, 1)
 }
 
-// While a tenant's records go and return, the zone stays settled: others' writes are delivered at once.
+// A cascade releases the Records of a tenant whose Delegation was deleted. Meanwhile the zone stays settled, so name
+// servers get other tenants' writes at once.
 func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -202,7 +205,8 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	}
 }
 
-// The decisions of many Delegations take longer than a cascade may be silent.
+// When a zone with thousands of Delegations is deleted or created, the cascade needs longer than the second after which
+// its server must renew the lease. The cascade still completes, and every Delegation is accepted.
 func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -242,7 +246,9 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	}
 }
 
-// Any number of changes is a single work, and a namespace's rules of any number of Delegations are bounded.
+// Two bounds on Delegations (S4.4). However often a Delegation changes, a single outbox item waits for it. And a
+// namespace's rules in a zone have a bounded size, also if they come from many Delegations or allow nothing; other
+// namespaces still get rules.
 func TestDelegation_bounds_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -287,8 +293,9 @@ func TestDelegation_bounds_S4_4(t *testing.T) {
 	st.Settle()
 }
 
-// Rights in a namespace give no names of a zone in another: neither by an object name nor by an absolute pattern in
-// a zone there (attack 82).
+// A Delegation allows names of a zone in its own namespace only. A tenant gains no name of another namespace's zone,
+// neither by that zone's object name in zoneRef, nor by an absolute pattern in a Delegation for a zone of its own
+// (attack 82). The answer to a Record with such a zoneRef does not tell whether the zone exists (S1.8).
 func TestDelegation_ofAnotherNamespaceGivesNothing_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -330,7 +337,8 @@ func (b *bill) takeTotal() (octets int) {
 	return octets
 }
 
-// The number of Delegations changes neither the octets of a record's write nor those of a Delegation's.
+// A write costs the same octets in a zone with one Delegation as in a zone with thousands: the write of a Record, and
+// that of a further Delegation.
 func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -369,7 +377,8 @@ func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	st.Settle()
 }
 
-// When others make room, the Delegation comes into force, and waiting records are adopted.
+// A Delegation that exceeds the namespace's bound of rules in the zone waits with LimitExceeded. When other Delegations
+// are deleted, it is accepted, and the Records waiting for it are adopted.
 func TestDelegation_waitsForRoom_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
