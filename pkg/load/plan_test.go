@@ -215,7 +215,7 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	}
 }
 
-// objectChange describes the first difference of two versions of an object for the user. The server's status and
+// objectChange describes the differences of two versions of an object for the user. The server's status and
 // resourceVersion are no difference; other fields beside spec, as the data of a ConfigMap, are.
 func TestObjectChange(t *testing.T) {
 	object := func(rest string) *unstructured.Unstructured {

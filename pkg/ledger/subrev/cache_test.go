@@ -333,8 +333,8 @@ func (w *world) startInformer(ctx context.Context, s *server) *informed {
 	return out
 }
 
-// Proof that TestCache_resumesAndLists can fail: with etcd's plain revisions, the cache gives all objects of a
-// transaction the same version, and a list at that version misses some of them.
+// Proof that TestCache_isNotTorn can fail: with etcd's plain revisions, all objects of a transaction have the same
+// version, and a list from the cache at that version misses some of them.
 func TestCache_isTornWithoutVersions(t *testing.T) {
 	w := newWorld(t)
 	w.client = w.connectRaw()

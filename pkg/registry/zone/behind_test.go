@@ -11,7 +11,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// S6.11: a write of the status asks for a serial past that of a secondary, or for the next one; any other is kept out.
+// A controller's status may report that a secondary is ahead of the zone, or has other data at its serial. Then the
+// zone needs a serial after the reported one, or the next serial. reportsBehind recognises exactly such a status, and
+// no other can raise a serial (S6.11).
 func TestReportsBehind_S6_11(t *testing.T) {
 	for what, test := range map[string]struct {
 		reason         string
