@@ -156,8 +156,8 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	t.Logf("%d and %d goes", steps(0), steps(1))
 }
 
-// A cascade finds a moving Record by its namespace and by its name, so it may decide the Record twice in a batch. The
-// second decision returns the first's result and writes nothing.
+// A cascade finds a moving Record by its namespace and by its name, so it may decide the Record twice. The second
+// decision returns the first's result and writes nothing.
 func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

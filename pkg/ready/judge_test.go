@@ -293,8 +293,8 @@ func TestJudge_namesTheRestoreOfAHeldZone_S7_9(t *testing.T) {
 	}
 }
 
-// The row of a server behind the zone's serial says that it went back, from which serial to which, or nothing. The note
-// on why its data were not compared appears only for a server at the zone's serial.
+// The row of a server that went back says so, with both serials. The note on why its data were not compared appears
+// only for a server at the zone's serial.
 func TestStatusFor_saysThatAServerWentBack(t *testing.T) {
 	const refuses = "not compared: it refuses"
 	state := makeState(7, delivery.Unknown, delivery.ReasonServerWentBack)
@@ -315,9 +315,9 @@ func TestStatusFor_saysThatAServerWentBack(t *testing.T) {
 	}
 }
 
-// A server answers an earlier serial than before, as after a restore of its disk. Records that changed at that serial
-// or later are no longer Ready, because this server may answer their old values; older Records stay Ready. The stored
-// Delivery suffices for this decision, since the API server has nothing else (S6.13).
+// A server answers an earlier serial than before, as after a restore of its disk. Records changed after that serial are
+// no longer Ready, because this server answers their old values; older Records stay Ready. The stored Delivery suffices
+// for this decision, since the API server has nothing else (S6.13).
 func TestJudge_takesReadyBackFromASerialOn_S6_13(t *testing.T) {
 	state := makeState(7, delivery.Unknown, delivery.ReasonServerWentBack)
 	for _, test := range []struct {

@@ -256,8 +256,8 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 	}
 }
 
-// For a free name, the chain tells whether a rule lets the namespace write it, what to do next, and which other data
-// hide the name.
+// For a free name, the chain tells whether a rule lets the namespace write it, the next step, and whether the name has
+// other types or is delegated by an NS Record.
 func TestJudge_describesAFreeName(t *testing.T) {
 	for _, test := range []struct {
 		what string

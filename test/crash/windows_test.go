@@ -47,7 +47,7 @@ var windows = sync.OnceValue(func() (kinds []string) {
 // between are points named by the ledger, between two transactions of the same operation.
 var between = []string{"cascade-finish"}
 
-// A server is killed before and after every kind of transaction, under load, while a second server continues (F1).
+// A server is killed before or after each kind of transaction, under load, while a second server continues (F1).
 // Afterwards no acknowledged write is lost, and fsck is clean.
 func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	w := requireWorld(t)

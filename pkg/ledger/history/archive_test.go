@@ -77,7 +77,8 @@ func TestArchiveRemoved_byTwoServers(t *testing.T) {
 }
 
 // Steps of a single transaction, caused by more namespaces than a page of the archive takes, are archived in two pages.
-// Each step keeps the former state of its Record, and the temporary keys under before/ are all deleted.
+// Each step keeps the former state of its Record, if there was one, and the temporary keys under before/ are all
+// deleted.
 func TestArchiveSteps_ofAValueInTwoPages(t *testing.T) {
 	client := startClient(t)
 	a := newArchive(client)

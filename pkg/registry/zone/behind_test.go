@@ -11,9 +11,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// A controller's status may report that a secondary is ahead of the zone, or has other data at its serial. Then the
-// zone needs a serial after the reported one, or the next serial. reportsBehind recognises exactly such a status, and
-// no other can raise a serial (S6.11).
+// A controller's status write may report a secondary ahead of the zone (reason SerialBehind), with a serial past the
+// secondary's, or a secondary with other data at the zone's serial (ContentDiffers), with exactly the next serial.
+// reportsBehind recognises these reports, by which the zone's serial rises, and no others (S6.11).
 func TestReportsBehind_S6_11(t *testing.T) {
 	for what, test := range map[string]struct {
 		reason         string
