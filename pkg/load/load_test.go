@@ -306,7 +306,8 @@ func TestStopsAll(t *testing.T) {
 	}
 }
 
-// Temporary errors are retried, and the effect of a lost answer is found.
+// The server fails every creation once with a temporary error, for some objects after it has stored them. The loader
+// retries, finds the stored objects, and creates none twice.
 func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// A controller's status write may report a secondary ahead of the zone (reason SerialBehind), with a serial past the
-// secondary's, or a secondary with other data at the zone's serial (ContentDiffers), with exactly the next serial.
+// A controller's status write may report a secondary ahead of the zone (reason SerialBehind), with a serial ahead of
+// the zone's, or a secondary with other data at the zone's serial (ContentDiffers), with exactly the next serial.
 // reportsBehind recognises these reports, by which the zone's serial rises, and no others (S6.11).
 func TestReportsBehind_S6_11(t *testing.T) {
 	for what, test := range map[string]struct {
