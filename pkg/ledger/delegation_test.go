@@ -91,8 +91,9 @@ func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	}
 }
 
-// A Delegation may be created before its zone: it is accepted once the zone exists, and the namespace's waiting Records
-// are adopted. When the zone is deleted, rule and Records wait again, for any number of times.
+// A Delegation may be created before the zone. When the zone is created, the Delegation is accepted, and the
+// namespace's waiting Records are adopted. When the zone is deleted, Delegation and Records wait again. The test does
+// this three times, with and without encryption of the store.
 func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(makeTransformer("key"))}} {
@@ -132,8 +133,8 @@ func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	}
 }
 
-// status.records of a Delegation counts the Records of its namespaces in the zone: after creations, deletions, and
-// after cascades that release Records and adopt them again.
+// status.records of a Delegation counts its namespaces' Records in the zone, after creations, deletions, and after
+// cascades that release Records and adopt them again.
 func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -205,8 +206,8 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	}
 }
 
-// When a zone with thousands of Delegations is deleted or created, the cascade needs longer than the second after which
-// its server must renew the lease. The cascade still completes, and every Delegation is accepted.
+// The cascade of a deleted or created zone with thousands of Delegations takes longer than the second after which a
+// server marks its outbox item as in progress. The cascade still completes, and every Delegation is accepted.
 func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -246,9 +247,9 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	}
 }
 
-// Two bounds on Delegations (S4.4). However often a Delegation changes, a single outbox item waits for it. And a
-// namespace's rules in a zone have a bounded size, also if they come from many Delegations or allow nothing; other
-// namespaces still get rules.
+// Two bounds on Delegations (S4.4). However often a Delegation changes, a single outbox item waits. And a namespace's
+// rules in a zone have a bounded size, also if they come from many Delegations or allow nothing; other namespaces still
+// get rules.
 func TestDelegation_bounds_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -294,7 +295,7 @@ func TestDelegation_bounds_S4_4(t *testing.T) {
 }
 
 // A Delegation allows names of a zone in its own namespace only. A tenant gains no name of another namespace's zone,
-// neither by that zone's object name in zoneRef, nor by an absolute pattern in a Delegation for a zone of its own
+// neither by that zone's object name in zoneRef, nor by an absolute pattern in a Delegation for a zone of the tenant
 // (attack 82). The answer to a Record with such a zoneRef does not tell whether the zone exists (S1.8).
 func TestDelegation_ofAnotherNamespaceGivesNothing_S4_3(t *testing.T) {
 	t.Parallel()
@@ -378,7 +379,7 @@ func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 }
 
 // A Delegation that exceeds the namespace's bound of rules in the zone waits with LimitExceeded. When other Delegations
-// are deleted, it is accepted, and the Records waiting for it are adopted.
+// are deleted, this Delegation is accepted, and the waiting Records are adopted.
 func TestDelegation_waitsForRoom_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -176,8 +176,9 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	}
 }
 
-// Deletions through several servers at once count together: the zone is held once. A tenant's new Records at the
-// deleted names neither end the hold nor count; the hold ends when the owner's own RRsets are back (S7.5).
+// Deletions through several servers at once count together, and the zone is held once. New Records of a tenant at the
+// deleted names put nothing back, and their removal does not count. The hold ends when the owner has created enough
+// RRsets, at any names (S7.5).
 func TestMassDeletion_batches_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 3, 90)
@@ -687,7 +688,7 @@ func TestServable_ofClassNameServers_S6_15(t *testing.T) {
 }
 
 // The deletion of the last NS at the apex holds a zone by itself. While the zone is held, the condition Settled is kept
-// up to date: it names further deletions, and the NS no longer when it is back (S7.6).
+// up to date: further deletions are named, and the NS no longer after its return (S7.6).
 func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -134,8 +134,8 @@ func TestFacts_ofALateReadOfANameThatCame(t *testing.T) {
 	}
 }
 
-// A read of a zone that ends after the zone was created or deleted must not change the cache: it neither brings a
-// deleted zone back nor removes a new zone.
+// A read of a zone that ends after the zone was created or deleted must not change the cache, neither bring a deleted
+// zone back nor remove a new zone.
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

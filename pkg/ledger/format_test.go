@@ -17,7 +17,7 @@ import (
 )
 
 // A server ends with ErrFormat when a newer program raises the format of the store. Unknown keys beside the format do
-// not end it (F28).
+// not end the server (F28).
 func TestFollowFormat_endsWithANewerOne(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

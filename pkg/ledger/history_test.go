@@ -103,7 +103,7 @@ func undoItem(t testing.TB, records map[string]string, x *history.Item) {
 }
 
 // If the steps of a history are undone one after the other, beginning with the present Records, the Records before each
-// step result. So it is for any kind of write, in the journal and in the archive, and for any page size.
+// step result. This holds for any kind of write, for steps in the journal and in the archive, and for any page size.
 func TestHistory_leadsBackToEveryStep(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(scaleTo(40, 8)) {
@@ -354,7 +354,7 @@ func expectNoGap(t *testing.T, explain func(clientv3.KV) clientv3.KV) {
 }
 
 // If the key of a zone's archive is damaged, steps still leave the journal, so that etcd does not fill up. After a
-// repair, the history says that it has a gap.
+// repair, the history reports a gap.
 func TestHistory_afterDamageOfTheArchive(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -420,7 +420,7 @@ func TestHistory_afterACrash(t *testing.T) {
 	}
 }
 
-// A tenant that writes at its full budget for an hour loses details of its own history only: its oldest segments are
+// A tenant that writes at its full budget for an hour loses details of its own history only: the oldest segments are
 // condensed, others' histories stay whole, and answers tell since when they are whole. The same holds if archiving
 // starts late, with many steps at once.
 func TestHistory_ofATenantAtItsBudget_S7_13(t *testing.T) {
@@ -565,8 +565,8 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 	st.Settle()
 }
 
-// A deleted zone's history stays for its retention, with the removal and the former Zone. A new zone of the same name
-// has a history of its own. After the retention, no key remains.
+// A deleted zone's history stays for the retention, with the removal and the former Zone. A new zone of the same name
+// begins a new history. After the retention, no key remains.
 func TestHistory_ofARemovedZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -631,7 +631,7 @@ func TestHistory_isEncrypted(t *testing.T) {
 	}
 }
 
-// After an upgrade from a version without history, the history begins with the upgrade: it has no earlier steps, and
+// After an upgrade from a version without history, the history begins with the upgrade: there are no earlier steps, and
 // Whole is the time of the upgrade.
 func TestHistory_beginsWithTheUpgrade(t *testing.T) {
 	t.Parallel()
@@ -656,7 +656,7 @@ func TestHistory_beginsWithTheUpgrade(t *testing.T) {
 	}
 }
 
-// If a segment of the archive or a step of the journal cannot be decoded, the answer has the other steps, and its field
+// If a segment of the archive or a step of the journal cannot be decoded, the answer has the other steps, and the field
 // Whole moves to a time after the damage.
 func TestHistory_ofDamage(t *testing.T) {
 	t.Parallel()
@@ -832,7 +832,7 @@ func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
 }
 
 // While a Zone object is damaged, the sweep of expired history keeps this zone's segments, and deletes those of other
-// zones. After the repair it deletes the rest.
+// zones. After the repair the rest is deleted.
 func TestHistory_isSweptBesideADamagedZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -518,8 +518,8 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone that ends (its parent's rules no longer list it) and is adopted again keeps its uid, but its steps are
-// numbered from 1 again (S3.5). The journal is still trimmed to its bound.
+// A zone ends when the parent's rules no longer list the name, and may be adopted again later (S3.5). The uid stays,
+// but steps are numbered from 1 again, and the journal must still be trimmed to the bound.
 func TestJournal_isTrimmedOfAZoneInForceAgain_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

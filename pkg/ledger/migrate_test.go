@@ -69,8 +69,8 @@ func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
 	}
 }
 
-// A program that does not know the store's format, because it is newer or too old, refuses to open the store. It reads
-// the config key only, writes nothing, and its error names the next step.
+// A program refuses to open a store in an unknown format, newer or too old. The program reads the config key only and
+// writes nothing, and the error names the next step.
 func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[int]string{
@@ -296,7 +296,7 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 }
 
 // If older programs must not see a migration's result, older servers end before the migration runs, and refuse writes
-// from then on. Otherwise they continue beside it.
+// from then on. Otherwise older servers continue.
 func TestMigrate_endsOlderServersFirst(t *testing.T) {
 	t.Parallel()
 	for _, may := range []bool{true, false} {

@@ -17,7 +17,7 @@ import (
 )
 
 // Clients delete and change Records while cascades decide the same Records. A cascade continues with the next Record if
-// an object changed under it, and no client waits longer than for a single step.
+// an object has changed meanwhile, and no client waits longer than for a single step.
 func TestCascade_objectsThatMoveUnderItHoldUpNoWriter(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

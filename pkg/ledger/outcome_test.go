@@ -120,7 +120,7 @@ func TestOutcome_ofAnUnsentWriteIsKnown(t *testing.T) {
 	}
 }
 
-// A write that times out after another server's writes made its transaction fail names this cause in its error, since a
+// A write that times out after another server's writes made the transaction fail names this cause in its error, since a
 // slow etcd or a long queue would need another remedy.
 func TestOutcome_namesALostRace(t *testing.T) {
 	t.Parallel()

@@ -150,8 +150,8 @@ func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
 	}
 }
 
-// An update may arrive right after its zone was created through another server. FindZone finds the zone although this
-// server's cache does not have it yet (S13.4).
+// An update may arrive right after the zone was created through another server. FindZone finds the zone although this
+// server's cache is behind (S13.4).
 func TestFindZone_ofAnotherServer(t *testing.T) {
 	st := store.New(t)
 	s, other := st.Server(), st.Server()

@@ -120,7 +120,7 @@ func TestRemoved_expiresWholeHistories(t *testing.T) {
 	st.Settle()
 }
 
-// For each deleted Delegation a zone keeps a key for its history. The keys are at most as many as the zone had
+// For each deleted Delegation a zone keeps a key for the history. The keys are at most as many as the zone had
 // Delegations at once, and none after ten minutes.
 func TestRemoved_boundsDelegations(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,8 @@ func TestRound_isNotNeededWhereAValueGoes_S2_7(t *testing.T) {
 }
 
 // A Record waits because its namespace is at its limit in the zone. When another Record of the namespace is deleted, at
-// another name, the periodic round adopts the waiting Record: no value at its own name would trigger a trial (S2.7).
+// another name, the periodic round adopts the waiting Record: no value at the waiting Record's name is deleted, which
+// would trigger a trial (S2.7).
 func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -123,7 +124,7 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 }
 
 // A round tries at most a hundred waiting Records of a namespace, drawn at random, so a tenant with thousands of
-// waiting Records keeps no other from its turn, and all of its own are tried in time (S2.7).
+// waiting Records keeps no other from its turn, and all Records are tried in time (S2.7).
 func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -262,8 +263,8 @@ func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
 	store.Eventually(t, "a is replaced again", func() bool { return s.Record("team", "a3").Status.ZoneRef != nil })
 }
 
-// A policy such as _dmarc is deleted at the apex, and its replacement waits there. It is tried before hundreds of
-// Records that wait below the apex, although all are at or below the base name (S2.7).
+// A policy such as _dmarc is deleted at the apex, and the replacement waits there. The replacement is tried before
+// hundreds of Records that wait below the apex, although all are at or below the base name (S2.7).
 func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

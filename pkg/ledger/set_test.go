@@ -491,8 +491,8 @@ func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	}
 }
 
-// A change set with dozens of NS Records at new names needs few reads in all to find data below them. It still finds
-// data below an NS, stored before or written by the same set, and warns of them.
+// A change set with dozens of NS Records at new names needs few reads in all to find data below them. Data below an NS,
+// stored before or written by the same set, are still found and cause a Warning.
 func TestSet_readsBelowAllCutsTogether(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 1024 }), "/registry/kubizone")
@@ -564,7 +564,7 @@ func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 	}
 }
 
-// A change set writes the NS of a child zone, and the parent must follow in a transaction of its own. That second
+// A change set writes the NS of a child zone, and the parent must follow in a second transaction. That second
 // transaction takes the parent's lock first, so the set must release the child's lock before: otherwise both would wait
 // for each other until the timeout (S10.4).
 func TestSet_paysWithoutLocks_S10_4(t *testing.T) {

@@ -127,8 +127,8 @@ func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 	st.Settle()
 }
 
-// A second server starts while the first runs a long cascade. It sees the progress of the first, and leaves the work to
-// it, so few steps are done twice.
+// A second server starts while the first runs a long cascade. The second server sees the progress and leaves the work
+// to the first, so few steps are done twice.
 func TestCascade_oneServerAtATime(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -156,8 +156,8 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	t.Logf("%d and %d goes", steps(0), steps(1))
 }
 
-// A cascade finds a moving Record by its namespace and by its name, so it may decide the Record twice. The second
-// decision returns the first's result and writes nothing.
+// A cascade finds a moving Record by namespace and by name, so the Record may be decided twice. The second decision
+// returns the first's result and writes nothing.
 func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

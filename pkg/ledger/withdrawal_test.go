@@ -330,7 +330,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 }
 
 // A grace period counts the time in which servers ran. So a clock a year ahead does not end the period, and a tenant
-// that constantly writes does not prolong it (attack 63).
+// that constantly writes does not prolong the period (attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -114,8 +114,8 @@ func factsOf(zone *v1alpha1.Zone, force InForce, states map[string]delivery.Stat
 	return f
 }
 
-// A zone without NS is Ready if each of its classes has name servers of its own. The present classes decide, even if
-// the condition Servable still has the state from before (S6.15).
+// A zone without NS is Ready if each class of the zone has name servers. The present classes decide, even if the
+// condition Servable still has the state from before (S6.15).
 func TestJudgeZone_ofClassNameServers_S6_15(t *testing.T) {
 	good := makeState(7, delivery.True, delivery.ReasonDelivered)
 	for _, test := range []struct {

@@ -85,8 +85,8 @@ func TestACME_solves_S13_10(t *testing.T) {
 	})
 }
 
-// A challenge's TXT at a name without a host would hide this name from a wildcard, so it is refused with two remedies.
-// When the host has a Record, the challenge is accepted (S4.23).
+// A challenge's TXT at a name without a host would hide this name from a wildcard, so the challenge is refused with two
+// remedies. When the host has a Record, the challenge is accepted (S4.23).
 func TestACME_namesWhatItWouldHide_S4_23(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -158,7 +158,7 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	}
 }
 
-// cert-manager's conformance suite for webhook solvers passes. Its second part is left out, because its key
+// cert-manager's conformance suite for webhook solvers passes. The second part is left out, because the key
 // "anothertestingkey" is no possible challenge response; TestACME_solves_S13_10 covers two values at a name (S13.10).
 func TestACME_conforms_S13_10(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ func smallDisk(t *testing.T) string {
 }
 
 // On a full disk, with no space at all or too little, `kubizone up` ends with an error that names the directory and the
-// remedy. When space is free again, it starts.
+// remedy. When space is free again, the server starts.
 func TestUp_namesAFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	data, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")

@@ -383,8 +383,8 @@ func TestUpdateClients_inPython_S13_4(t *testing.T) {
 }
 
 // octoDNS reads the zone by a key with transfer: Zone, writes the differences from its files, and plans no change in a
-// second run. It gets REFUSED when it would delete a Record made by kubectl, because updates delete only what updates
-// have made (S13.5, S13.8).
+// second run. The deletion of a Record made by kubectl is REFUSED, because updates delete only what updates have made
+// (S13.5, S13.8).
 func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -418,8 +418,8 @@ func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	}
 }
 
-// Ansible's module nsupdate reads the present data by prerequisites and signed queries. It writes differences, and
-// reports no change in a second run (S13.4, S13.8).
+// Ansible's module nsupdate reads the present data by prerequisites and signed queries. The module writes differences,
+// and reports no change in a second run (S13.4, S13.8).
 func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.Find("ansible-playbook", "KUBIZONE_TEST_LONG=1 hack/install-peers.sh"))(t)

@@ -668,9 +668,9 @@ func (c updateClient) replaceText(owner, text string) []byte {
 	return wire
 }
 
-// An attacker records a signed update and sends it again after a later update. It is not carried out again, and gets
-// its first answer. After a restart the primary no longer remembers which messages it has seen, so it refuses every
-// message signed before its start, with BADTIME (S13.15, attack 95).
+// An attacker records a signed update and repeats the message after a later update. The copy gets the answer of the
+// first, and changes nothing. After a restart the primary no longer remembers earlier messages, so every message signed
+// before the start is refused with BADTIME (S13.15, attack 95).
 func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

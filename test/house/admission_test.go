@@ -15,7 +15,7 @@ import (
 )
 
 // TestStorage_hasObjectsValidated: a storage gets a function for validating admission from the API server's handlers,
-// and must call it. A storage that names the parameter _ would let every object pass unvalidated.
+// and must call this function. A storage that names the parameter _ would let every object pass unvalidated.
 func TestStorage_hasObjectsValidated(t *testing.T) {
 	for _, p := range listFiles(t) {
 		if path.Ext(p) != ".go" || !strings.HasPrefix(p, "pkg/") || strings.HasSuffix(p, "_test.go") {

@@ -141,7 +141,7 @@ func TestComments_fitBesideCode(t *testing.T) {
 }
 
 // TestPackages_largeOnesSayWhy: a package of more than packageLines lines of code is in largePackages, with the reason
-// why it is not divided, and a smaller package is not. Comments and blank lines do not count.
+// against a division, and a smaller package is not. Comments and blank lines do not count.
 func TestPackages_largeOnesSayWhy(t *testing.T) {
 	lines := map[string]int{}
 	for _, p := range listProduction(t) {

@@ -114,8 +114,9 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// TestWarnings_beginWithTheirRule: in the outputs of the stories, a Warning with a rule begins with it, where
-// refusal.CutWarning parses it, and does not repeat it. The text of a refusal inside a Warning may cite another rule.
+// TestWarnings_beginWithTheirRule: in the outputs of the stories, a Warning with a rule begins with the rule, where
+// refusal.CutWarning parses the rule, and has the rule only once. The text of a refusal inside a Warning may cite
+// another rule.
 func TestWarnings_beginWithTheirRule(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^(?:[^\s:]+: )?warning: (.*)$`)
 	seen := 0
