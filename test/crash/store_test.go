@@ -305,8 +305,9 @@ func TestF11_slowAndFailingDisk(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// A server is stopped between the decision and the transaction of a write, while another server writes the same zones
-// (F5). When it wakes, its transaction must fail, because the facts of the decision have changed.
+// A server is stopped before or after the transaction of a write, so also between decision and transaction, while
+// another server writes the same zones (F5). After it wakes, no outdated decision is written, and no acknowledged write
+// is lost.
 func TestF05_serverStoppedInAWrite(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)
