@@ -135,7 +135,9 @@ func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 	return c.Step.N
 }
 
-// S7.5: a server stalled while condensing must not delete what others condensed for a later hold.
+// A server stalls while condensing the journal of a held zone. The hold ends, a second begins, and another server
+// condenses for the second. The stalled server must then give up, and not delete the other's keys, from which starting
+// servers compute the delivered content (S7.5).
 func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 30)
@@ -165,7 +167,9 @@ func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	}
 }
 
-// S7.5, I4: no server, stalled or not, condenses a deleted zone.
+// While a mass deletion holds a zone, servers condense the zone's journal: old steps are merged into one stored step
+// (S7.5). If the zone is deleted while a server is in the middle of this, the server gives up, and no condensed keys of
+// the zone remain (I4).
 func TestCondense_ofAZoneThatIsGone_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)

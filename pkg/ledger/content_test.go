@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// S9.2: two transactions read any number of a namespace's Records at names of a zone, at the namespace's expense
-// (attack 110). Others' Records are not read.
+// RecordsAt reads the Records of a namespace at any number of names of a zone in two transactions, charges the reads to
+// this namespace, and reads no Records of other namespaces (S9.2, attack 110).
 func TestRecordsAt_readsThemTogether_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -82,7 +82,8 @@ func TestRecordsAt_isBounded(t *testing.T) {
 	}
 }
 
-// The apex has the records of the current spec, and the NS Records of all namespaces.
+// ReadApex returns the RRsets made from the current spec, also after another server has changed the spec, and the
+// values of the apex NS Records of all namespaces. For another uid of the zone it returns nothing.
 func TestReadApex(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The parent counts only as many name servers as fit into a transaction of etcd's default (ledger A4).
+// A child zone has 70 name servers with addresses, and later 70 others. The parent takes only content.MaxGlue of them,
+// so that the change of the parent fits into a single transaction of an etcd with the default limit (S6.3).
 func TestCut_isOneTransaction_S6_3(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -91,7 +91,9 @@ func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	}
 }
 
-// A Delegation may precede the zone, and leaves and returns with the zone and the records.
+// A Delegation may be created before the zone. When the zone is created, the Delegation is accepted, and the
+// namespace's waiting Records are adopted. When the zone is deleted, Delegation and Records wait again. The test does
+// this three times, with and without encryption of the store.
 func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(makeTransformer("key"))}} {
@@ -131,7 +133,8 @@ func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	}
 }
 
-// Objects count whether they came by a client, a move or a cascade.
+// status.records of a Delegation counts its namespaces' Records in the zone, after creations, deletions, and after
+// cascades that release Records and adopt them again.
 func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -163,7 +166,8 @@ func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	count("one is deleted", 0, 1)
 }
 
-// While a tenant's records go and return, the zone stays settled: others' writes are delivered at once.
+// A cascade releases the Records of a tenant whose Delegation was deleted. Meanwhile the zone stays settled, so name
+// servers get other tenants' writes at once.
 func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -202,7 +206,8 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	}
 }
 
-// The decisions of many Delegations take longer than a cascade may be silent.
+// The cascade of a deleted or created zone with thousands of Delegations takes longer than the second after which a
+// server marks its outbox item as in progress. The cascade still completes, and every Delegation is accepted.
 func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -242,7 +247,9 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	}
 }
 
-// Any number of changes is a single work, and a namespace's rules of any number of Delegations are bounded.
+// Two bounds on Delegations (S4.4). However often a Delegation changes, a single outbox item waits. And a namespace's
+// rules in a zone have a bounded size, also if they come from many Delegations or allow nothing; other namespaces still
+// get rules.
 func TestDelegation_bounds_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -287,8 +294,9 @@ func TestDelegation_bounds_S4_4(t *testing.T) {
 	st.Settle()
 }
 
-// Rights in a namespace give no names of a zone in another: neither by an object name nor by an absolute pattern in
-// a zone there (attack 82).
+// A Delegation allows names of a zone in its own namespace only. A tenant gains no name of another namespace's zone,
+// neither by that zone's object name in zoneRef, nor by an absolute pattern in a Delegation for a zone of the tenant
+// (attack 82). The answer to a Record with such a zoneRef does not tell whether the zone exists (S1.8).
 func TestDelegation_ofAnotherNamespaceGivesNothing_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -330,7 +338,8 @@ func (b *bill) takeTotal() (octets int) {
 	return octets
 }
 
-// The number of Delegations changes neither the octets of a record's write nor those of a Delegation's.
+// A write costs the same octets in a zone with one Delegation as in a zone with thousands: the write of a Record, and
+// that of a further Delegation.
 func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -369,7 +378,8 @@ func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	st.Settle()
 }
 
-// When others make room, the Delegation comes into force, and waiting records are adopted.
+// A Delegation that exceeds the namespace's bound of rules in the zone waits with LimitExceeded. When other Delegations
+// are deleted, this Delegation is accepted, and the waiting Records are adopted.
 func TestDelegation_waitsForRoom_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

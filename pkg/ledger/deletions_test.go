@@ -132,7 +132,9 @@ func (b *brake) publishDeletions(serial int64) {
 	}))
 }
 
-// S7.5: single deletions count at any speed. The 301st of 1,000 is too many, and the 61st of 200 in the short form.
+// Deletions of single Records add up to a mass deletion at any speed: of 1,000 RRsets the 301st deletion holds the
+// zone, of 200 in the short form the 61st (S7.5). The serial before the 301st deletion stays delivered, until the owner
+// publishes the deletions.
 func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -174,7 +176,9 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	}
 }
 
-// S7.5: at several servers, and put back while another namespace writes at the names.
+// Deletions through several servers at once count together, and the zone is held once. New Records of a tenant at the
+// deleted names put nothing back, and their removal does not count. The hold ends when the owner has created enough
+// RRsets, at any names (S7.5).
 func TestMassDeletion_batches_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 3, 90)
@@ -270,8 +274,9 @@ func (b *brake) Should(err error) {
 	}
 }
 
-// S7.5: all records of a withdrawn rule count, and the cascade settles nothing. The annotation may be in the same
-// change.
+// If the owner removes a rule, all Records released by the cascade count toward a mass deletion, so the zone is held;
+// the rule's return ends the hold. An owner that means the removal sets the annotation publish-deletions in the same
+// update, and the zone is not held (S7.5).
 func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
@@ -521,8 +526,9 @@ func condensedOf(b *brake, uid string) (octets int) {
 	return octets
 }
 
-// S7.5: the cascade is a single mass deletion. Running and starting servers have the delivered state; the restored
-// rule restores all.
+// A rule is removed, and a long cascade releases all Records of a tenant: a single hold, although the cascade commits
+// in many steps. Servers that run, and servers that start during the hold, serve the former content, although the
+// journal is shorter than the cascade. The rule's return restores all (S7.5).
 func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	t.Parallel()
 	n := 300
@@ -559,7 +565,8 @@ func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	}
 }
 
-// S7.6: the deletion is delivered with a single warning. The warning of a change set counts the whole set.
+// RRsets younger than ten minutes do not hold a zone when they are deleted. Instead the client gets a single Warning,
+// when more than 30 % are gone. A change set is counted as a whole: a rename is no deletion (S7.6).
 func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)
@@ -601,7 +608,8 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	b.MustBeClean()
 }
 
-// S7.6: spec.nameServers, too, can remove the last NS at the apex. Zones of any size and age are held for that.
+// A zone is also held if an update of spec.nameServers removes the last NS at its apex, even a zone with no other RRset
+// (S7.6). The answer warns the client, with the command to publish the deletion. New name servers end the hold.
 func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)
@@ -679,7 +687,8 @@ func TestServable_ofClassNameServers_S6_15(t *testing.T) {
 	b.MustBeClean()
 }
 
-// S7.6: the last NS at the apex counts as the whole zone. The condition counts on during the hold.
+// The deletion of the last NS at the apex holds a zone by itself. While the zone is held, the condition Settled is kept
+// up to date: further deletions are named, and the NS no longer after its return (S7.6).
 func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -196,7 +196,9 @@ func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 	}
 }
 
-// Add the new key, make it first, rewrite objects, remove the old key. The same back to no encryption.
+// Keys rotate as in Kubernetes' encryption configuration: add the new key, put the key first, rewrite the objects,
+// remove the old key. The same steps lead back to no encryption, and to encryption again. After each step the server
+// reads all, and fsck is clean.
 func TestEncryption_rotatesAsUpstream(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(makeTransformer("one")))

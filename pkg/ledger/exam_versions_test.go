@@ -35,7 +35,9 @@ func TestSuites_overVersions(t *testing.T) {
 	}
 }
 
-// The reckoning suites run in a corrected copy: the next revision is 128 versions on, and an empty etcd is at 255.
+// Some of upstream's storage suites compute the next resourceVersion by adding 1, and expect an empty etcd at 1. Here a
+// revision has 128 versions, and an empty etcd is at 255. So the suites run in a copy in which these numbers are
+// replaced.
 func TestSuites_overVersionsWithTheNextRevision(t *testing.T) {
 	if !rig.Long() {
 		t.Skip("builds upstream's suites anew: KUBIZONE_TEST_LONG=1")

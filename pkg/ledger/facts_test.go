@@ -17,8 +17,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A dry run holds no turn. Its reads must not enter the cache if the keys have changed since: the next write would
-// rest on them without a compare (I5). Nor may they set the zone back, as if another server had written.
+// A dry run reads keys without a turn in the zone's queue, so a write may change a key between the read and its arrival
+// in the cache. Such a late value must not be cached, because the next decision would use it without a compare (I5). A
+// late Zone must not replace the newer one either, or the next write fails as if another server had written.
 func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -51,7 +52,8 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	st.Settle()
 }
 
-// Facts about names below a new name are assumed absent without a read. If the compare fails, they are read (I5).
+// For a new Record the server assumes, without a read, that no data exist below its name, and the transaction compares
+// this. If the assumption was wrong, the transaction fails, and the server reads and decides again (I5).
 func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -90,7 +92,8 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	st.Settle()
 }
 
-// A client that creates an existing object at ever new names must not fill the cache.
+// Clients create a Record under a taken object name, each time at a new DNS name. The attempts fail, and must leave no
+// doubt about these DNS names in the server's cache: later creations there need no read.
 func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -116,7 +119,8 @@ func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	}
 }
 
-// A late read without a zone does not drop the name of a new zone.
+// A read finds no zone at a name, and a zone is created before the result reaches the cache. The result must not remove
+// the new zone's name from the cache.
 func TestFacts_ofALateReadOfANameThatCame(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -130,7 +134,8 @@ func TestFacts_ofALateReadOfANameThatCame(t *testing.T) {
 	}
 }
 
-// A late read of a zone neither restores a deleted zone nor drops a new one (ledger A18).
+// A read of a zone that ends after the zone was created or deleted must not change the cache, neither bring a deleted
+// zone back nor remove a new zone.
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -31,9 +31,9 @@ func storedFields(of reflect.Type, path string) (paths []string) {
 	return paths
 }
 
-// Generated protobuf code drops unknown fields, so an older program loses a new field of a Zone, Record or
-// Delegation when writing the object. A new field needs a migration with OldersMayWrite false, if only for the
-// number. testdata/fields.golden has the fields and their format.
+// Generated protobuf code drops unknown fields, so an older program that writes a Zone, Record or Delegation would
+// delete a new field. Therefore a new field needs a migration with OldersMayWrite false, even an empty one, so that
+// older programs refuse the store. testdata/fields.golden lists the fields with the format, and reveals a new field.
 func TestFields_ofObjectsComeWithAFormat(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/fields.golden"

@@ -38,7 +38,8 @@ func followLedger(t *testing.T, s *store.Server) *listing {
 	return l
 }
 
-// F30: a damaged Zone is named; a damaged Record is omitted, and then the zone's content does not match the state.
+// An undecodable object stops no other zone (F30). A damaged Zone is reported by name. A damaged Record is left out, so
+// the content does not match the zone's stored state, which reveals the damage.
 func TestFollow_damagedObjectsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

@@ -92,8 +92,8 @@ func TestGuest_isNotifiedOfWhatItHides_S4_25(t *testing.T) {
 	}
 }
 
-// A tenant that takes the host of own's MX or CNAME learns nothing, but own is told. If the tenant was first, the
-// answer to own's write says so (S4.18, S4.26).
+// A zone's owner has an MX or CNAME to a host of the zone. If a tenant creates the host, the owner gets an Event, and
+// the tenant is told nothing (S4.26). If the tenant was first, the answer to the owner's write says so (S4.18).
 func TestPointer_isNotifiedWhoHasItsHost_S4_26(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

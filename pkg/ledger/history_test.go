@@ -102,8 +102,8 @@ func undoItem(t testing.TB, records map[string]string, x *history.Item) {
 	}
 }
 
-// The Records before any step follow from the present ones and the steps since, whatever wrote, whether a step is in
-// the journal or archived, and on any page.
+// If the steps of a history are undone one after the other, beginning with the present Records, the Records before each
+// step result. This holds for any kind of write, for steps in the journal and in the archive, and for any page size.
 func TestHistory_leadsBackToEveryStep(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(scaleTo(40, 8)) {
@@ -311,8 +311,8 @@ func (t *archiveFailure) Commit() (*clientv3.TxnResponse, error) {
 	return t.Txn.Commit()
 }
 
-// While etcd fails, steps stay in the journal, and the history has no gap afterwards. The API server explains etcd's
-// errors.
+// While etcd fails, steps stay in the journal, and afterwards the history has no gap. The test runs with etcd's own
+// errors and with the API errors into which the API server turns them, because the archive must recognise both.
 func TestHistory_afterAFailureOfEtcd(t *testing.T) {
 	t.Parallel()
 	for what, explain := range map[string]func(clientv3.KV) clientv3.KV{
@@ -353,7 +353,8 @@ func expectNoGap(t *testing.T, explain func(clientv3.KV) clientv3.KV) {
 	}
 }
 
-// A damaged archive does not fill etcd: steps leave the journal, and the history has a gap.
+// If the key of a zone's archive is damaged, steps still leave the journal, so that etcd does not fill up. After a
+// repair, the history reports a gap.
 func TestHistory_afterDamageOfTheArchive(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -382,7 +383,8 @@ func TestHistory_afterDamageOfTheArchive(t *testing.T) {
 	}
 }
 
-// A server that ends at any point of an archive loses and repeats no step: another goes on.
+// A server dies at any point of the move of steps from the journal into the archive. Another server continues, and the
+// history has every step exactly once.
 func TestHistory_afterACrash(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"archive", "trim", "trim-page"} {
@@ -418,8 +420,9 @@ func TestHistory_afterACrash(t *testing.T) {
 	}
 }
 
-// A tenant that writes at its budget for an hour condenses its own history, and leaves those of others whole. Its
-// answers say since when they are whole. An archive that comes late finds many steps at once.
+// A tenant that writes at its full budget for an hour loses details of its own history only: the oldest segments are
+// condensed, others' histories stay whole, and answers tell since when they are whole. The same holds if archiving
+// starts late, with many steps at once.
 func TestHistory_ofATenantAtItsBudget_S7_13(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} {
@@ -562,7 +565,8 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 	st.Settle()
 }
 
-// A removed zone's steps and object stay for its retention. A zone of the name has a history of its own.
+// A deleted zone's history stays for the retention, with the removal and the former Zone. A new zone of the same name
+// begins a new history. After the retention, no key remains.
 func TestHistory_ofARemovedZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -627,7 +631,8 @@ func TestHistory_isEncrypted(t *testing.T) {
 	}
 }
 
-// An upgrade begins the history: older steps have no states before them.
+// After an upgrade from a version without history, the history begins with the upgrade: there are no earlier steps, and
+// Whole is the time of the upgrade.
 func TestHistory_beginsWithTheUpgrade(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -651,7 +656,8 @@ func TestHistory_beginsWithTheUpgrade(t *testing.T) {
 	}
 }
 
-// An answer raises its Whole after a damaged segment or step, and has the others.
+// If a segment of the archive or a step of the journal cannot be decoded, the answer has the other steps, and the field
+// Whole moves to a time after the damage.
 func TestHistory_ofDamage(t *testing.T) {
 	t.Parallel()
 	for _, under := range []func(k layout.Keys, z *v1alpha1.Zone) string{
@@ -786,7 +792,8 @@ func TestHistory_ofANamespaceMadeAgain_S7_14(t *testing.T) {
 	}
 }
 
-// Many namespaces archive at once between two sweeps. Together they stay within the history's part of etcd.
+// Many namespaces archive at once between two sweeps of old history. Together they exceed the tenth of etcd's quota
+// meant for histories by no more than a third.
 func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
 	t.Parallel()
 	const all = 100 << 10
@@ -824,7 +831,8 @@ func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
 	}
 }
 
-// A damaged Zone keeps its history, and those of others are swept.
+// While a Zone object is damaged, the sweep of expired history keeps this zone's segments, and deletes those of other
+// zones. After the repair the rest is deleted.
 func TestHistory_isSweptBesideADamagedZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -167,7 +167,8 @@ func TestHistory_ofZonesWithOtherRetentions_S7_13(t *testing.T) {
 	st.Settle()
 }
 
-// A removed zone's last line has the number after the last step, and the Zone before, as the history of the zone has.
+// The stream of history has a last line for a deleted zone. As in the zone's stored history, the line has the number
+// after the last step, and the former Zone.
 func TestHistory_sendsRemovals(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

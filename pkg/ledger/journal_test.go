@@ -49,7 +49,7 @@ func (f *following) Apply(_ string, tx content.Transaction) {
 	}
 }
 
-// Steps that were written during a trim are trimmed without a later write.
+// Steps written while a trim of the journal runs are trimmed afterwards, without waiting for a later write.
 func TestJournal_isTrimmedAfterItsLastWrite(t *testing.T) {
 	t.Parallel()
 	const bound = 1 << 19
@@ -183,7 +183,8 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 	}
 }
 
-// Many small changes do not fill etcd. A zone's first write trims the excess of a server with other bounds.
+// The journal of a zone keeps a bounded number of steps, so many small changes do not fill etcd. If a former server had
+// a larger bound, the first write through the new server trims the excess.
 func TestJournal_keepsSoManySteps(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -351,8 +352,9 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 	}
 }
 
-// S8.6: a provider that never returns does not fill the store: the size of the zone bounds its steps, and the
-// oldest go. An unreadable Delivery counts as without confirmation.
+// The journal keeps steps not yet confirmed by a Delivery, but only in proportion to the size of the zone. A provider
+// that never confirms therefore does not fill the store: the oldest steps go (S8.6). An undecodable Delivery counts as
+// unconfirmed.
 func TestJournal_keepsSoMuchForADelivery_S8_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -486,7 +488,8 @@ func (r *ranges) countBelow(prefix string) map[string]int {
 	return times
 }
 
-// etcd scans deleted keys until compaction, so no two deletions may begin at the same key.
+// etcd still scans deleted keys until the next compaction. So each deletion of journal keys begins behind the keys
+// deleted before, because a repeated start would scan all of them again.
 func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	t.Parallel()
 	st, seen := store.New(t), &ranges{}
@@ -515,7 +518,8 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone that ended and was adopted again, under the same uid, counts steps from the first again (S3.5).
+// A zone ends when the parent's rules no longer list the name, and may be adopted again later (S3.5). The uid stays,
+// but steps are numbered from 1 again, and the journal must still be trimmed to the bound.
 func TestJournal_isTrimmedOfAZoneInForceAgain_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

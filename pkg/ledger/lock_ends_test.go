@@ -161,8 +161,8 @@ func mustUnlock(t *testing.T, s *store.Server, how string, within time.Duration)
 	}
 }
 
-// A server is cut off from etcd at any transaction of a move. The next server ends the lock, without loss of
-// records.
+// A server that moves Records between zones, with their names locked, loses its connection to etcd at the n-th
+// transaction, for every n. The next server completes the move: the lock ends, and every Record is in its zone.
 func TestLock_endsWhereverItsMoverIsCutOff_S2_10(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -231,7 +231,8 @@ func TestLock_endsPastADamagedRecord_S2_10(t *testing.T) {
 	}
 }
 
-// fsck names the mark of a lost work. The server removes the mark: names are unlocked, the zone is delivered.
+// A zone is marked as moving Records, but the outbox item of the move is lost. fsck reports the mark, and a server
+// removes it: the names are unlocked, and the zone is delivered again.
 func TestLock_withoutItsWorkEnds_S2_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

@@ -69,8 +69,8 @@ func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
 	}
 }
 
-// A program that must not read a store, of a newer or a lower format, reads only the config key, writes nothing,
-// and names the next step.
+// A program refuses to open a store in an unknown format, newer or too old. The program reads the config key only and
+// writes nothing, and the error names the next step.
 func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[int]string{
@@ -295,7 +295,8 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 	allMarked(t, st, 10)
 }
 
-// An older server ends before a migration outside its format, and continues beside others.
+// If older programs must not see a migration's result, older servers end before the migration runs, and refuse writes
+// from then on. Otherwise older servers continue.
 func TestMigrate_endsOlderServersFirst(t *testing.T) {
 	t.Parallel()
 	for _, may := range []bool{true, false} {

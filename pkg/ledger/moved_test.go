@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// If a record was deleted or changed meanwhile, a cascade continues with the next, and the zone's writers wait for
-// a single step.
+// Clients delete and change Records while cascades decide the same Records. A cascade continues with the next Record if
+// an object has changed meanwhile, and no client waits longer than for a single step.
 func TestCascade_objectsThatMoveUnderItHoldUpNoWriter(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

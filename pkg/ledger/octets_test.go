@@ -165,8 +165,8 @@ func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	}
 }
 
-// A server may learn that etcd takes fewer octets per request than configured. Then batches and cascades shrink,
-// and a write too long by itself is refused.
+// The server is configured for longer requests than etcd accepts. After etcd's first refusal the server makes batches
+// and cascades smaller. A write too long by itself is refused with 413, and no other write fails.
 func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -210,7 +210,8 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	}
 }
 
-// Errors about a request's length, of etcd and of its client, are told from other exhaustion.
+// TooLarge recognises the errors of a request longer than the limit of etcd or of its gRPC client, and no other
+// exhausted resource, such as a full disk.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // no ledger

@@ -44,7 +44,8 @@ func (d *deaf) Watch(ctx context.Context, key string, opts ...clientv3.OpOption)
 	return out
 }
 
-// The server reads the outbox again, executes the missed works, and follows from there.
+// etcd compacts the revisions that the watch of the outbox still needs. The server then lists the outbox, carries out
+// the missed items, and watches from the revision of the list.
 func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -120,7 +120,8 @@ func TestOutcome_ofAnUnsentWriteIsKnown(t *testing.T) {
 	}
 }
 
-// The error of a write that ends after a lost race names the cause, which a slow etcd or a long queue is not.
+// A write that times out after another server's writes made the transaction fail names this cause in its error, since a
+// slow etcd or a long queue would need another remedy.
 func TestOutcome_namesALostRace(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -146,7 +147,8 @@ func TestOutcome_namesALostRace(t *testing.T) {
 	}
 }
 
-// A write that etcd leaves without an answer may be carried out, whatever the error.
+// If etcd does not answer a transaction, for any reason, the write may have happened. The client gets a Timeout that
+// says so, and a change set must not claim that nothing was written.
 func TestOutcome_ofAnUnansweredWriteIsUnknown(t *testing.T) {
 	t.Parallel()
 	st, line := store.New(t), &severed{}
@@ -175,7 +177,8 @@ func TestOutcome_ofAnUnansweredWriteIsUnknown(t *testing.T) {
 	}
 }
 
-// A group that the queue has taken is not written if its caller goes before the decision.
+// A client gives up while its write is in a batch, before the write's turn to be decided. The write is not written, and
+// the error says so; the other writes of the batch are unaffected.
 func TestOutcome_ofAnUndecidedWriteIsKnown(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

@@ -103,7 +103,8 @@ func mustGoOn(t *testing.T, s *store.Server, name string) {
 	}
 }
 
-// The panic answers that write only.
+// A panic during a write answers this write with an error, which says whether something may be written. Later writes of
+// the zone succeed.
 func TestPanic_ofAWrite(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
@@ -250,7 +251,8 @@ func (c faultyContext) Deadline() (time.Time, bool) {
 
 func (c faultyContext) AddWarning(string, string) { c.faults.meetFault("warning", false) }
 
-// A panic outside of the decisions answers the waiting writes, too, and leaves the goroutine of the last request alive.
+// A panic in the code around the decisions of a change set answers all waiting writes of the set, says whether they may
+// be written, and does not end the goroutine of the last request. The zone takes further writes.
 func TestPanic_besideTheDecisionsOfAChangeSet(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
@@ -291,7 +293,8 @@ func TestPanic_besideTheDecisionsOfAChangeSet(t *testing.T) {
 	st.Settle()
 }
 
-// The cascade continues later, and clients can write to the zone meanwhile.
+// A panic while a cascade decides a Record, or between its steps, ends neither the server nor the cascade. Clients can
+// write to the zone meanwhile, and the cascade later completes.
 func TestPanic_ofACascade(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}

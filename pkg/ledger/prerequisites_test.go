@@ -124,7 +124,8 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 	}
 }
 
-// S10.5: of sets that require a name to be free, and take it, exactly one is written.
+// Several change sets on two servers require a name to be free, and each creates a Record there. Exactly one is
+// written, because the transaction compares the prerequisite (S10.5).
 func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -149,7 +150,8 @@ func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
 	}
 }
 
-// S13.4: a server whose cache is behind another's write still finds the zone.
+// An update may arrive right after the zone was created through another server. FindZone finds the zone although this
+// server's cache is behind (S13.4).
 func TestFindZone_ofAnotherServer(t *testing.T) {
 	st := store.New(t)
 	s, other := st.Server(), st.Server()

@@ -56,7 +56,8 @@ func countDeletions(ctx context.Context, st *store.Store, uid string, all int, d
 	done <- [2]int{seen, most}
 }
 
-// The keys of a removed zone are deleted in pages.
+// A deleted zone may have thousands of internal keys. They are deleted in pages of some hundred keys, so that no single
+// transaction blocks etcd for other writers.
 func TestPurge_ofManyKeysStopsNoWriter(t *testing.T) {
 	t.Parallel()
 	n := scaleTo(9000, 3000)

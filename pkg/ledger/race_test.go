@@ -462,8 +462,8 @@ func testZoneWrites(t *testing.T, writers, both, n int) {
 	t.Logf("%d writes of the zone beside %d of records: mean %v, worst %v", n, writes.Load(), (elapsed / time.Duration(n)).Round(time.Microsecond), worst.Round(time.Microsecond))
 }
 
-// Two servers write a zone at full speed and take turns. The slowest waits are only logged: they also measure the
-// machine.
+// Two servers write a zone at full speed, and neither is kept from writing by the other. The longest waits are only
+// logged, because they depend on the machine.
 func TestRace_neitherServerStarves(t *testing.T) {
 	for try := 1; ; try++ { // a busy machine may stop a server for most of a try
 		if starved := findStarving(t); starved == "" {
@@ -524,7 +524,8 @@ func findStarving(t *testing.T) string {
 	return ""
 }
 
-// Waiting writes are decided on the stored zone, not on evicted facts.
+// Facts of a zone are evicted from the cache while writes wait in its queue, and another server has written the zone.
+// The waiting writes are decided on the stored zone, and all succeed.
 func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -557,8 +558,8 @@ func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A cascade decides a pending zone and leaves it as it is, and another server has changed the zone since this one read
-// it: the cascade writes nothing.
+// A cascade decides a pending zone and would leave the zone unchanged, but another server has changed the zone
+// meanwhile. The cascade must not write the older copy back.
 func TestRace_aCascadeLeavesAPendingZoneOfAnotherServer(t *testing.T) {
 	st := store.New(t)
 	s, other := st.Server(), st.Server()

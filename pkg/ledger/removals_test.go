@@ -27,7 +27,8 @@ func makeChildren(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
 	return parent
 }
 
-// S8.1: removals of a namespace's zones beyond the parent's bound get a retry.
+// While sixteen removals of child zones by a namespace are pending at the parent, the next gets 429 with Retry-After;
+// other namespaces are unaffected. The removal succeeds when the cascades before have run (S2.11).
 func TestRemovals_areBoundedAtTheirParent_S2_11(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -105,7 +106,8 @@ func TestRemovals_queueAtTheirParent(t *testing.T) {
 	}
 }
 
-// S8.1: new zones with moving records are no removals.
+// The number of zones a namespace may remove at once is bounded by the cascades still pending (429, S2.11). Cascades of
+// new zones do not count toward the bound.
 func TestRemovals_doNotCountZonesThatCome_S2_11(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -79,8 +79,8 @@ func TestRemoved_keepsDelegations(t *testing.T) {
 	st.Settle()
 }
 
-// A server that ends between two writes of the sweep leaves no segment without its zone's archive, also of a zone whose
-// steps are younger than an hour.
+// A server ends between two writes of the sweep that deletes the history of a removed zone. No segment remains without
+// its zone's archive key, also if the retention is shorter than an hour.
 func TestRemoved_expiresWholeHistories(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -120,7 +120,8 @@ func TestRemoved_expiresWholeHistories(t *testing.T) {
 	st.Settle()
 }
 
-// A zone keeps at most as many deleted Delegations as it had at once, and none after ten minutes.
+// For each deleted Delegation a zone keeps a key for the history. The keys are at most as many as the zone had
+// Delegations at once, and none after ten minutes.
 func TestRemoved_boundsDelegations(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -102,8 +102,9 @@ func TestDelegation_reservesNames_S4_22(t *testing.T) {
 	}
 }
 
-// Servers may stop anywhere during the creation of the awaited zone: no tenant with "*" gets a name given to others
-// (S4.22).
+// Delegations that wait for their zone reserve names for their namespaces. When the zone is created, servers may stop
+// at any point before the Delegations are in force: no tenant with the pattern "*" gets a reserved name. Until then
+// such a tenant gets 429 (S4.22).
 func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -134,8 +135,9 @@ func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 	}
 }
 
-// A zone waits at a tenant's withdrawn CNAME until it has gone, wherever servers stop meanwhile. A tenant with "*"
-// never gets the name (S2.13).
+// The owner gives a tenant's name to a new zone. The tenant's CNAME there is withdrawn at once, and the zone waits
+// until the CNAME is gone. Wherever servers stop meanwhile, another tenant with the pattern "*" never gets the name
+// (S2.13).
 func TestZone_takesAReservedName_S2_13(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

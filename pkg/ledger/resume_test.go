@@ -127,7 +127,8 @@ func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 	cut.after.Store(0)
 }
 
-// After a silence etcd may have compacted the watch's last revision.
+// A watch without events is cut off, and etcd has compacted the revision of its last event. Since etcd has reported
+// progress beyond that revision, Follow resumes from there, and need not read all zones again.
 func TestFollow_resumesBehindACompactionReportedToIt(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t), "/registry/kubizone") // compacted for itself alone

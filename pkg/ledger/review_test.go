@@ -99,8 +99,9 @@ func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 	}
 }
 
-// S14.2, S1.8: without a rule for the name, every answer equals that of an empty store, octet by octet: for
-// existing and claimed names, zones, other namespaces' zones below, and other views.
+// To a namespace without a rule for a name, a NameReview tells no more than a write would: every answer equals that of
+// an empty store, octet by octet, for existing and claimed names, zones, other namespaces' child zones, and other views
+// (S14.2, S1.8).
 func TestReviewName_isSilentWithoutARule_S14_2(t *testing.T) {
 	t.Parallel()
 	full, empty := makeReviewWorld(t), store.New(t).Server(stopClock)

@@ -47,7 +47,8 @@ func makeLosers(t *testing.T, st *store.Store, s *store.Server, losers int) {
 	}
 }
 
-// S2.7: a removed value triggers a try of Records waiting at or below the name.
+// When a value is deleted, the Records waiting at or below its name are tried at once, and need not wait for the next
+// periodic round (S2.7).
 func TestRound_isNotNeededWhereAValueGoes_S2_7(t *testing.T) {
 	t.Parallel()
 	const losers = 20
@@ -68,7 +69,9 @@ func TestRound_isNotNeededWhereAValueGoes_S2_7(t *testing.T) {
 	st.MustBeClean()
 }
 
-// S2.7: no value at the name shows the room.
+// A Record waits because its namespace is at its limit in the zone. When another Record of the namespace is deleted, at
+// another name, the periodic round adopts the waiting Record: no value at the waiting Record's name is deleted, which
+// would trigger a trial (S2.7).
 func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -92,7 +95,7 @@ func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	st.Settle()
 }
 
-// S2.7: losers have only the keys under which they wait (S9.1).
+// Rounds that try waiting Records without success write nothing to etcd, so an idle cluster stays idle (S2.7).
 func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -120,8 +123,8 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	}
 }
 
-// S2.7: of 100,000 keys per round, at most a hundred of a namespace are tried, so a flood keeps no other from its
-// turn.
+// A round tries at most a hundred waiting Records of a namespace, drawn at random, so a tenant with thousands of
+// waiting Records keeps no other from its turn, and all Records are tried in time (S2.7).
 func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -192,7 +195,8 @@ func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string)
 	store.Must(s.CreateRecord(t.Context(), r))
 }
 
-// S2.7, S2.15, attack 93: Records of others wait at underscore names below.
+// A namespace deletes its Record and has a replacement waiting at the name, while Records of other tenants wait at
+// underscore names below. The holder's replacement gets the name (S2.7, S2.15, attack 93).
 func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_15(t *testing.T) {
 	t.Parallel()
 	for range 4 {
@@ -259,7 +263,8 @@ func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
 	store.Eventually(t, "a is replaced again", func() bool { return s.Record("team", "a3").Status.ZoneRef != nil })
 }
 
-// S2.7: a Record waiting at an underscore name of the apex goes before others' Records waiting below the apex.
+// A policy such as _dmarc is deleted at the apex, and the replacement waits there. The replacement is tried before
+// hundreds of Records that wait below the apex, although all are at or below the base name (S2.7).
 func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -277,7 +282,8 @@ func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 	store.Eventually(t, "the policy is replaced", func() bool { return s.Record("platform", "new").Status.ZoneRef != nil })
 }
 
-// S2.9: the names come from a deleted zone. Rounds try all others.
+// While the cascade of a deleted zone moves names into the zone above, a round leaves these names to the cascade, and
+// still tries waiting Records at all other names (S2.7, S2.9).
 func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -307,8 +313,9 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	}
 }
 
-// S2.7, S7.5: while a Delegation's cascade restores a namespace's rules, rounds leave the namespace's waiting
-// Records to the cascade. So the hold by the lost rules ends with it.
+// A round tries waiting Records again. While the cascade of a Delegation restores a namespace's rules, the round leaves
+// this namespace's Records to the cascade. So the mass deletion's hold, caused by the loss of the rules, ends with the
+// cascade (S2.7, S7.5).
 func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -38,7 +38,9 @@ func hasSerial(t *testing.T, st *store.Store, domain string) bool {
 	return len(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs) > 0
 }
 
-// A clock a year ahead, which gave the serial, neither shortens the expire nor makes a new zone begin behind.
+// The last serial of a deleted zone is kept for its expire time, so that a new zone of the name begins above. A clock a
+// year ahead does not shorten this time, because servers count the time they run, and a new zone begins ahead even of a
+// serial given by such a clock.
 func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -70,7 +72,8 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	st.Settle()
 }
 
-// Servers store their counts from time to time. The total is at least expire.
+// Servers count down the time for which a deleted zone's serial is kept, and store the count at times. The sum is never
+// below the zone's expire, and takes a bounded number of writes.
 func TestSerial_whatIsKeptAddsUp_S6_10(t *testing.T) {
 	t.Parallel()
 	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), From: []law.Origin{{Zone: "uid"}}}
@@ -107,7 +110,8 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_10(t *testing.T) {
 	}
 }
 
-// Serials with the least time left go first, and none of another namespace.
+// The last serials kept for a namespace's deleted zones are bounded in number. Beyond the bound those with the least
+// remaining time are forgotten, and none of other namespaces.
 func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

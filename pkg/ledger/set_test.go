@@ -219,8 +219,8 @@ func TestSet_smallOnesShareATransaction_S10_1(t *testing.T) {
 	st.MustBeClean()
 }
 
-// S10.1, S10.2: creations, updates and deletions are one transaction, serial and step; each object has a separate
-// version.
+// Creations, updates and deletions of a change set are one etcd transaction, one serial and one journal step. Each
+// object still has a resourceVersion of its own (S10.1, S10.2).
 func TestSet_isOneSerial_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -275,8 +275,8 @@ func readJournal(t *testing.T, st *store.Store, z *v1alpha1.Zone) content.Transa
 	return tx
 }
 
-// S10.2, S7.5: a set that removes much and restores it under other names is no mass deletion, and a set that
-// removes too much is held at the previous serial.
+// A change set that removes many RRsets and creates them anew under other object names is no mass deletion. A set that
+// removes too many is one, and the serial before it stays delivered (S10.2, S7.5).
 func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -343,8 +343,8 @@ func TestSet_endsWithAnyOfItsRequests_S10_4(t *testing.T) {
 	}
 }
 
-// S10.2: the first of two writes begins from a stale object, and contradicts the second. The set must begin again
-// from the first, and not report damage at the second.
+// The first of two writes of a change set begins from an outdated object, and with this object contradicts the second
+// write. The set must begin again with the first write, and not report the contradiction as damage (S10.2).
 func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "a", "b")
@@ -375,8 +375,9 @@ func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 	}
 }
 
-// S10.1: a small set at new names needs no read, like a lone Record. Objects outside the cache are assumed absent,
-// and compared.
+// A change set at new names is decided without a read, like a lone Record: the server assumes that keys outside its
+// cache are absent, and the transaction compares this. If the assumption is wrong, the set is read and decided again,
+// and refused where a rule says so (S10.1).
 func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -419,7 +420,8 @@ func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
 	}
 }
 
-// S10.4: too many compares for assumed absence are no reason to refuse.
+// Assumed absences cost a compare each, so a change set at deep names may exceed etcd's limit of operations by compares
+// alone. Then the server reads the keys instead, and the set is written (S10.4).
 func TestSet_readsWhereGuessesAreTooMany_S10_4(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 60 }), "/registry/kubizone")
@@ -434,7 +436,8 @@ func TestSet_readsWhereGuessesAreTooMany_S10_4(t *testing.T) {
 	}
 }
 
-// S10.4: a set too large for etcd is refused before any write, with a remedy.
+// A change set with more operations than etcd accepts is refused before any write. Each item's error is 413, and
+// recommends a larger --max-txn-ops (S10.4).
 func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 40 }), "/registry/kubizone")
@@ -461,8 +464,8 @@ func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	}
 }
 
-// S5.14, S10.4: Warnings of missing hosts cost no compares and no reads: as many Records fit as with hosts
-// elsewhere.
+// A Warning tells of hosts, as in an MX, missing in the zone. The lookup costs a change set neither reads nor compares,
+// so a set may have as many Records as with hosts in other zones (S5.14, S10.4).
 func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
@@ -488,7 +491,8 @@ func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	}
 }
 
-// Cuts at new names are decided with few reads, and names below are found in etcd, at the cut and in the set.
+// A change set with dozens of NS Records at new names needs few reads in all to find data below them. Data below an NS,
+// stored before or written by the same set, are still found and cause a Warning.
 func TestSet_readsBelowAllCutsTogether(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 1024 }), "/registry/kubizone")
@@ -540,8 +544,8 @@ func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
 	}
 }
 
-// S10.4: a set too large for an etcd with 512 operations must not recommend 512, and leaves other writers' batches
-// as large as before.
+// A change set too large for an etcd with 512 operations is refused with 413. The error must not recommend
+// --max-txn-ops=512, which is set already, and the refusal must not shrink the batches of other writers (S10.4).
 func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
@@ -560,8 +564,9 @@ func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 	}
 }
 
-// S10.4: a change of both zones takes the parent's lock first: a set that paid under a lock would wait for it until
-// the timeout.
+// A change set writes the NS of a child zone, and the parent must follow in a second transaction. That second
+// transaction takes the parent's lock first, so the set must release the child's lock before: otherwise both would wait
+// for each other until the timeout (S10.4).
 func TestSet_paysWithoutLocks_S10_4(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -606,7 +611,8 @@ func TestSet_ofAHundred_S10_4(t *testing.T) {
 	}
 }
 
-// S10.1: beside single writes, batches and other sets, on two servers.
+// Sets that write the same value to two Records run beside single writes, batches and other sets, on two servers. In
+// the end both Records have the value and serial of the same set, and no write is lost (S10.1).
 func TestRace_setsAreWhole_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The situations of docs/situations.md on a server with etcd, in the commands of TestStories without server names,
-// with short answers.
+// The situations of docs/situations.md run on a server with etcd. Their commands are those of TestStories, without the
+// names of servers and with shortened answers, and the page has the real output.
 func TestSituations(t *testing.T) {
 	t.Parallel()
 	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {

@@ -155,7 +155,8 @@ func TestChangeRecords_interruptedAnywhereItGoesOn_S6_13(t *testing.T) {
 	st.Settle()
 }
 
-// Of two servers one leads, and the other when the first has stopped.
+// Of two servers, one is elected and runs the function. The other is elected when the first has stopped, and never
+// beside it.
 func TestRunElected_isOneServer(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -96,7 +96,8 @@ func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
 	}
 }
 
-// A client's write waits for a single step of a cascade: the serials between two writes show this.
+// Beside a long cascade, a client's write waits for a single run of its steps. The test counts the serials between two
+// writes of the client.
 func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 	notUnderRace(t)
 	st := store.New(t)
@@ -126,7 +127,8 @@ func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 	st.Settle()
 }
 
-// Another server that starts sees the progress of a long work, and does not repeat all of it.
+// A second server starts while the first runs a long cascade. The second server sees the progress and leaves the work
+// to the first, so few steps are done twice.
 func TestCascade_oneServerAtATime(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -154,8 +156,8 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	t.Logf("%d and %d goes", steps(0), steps(1))
 }
 
-// A moving record is found by namespace and by name, so a cascade may decide it twice. The second decision answers
-// with the first's result.
+// A cascade finds a moving Record by namespace and by name, so the Record may be decided twice. The second decision
+// returns the first's result and writes nothing.
 func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

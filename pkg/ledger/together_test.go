@@ -81,7 +81,8 @@ func (x *together) release() (errs []error) {
 	return errs
 }
 
-// The cache knows each object's version: the next write of each zone needs a single transaction.
+// Batches of many zones share a transaction, and each object gets a version of its own. The cache knows the versions:
+// the next write of each zone needs one transaction, and none fails.
 func TestTogether_isOneTransaction(t *testing.T) {
 	t.Parallel()
 	x := newTogether(t)
@@ -115,7 +116,8 @@ func TestTogether_isOneTransaction(t *testing.T) {
 	x.st.MustBeClean()
 }
 
-// A shared transaction counts the octets of Zones, else etcd refuses it and each batch commits alone.
+// A transaction shared by batches of several zones counts the octets of the Zones, too. Otherwise etcd would refuse the
+// transaction as too long, and each batch would commit alone.
 func TestTogether_fitsWithItsZones(t *testing.T) {
 	t.Parallel()
 	var rules []v1alpha1.DelegationRule
@@ -135,7 +137,8 @@ func TestTogether_fitsWithItsZones(t *testing.T) {
 	x.st.MustBeClean()
 }
 
-// If another server has changed a zone, each batch commits alone.
+// If another server has changed one of the zones of a shared transaction, its compares fail. Each batch then commits
+// alone, and every write succeeds.
 func TestTogether_failsForNoOther(t *testing.T) {
 	t.Parallel()
 	x := newTogether(t)

@@ -93,8 +93,9 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	}
 }
 
-// S2.14: a Record waiting by annotation gets the name when its namespace, or the zone's own, deletes a Record
-// there, however fast tenants with "*" write (F1).
+// A Record created with the annotation on-conflict waits at a taken name. When its namespace, or the zone's own,
+// deletes the Record there, the waiting Record gets the name, although tenants with the pattern "*" try to take it as
+// fast as they can (S2.14).
 func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -136,7 +137,8 @@ func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
 	}
 }
 
-// S2.14, S4.25: a deletion checks for waiting Records and for a wildcard, and reads neither.
+// A deletion must know whether a Record waits at the name and whether a wildcard answers for it. The transaction
+// compares that neither exists, so the deletion needs no read (S2.14, S4.25).
 func TestDelete_readsNothing_S2_14(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

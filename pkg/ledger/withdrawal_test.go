@@ -92,7 +92,8 @@ func (a *announced) take() string {
 
 func isExisting(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
-// Even a fast cascade hides nothing from the answer (S2.16).
+// A write that removes rules tells in its answer all Records and zones that lose their rule, also if a fast cascade has
+// already released some of them (S2.16).
 func TestWithdrawal_warnsOfAllThatExisted_S2_16(t *testing.T) {
 	t.Parallel()
 	for _, period := range []time.Duration{0, time.Hour} {
@@ -124,8 +125,8 @@ func TestWithdrawal_warnsOfAllThatExisted_S2_16(t *testing.T) {
 	}
 }
 
-// The creator is warned of established zones missing from the rules, by the nearest names of the view and without
-// namespaces, in a dry run too (S3.4, S1.8).
+// A new zone above established zones gets a Warning for those that its rules do not list: the nearest names in its
+// view, without namespaces, the same in a dry run (S3.4, S1.8).
 func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -328,8 +329,8 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A clock a year ahead ends no period, and constant writes by the tenant do not
-// prolong it (attack 63).
+// A grace period counts the time in which servers ran. So a clock a year ahead does not end the period, and a tenant
+// that constantly writes does not prolong the period (attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -387,7 +388,8 @@ func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	store.Eventually(t, "another withdrawal is carried out", func() bool { return s.Record("team-b", "b").Status.ZoneRef == nil })
 }
 
-// The withdrawals of a zone that is being removed use up no writes of a sweep.
+// A sweep ends a bounded number of grace periods. Those left by a zone that is being removed do not count toward the
+// bound, so another zone's period ends in time.
 func TestWithdrawal_endsBesideThoseOfAZoneThatIsGone_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

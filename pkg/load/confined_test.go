@@ -14,7 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// L10: a branch of a stranger reads no file of the job beside those that the job names.
+// A pipeline loads manifests from a stranger's branch, as in a pull request. Symbolic links there must not lead it to
+// any file outside of the paths given in its configuration, such as its secrets (L10).
 func TestConfined_followsNoLinkOut_L10(t *testing.T) {
 	outside, work := t.TempDir(), t.TempDir()
 	t.Chdir(work)

@@ -201,7 +201,8 @@ func TestLoad_isRepeatable(t *testing.T) {
 	}
 }
 
-// L4, L5: a changed file changes only its own objects and fields.
+// After an edit by another field manager, a changed zone file updates only the records and fields it still owns: the
+// edited Record stays, and the loader reports it (L4, L5).
 func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -229,8 +230,8 @@ func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
 	}
 }
 
-// L1, L2: a refusal is reported in the server's words with the lines, and the rest is loaded. The next start tries
-// again.
+// A refusal is reported with the file's line and the server's words, and all other records are loaded (L1, L2). The
+// next load tries the refused record again.
 func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+"www	IN	A	192.0.2.300\n")
 	l := newLab(t, fake.NewSimpleClientset())
@@ -256,7 +257,8 @@ func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 	}
 }
 
-// L2: neither an invalid file nor a refused zone stops other files.
+// Neither a file that is no zone file, nor a refused zone, nor a dangling link keeps the other files of a directory
+// from being loaded (L2).
 func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 	dir := t.TempDir()
 	readme := writeFile(t, filepath.Join(dir, "a.zone"), "This is no zone file.\n")
@@ -280,7 +282,8 @@ func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 	}
 }
 
-// Without an answer, or as an unknown user, the load stops instead of failing for each file.
+// If the server does not answer, or does not know the user, the load stops at once, instead of failing again for each
+// further file.
 func TestStopsAll(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -303,7 +306,8 @@ func TestStopsAll(t *testing.T) {
 	}
 }
 
-// Temporary errors are retried, and the effect of a lost answer is found.
+// The server fails every creation once with a temporary error, for some objects after it has stored them. The loader
+// retries, finds the stored objects, and creates none twice.
 func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -379,7 +383,8 @@ func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
 	}
 }
 
-// If another object takes the name meanwhile, the Record gets the alternative name, also after a lost answer.
+// The loader creates a Record under its usual object name, but another object has taken the name meanwhile. The Record
+// gets the alternative name, and a repeated attempt after a lost answer finds the Record under that name.
 func TestLoad_knowsItsRecordByTheOtherName(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -499,7 +504,8 @@ a: 2
 	}
 }
 
-// The oldest object is applied first, in any order of the file.
+// Of several Records at a name, the one created first in the former cluster is applied first, in any order of the file,
+// because the first claims the name.
 func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 	text := `
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: second, creationTimestamp: "2024-01-02T00:00:00Z"}, spec: {domainName: www, zoneRef: {name: z}}, status: {fqdn: www.example.org.}}
@@ -526,7 +532,8 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 	}
 }
 
-// S5.6, S5.14, S4.18: addresses before the NS that name their hosts, and NS before glue and DS.
+// Records are applied in an order in which none warns of another still to come: addresses before the NS that name them,
+// NS before glue and DS (S5.6, S5.14, S4.18).
 func TestByOwner_appliesWhatOthersNeedFirst(t *testing.T) {
 	var text strings.Builder
 	for i, record := range []string{"sub DS", "sub NS", "ns.sub A", "www CNAME", "ns A", "a.ns.sub AAAA"} {
@@ -552,7 +559,8 @@ func TestByOwner_appliesWhatOthersNeedFirst(t *testing.T) {
 	}
 }
 
-// Rules, name servers and classes in other manifests count for a Zone.
+// Warnings about a Zone without rules, name servers or class are not shown if another manifest of the same run brings
+// them: a Delegation, an NS Record at the apex, a DNSClass.
 func TestNoteAnswers_looksAtTheOtherManifests(t *testing.T) {
 	object := func(kind, metadata, spec string) string {
 		return fmt.Sprintf("---\n{apiVersion: kubi.zone/v1alpha1, kind: %s, metadata: {%s}, spec: {%s}}\n", kind, metadata, spec)
@@ -601,8 +609,9 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	}
 }
 
-// S5.6: glue of a sibling delegation, which the server takes for occluded, is loaded after its delegation without a
-// Warning. S6.2: so is an NS whose host is in the file.
+// An address below a delegation may be glue that another delegation in the file names. It is loaded after the
+// delegations, and the server's Warning about hidden data is not shown, because the file resolves it (S5.6). So is the
+// Warning of an NS whose host is in the file (S6.2).
 func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
 www.sub A 192.0.2.4
@@ -644,7 +653,8 @@ sibling NS ns.sub
 	}
 }
 
-// Name servers and their addresses are written first: the server would write the status of an earlier record twice.
+// The loader writes name servers and their addresses first. The zone is then servable before the other Records come;
+// otherwise the server would write the status of each earlier Record a second time.
 func TestLoad_makesTheZoneServableFirst(t *testing.T) {
 	for _, test := range []struct{ server, want string }{
 		{"ns1", "ns1-aaaa ns1-a apex-ns sub-ns own-ns www-a ns.sub-a ns.own-a"},

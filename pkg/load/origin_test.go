@@ -50,7 +50,8 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 	}
 }
 
-// The error asks for an unknown origin, and two given origins must agree.
+// A zone file without an origin is not loaded. The error names the ways to give the origin; an origin given twice must
+// agree.
 func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 	for source, wants := range map[string][]string{
 		"db.127":               {`name "@"`, "$ORIGIN NAME.", "db.NAME", "NAME=PATH"},

@@ -52,7 +52,8 @@ func TestPlan_makesAZoneOfTheSOA(t *testing.T) {
 	}
 }
 
-// S4.5: only a rule that names a type by number covers it.
+// A delegation without types covers no type given by number, such as TYPE65280 (S4.5). So the rules planned for a zone
+// file with such types name each of them.
 func TestPlan_delegatesTypesByNumber_S4_5(t *testing.T) {
 	p := planOf(t, `$ORIGIN example.org.
 @	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
@@ -135,7 +136,8 @@ mail	3600	IN	A	192.0.2.4
 	}
 }
 
-// A wrong timer changes no other: the server judges them together, as validation.Zone does here.
+// If one SOA timer of a file is refused, only this timer gets its default, and the others stay as in the file. The
+// server judges the timers together, as validation.Zone does here.
 func TestPlan_losesOneTimerAlone(t *testing.T) {
 	for timers, want := range map[string]struct {
 		spec [3]int32
@@ -184,7 +186,8 @@ func TestRefusal_namesAFewLinesOnly(t *testing.T) {
 	}
 }
 
-// The real root zone loads without a remark: NS, DS and glue of every TLD.
+// The real root zone of 2018 is planned without a refusal: NS, DS and glue of every TLD, all as Records with distinct
+// object names.
 func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	f := must.Get(os.Open("../../test/testdata/root-2018031200.zone"))(t)
 	defer f.Close()
@@ -212,7 +215,8 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	}
 }
 
-// The server's status is no change; fields beside metadata and spec are compared too.
+// objectChange describes the differences of two versions of an object for the user. The server's status and
+// resourceVersion are no difference; other fields beside spec, as the data of a ConfigMap, are.
 func TestObjectChange(t *testing.T) {
 	object := func(rest string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
@@ -234,7 +238,8 @@ func TestObjectChange(t *testing.T) {
 	}
 }
 
-// Of a long list element the changed part is shown, not twice the equal beginning.
+// The description of a changed list element names the changed part only. It does not print a long rule twice for a
+// difference at its end.
 func TestObjectChange_ofALongRule(t *testing.T) {
 	object := func(zones string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
@@ -255,7 +260,8 @@ func TestObjectChange_ofALongRule(t *testing.T) {
 	}
 }
 
-// A file has the fields of zoneSpec: with any other field that its owner sets, a Zone is the file's still.
+// A zone file sets only some fields of a Zone. If the owner sets any other field, the Zone still counts as equal to the
+// file, so a further load changes nothing; fields of the file must be equal.
 func TestSameZone_leavesTheFieldsOfTheOwner(t *testing.T) {
 	want := planOf(t, "$ORIGIN example.org.\n@ 300 SOA ns1 hostmaster 7 86400 7200 604800 60\n@ 300 NS ns1\n").spec
 	have := *want.DeepCopy()

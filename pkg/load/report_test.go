@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 )
 
-// L2: a fault of every line is shown a few times and counted.
+// A fault that repeats in thousands of lines is shown a few times, then counted (L2).
 func TestLoad_groupsWhatIsRefused(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(file)
@@ -36,7 +36,8 @@ func TestLoad_groupsWhatIsRefused(t *testing.T) {
 	}
 }
 
-// A file of another format has a different reason for each line.
+// The report of refusals has a bounded length: a few lines for each kind of refusal, and a bounded number of kinds.
+// Each line of a file in a foreign format would otherwise be a kind of its own.
 func TestReports_areBounded(t *testing.T) {
 	var p reports
 	shown := 0

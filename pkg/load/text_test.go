@@ -17,7 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A FIFO without a writer is reported, and the wait ends with the context.
+// A source may be a FIFO. While no process writes to it, the loader reports that it waits, and the wait ends with the
+// context.
 func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
 	for _, file := range []string{"example.org.zone", "all.yaml"} {
 		path := filepath.Join(t.TempDir(), file)

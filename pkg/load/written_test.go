@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// S5.14: any spelling counts, absolute or relative to a zone absent from the files.
+// WrittenNames holds the names of all files of a load, to suppress Warnings about hosts still to come. It finds a host
+// in any spelling: absolute, or relative to a zone that is not in the files (S5.14).
 func TestWrittenNames(t *testing.T) {
 	var names WrittenNames
 	if names.Have("www") {

@@ -23,7 +23,8 @@ func TestSpareHeap_sizes(t *testing.T) {
 	}
 }
 
-// Each collection sets the goal for the live heap of that time.
+// SpareHeap adjusts GOGC after each collection: above 200 for a small heap, 100 for a large heap, and above 200 again
+// when the large heap is freed.
 func TestSpareHeap_followsTheHeap(t *testing.T) {
 	t.Setenv("GOGC", "")
 	SpareHeap()

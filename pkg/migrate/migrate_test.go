@@ -229,7 +229,8 @@ spec: {domainName: t.example.org., type: TXT, values: ['"a b"', '"c" "d"', '"`+s
 	)
 }
 
-// M1: a DNSEndpoint becomes a Record for each name and type. Endpoints of an RRset are joined, as in external-dns.
+// A DNSEndpoint of external-dns becomes a Record for each name and type. Endpoints of the same RRset are joined, as
+// external-dns does (M1).
 func TestConvertExternalDNS(t *testing.T) {
 	becomes(t, `apiVersion: kubi.zone/v1alpha1
 kind: Record

@@ -88,7 +88,8 @@ func TestConvertV0_refusesWhatItIsNot(t *testing.T) {
 	}
 }
 
-// Entries missing in the zone, or with another TTL, are reported; additional entries are shown without a fault.
+// Entries that v0 served and the zone now lacks, or has with another TTL, count as missing. Additional entries are
+// listed, but are no fault.
 func TestCompare(t *testing.T) {
 	zone := parse(t, `
 kind: Zone

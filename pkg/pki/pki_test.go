@@ -28,7 +28,8 @@ func openBundle(t *testing.T, dir string, hosts []string, now time.Time) *Bundle
 	return must.Get(Open(dir, hosts, now))(t)
 }
 
-// The server of a bundle trusts its kubeconfig, as a member of system:masters.
+// A server with the bundle's certificates accepts a client with the bundle's kubeconfig, and sees a member of
+// system:masters.
 func TestKubeconfig_letsItsHolderInAsAdministrator(t *testing.T) {
 	b := openBundle(t, t.TempDir(), Hosts("127.0.0.1"), time.Now())
 	pair := must.Get(tls.X509KeyPair(b.ServingCert, b.ServingKey))(t)
@@ -96,7 +97,8 @@ func TestOpen_keepsWhatIsStillGood(t *testing.T) {
 	}
 }
 
-// P2, P3: half a key pair is replaced, a damaged file is named.
+// A crash or an editor leaves half a pair of certificate and key, or a key beside another certificate: the pair is made
+// anew (P2, P3). A file that cannot be decoded is an error with its name.
 func TestOpen_meetsWhatACrashOrAnEditorLeft(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	first := openBundle(t, dir, []string{"localhost"}, now)

@@ -128,8 +128,8 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 	}
 }
 
-// An outsider cannot tell existing zones from others: answers differ only in the question, and none exceeds its
-// query.
+// A client without permission cannot find out which zones exist. The refusals for an existing and a missing zone differ
+// in the question only, and none is longer than the query, so it is of no use for amplification.
 func TestRespond_outsiderLearnsNothing(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	stranger := testKey(t, "stranger.example.", tsig.HMACSHA256)
@@ -231,8 +231,8 @@ func (z *steppedZones) Difference(*zoneview.Snapshot, serial.Serial) (zoneview.D
 	return zoneview.Difference{}, errors.New("not known")
 }
 
-// A difference beyond a UDP message is made only over TCP with a transfer slot: a query costs no more than its answer
-// (attack 112).
+// An IXFR difference longer than a UDP message is not even computed for a query over UDP, and over TCP only when the
+// query has a transfer slot. So no query costs more than its answer (attack 112).
 func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	var values []string
 	for i := range 100 {
@@ -271,7 +271,8 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	}
 }
 
-// ANY at a name with megabytes returns the smallest RRset without reading the others (attack 112).
+// A query of type ANY at a name with many large RRsets is answered with the smallest, and the others are not even read,
+// so such a query costs no more than one for a type (attack 112).
 func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	rows := []string{"big A 192.0.2.1"}
 	for _, rtype := range []string{"TXT", "SPF"} {
@@ -294,7 +295,8 @@ func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	}
 }
 
-// RFC 1035 §4.2.1: an answer beyond the client's UDP size is TC, and whole over TCP.
+// An answer longer than the UDP size of the client is empty with the TC bit, so that the client asks again over TCP,
+// where the answer is whole (RFC 1035 §4.2.1).
 func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	label := strings.Repeat("l", 60) + "."
 	fqdn := label + label + label + "example."

@@ -92,7 +92,8 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	}
 }
 
-// Attacks 32, 34 and 36: a replayed or forged NOTIFY or UPDATE changes nothing, and its answer is no longer.
+// Attacks 32, 34 and 36: neither a forged nor a replayed NOTIFY or UPDATE, even signed with a transfer key, changes a
+// zone. The answer to an unsigned message is no longer than the message.
 func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
@@ -128,7 +129,7 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	}
 }
 
-// RFC 6891 §6.1.3: an unknown EDNS version gets BADVERS with version 0, without zone data.
+// A query with an unknown EDNS version gets BADVERS with our version, 0, and no data of the zone (RFC 6891 §6.1.3).
 func TestBadVersion_saysOurs(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	q := withCookie("example.org.", mdns.TypeSOA)

@@ -308,8 +308,8 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	}
 }
 
-// Primaries with equal members publish equal catalogs, whatever they published before. A difference from a foreign
-// serial is the whole zone.
+// Primaries with equal members of a class publish equal catalogs with the same serial, whatever they published before.
+// A secondary that asks for the difference from a serial of another primary gets the whole catalog.
 func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	make := func(memberships ...Membership) (*Primary, *Class) {
 		p := must.Get(New(Config{Zones: serveZones(), Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
@@ -337,7 +337,8 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	}
 }
 
-// A paused zone is listed, so that no secondary drops it, but not transferred.
+// A paused zone stays in the class's catalog, because secondaries delete zones that leave a catalog. But it is not
+// transferred until the pause ends.
 func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	p, red, _, key, _ := twoClasses(t)
 	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
@@ -356,7 +357,8 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	}
 }
 
-// A zone signed elsewhere is transferred only to its signer: another follower would serve the unsigned zone.
+// A signed zone is transferred from here only to its signer. Every other secondary gets REFUSED, because it would serve
+// the unsigned zone instead of the signer's.
 func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	p, red, _, follower, signer := twoClasses(t)
 	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{follower, signer},

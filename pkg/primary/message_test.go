@@ -166,7 +166,7 @@ func TestMessage_limitIsExact(t *testing.T) {
 	}
 }
 
-// RFC 8945 §5.3.1: every message of a signed transfer is signed, in a chain verified by miekg/dns.
+// Every message of a transfer is signed if the query was. miekg/dns verifies the chain of signatures (RFC 8945 §5.3.1).
 func TestTransfer_everyMessageSigned(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(8000)...)
@@ -185,8 +185,8 @@ func TestTransfer_everyMessageSigned(t *testing.T) {
 	expectSame(t, "signed", readTransfer(t, messages), listWanted(t, s))
 }
 
-// A listed record too large for any message ends the transfer before its closing SOA; an unlisted record is not
-// missing.
+// A record too large for any message ends the transfer before its closing SOA, so the secondary discards the transfer
+// instead of serving an incomplete zone. Data that the zone's listing leaves out are not sent, and end no transfer.
 func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 	listed := func(s *zoneview.Snapshot) (n int) {
 		for range s.Entries() {
@@ -226,8 +226,8 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 	}
 }
 
-// RFC 1035 §4.1.4: names are compressed, no pointer exceeds its range, and the question's case does not affect
-// owners.
+// Names in transfers are compressed, with pointers only to offsets that fit (RFC 1035 §4.1.4). The echoed question
+// keeps the client's case, and the owners of the records do not take it over.
 func TestMessage_compression(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(3000)...)
 	r := testResponder(t, serveZones(s), Rules(local, nil))
@@ -332,7 +332,8 @@ func TestCompressor_namesSurvive(t *testing.T) {
 	})
 }
 
-// RFC 3597 §4: only the types of RFC 1035 compress names.
+// Only names in data of the types of RFC 1035 are compressed, because receivers need not expand pointers in other types
+// (RFC 3597 §4).
 func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
 	zone := name.MustParse("example.org.")
 	host := rdata.AppendName(nil, zone)
@@ -355,7 +356,8 @@ func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
 	}
 }
 
-// Memory does not grow with the zone: all messages share one buffer.
+// A transfer needs no more memory for a large zone: all its messages are built in the same buffer, and the table of
+// compressed names is bounded.
 func TestTransfer_flatMemory(t *testing.T) {
 	m := newMessage()
 	first := &m.buf[:1][0]

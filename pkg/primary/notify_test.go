@@ -96,7 +96,7 @@ func (s *secondary) waitForNotifies(t testing.TB, n int) {
 
 func confirmNotify(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
 
-// RFC 1996: every zone is announced at start, a new serial at once.
+// At start every zone is announced, and a new serial of a zone at once (RFC 1996).
 func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
@@ -133,7 +133,8 @@ func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Hundreds of changes cause one NOTIFY an interval, never two in flight, and the newest serial last.
+// Hundreds of changes of a zone cause at most one NOTIFY per interval. No two are in flight to a target at once,
+// serials only grow, and the newest is announced.
 func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 	var sending sync.Mutex
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
@@ -175,7 +176,8 @@ func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 	}
 }
 
-// RFC 1996 §3.6: repeated with backoff until confirmed, and not forever. Neither a refusal nor another id confirms.
+// A NOTIFY is repeated with backoff until the target confirms it. Neither a refusal nor an answer with another message
+// id confirms (RFC 1996 §3.6).
 func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
 		switch n {
@@ -282,7 +284,8 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	}
 }
 
-// A zone hidden by a view is announced only after the hiding zone is gone.
+// Two views have a zone of the same name, and the first view hides the other's. Changes of the hidden zone are
+// announced only when the hiding zone is removed.
 func TestNotify_followsWhatIsServed(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "inner", "internal", "example.org.", 50), makeSnapshot(t, "outer", "", "example.org.", 10))
@@ -306,7 +309,8 @@ func TestNotify_followsWhatIsServed(t *testing.T) {
 	}
 }
 
-// A returning target gets a new serial at once, at any backoff of the old.
+// A target fails, and the next attempt for the old serial waits out a long backoff. A new serial is announced at once
+// nevertheless.
 func TestNotify_aNewSerialDoesNotWaitOutTheBackoff(t *testing.T) {
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
 		if n == 1 {
@@ -325,7 +329,8 @@ func TestNotify_aNewSerialDoesNotWaitOutTheBackoff(t *testing.T) {
 	}
 }
 
-// A catalog does not wait behind its members, which a consumer without the catalog does not answer.
+// A catalog's NOTIFY does not wait behind those of its members: a secondary that has no catalog yet does not know the
+// members, and does not answer.
 func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	var members []Member
 	var zones []*zoneview.Snapshot
@@ -355,8 +360,8 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	}
 }
 
-// A secondary that ignores the catalog gets NOTIFY only for zones; a secondary behind another server only for the
-// catalog.
+// NOTIFY is sent only for zones that a target transfers from here: to a secondary that ignores catalogs for zones only,
+// to a secondary behind another server for the catalog only.
 func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
@@ -383,7 +388,8 @@ func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	}
 }
 
-// The signer gets NOTIFY for zones that it signs, the others for all others, also when signing begins or ends.
+// NOTIFY follows the signing of a zone. While signing begins, the signer and the other secondaries are told; while the
+// zone is signed, the signer alone; after the end, all others again.
 func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
@@ -416,8 +422,8 @@ func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 	}
 }
 
-// No NOTIFY is sent before Reachable returns, as the target could not transfer; then every zone is announced at its
-// current serial.
+// No NOTIFY is sent until Reachable returns, because targets could not yet connect for the transfer. Then every zone is
+// announced once, at its current serial.
 func TestNotify_waitsUntilTargetsReachUs(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1), makeSnapshot(t, "v", "", "example.net.", 1))

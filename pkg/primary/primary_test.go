@@ -68,7 +68,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// One port serves both transports; pipelined queries (RFC 7766 §6.2.1.1) get whole answers in order.
+// UDP and TCP are served at the same port. Several queries sent over a TCP connection without waiting (RFC 7766
+// §6.2.1.1) get whole answers, in order.
 func TestPrimary_servesBothTransports(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(5000)...)
 	p := startPrimary(t, Config{Zones: serveZones(s)})
@@ -261,7 +262,8 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	}
 }
 
-// Slow-loris: a silent connection, and a message without an end.
+// A client cannot hold a connection without sending (slow-loris): a silent connection ends after IdleTimeout, an
+// unfinished message after ReadTimeout, even if single octets arrive.
 func TestTCP_slowSendersAreCut(t *testing.T) {
 	silent := dialTCP(t, startPrimary(t, Config{Zones: serveZones(), IdleTimeout: 150 * time.Millisecond, ReadTimeout: time.Hour}))
 	half := dialTCP(t, startPrimary(t, Config{Zones: serveZones(), IdleTimeout: time.Hour, ReadTimeout: 150 * time.Millisecond}))
@@ -282,7 +284,7 @@ func TestTCP_slowSendersAreCut(t *testing.T) {
 	}
 }
 
-// WriteTimeout cuts a reader that never reads; the next transfer waits until then.
+// A client that never reads its transfer is cut after WriteTimeout. The next transfer then gets the slot.
 func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(200000)...)
 	p := startPrimary(t, Config{Zones: serveZones(s), MaxTransfers: 1, WriteTimeout: 300 * time.Millisecond})
@@ -351,7 +353,8 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 	}
 }
 
-// At stop, idle connections end at once, a transfer completes, a stuck transfer is cut after StopTimeout.
+// When the context ends, the primary closes idle connections at once, lets a running transfer complete, and cuts a
+// transfer that makes no progress after StopTimeout.
 func TestRun_stopsGracefully(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(20000)...)
 	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // more than sockets buffer

@@ -89,8 +89,8 @@ func summarizeMessage(m *mdns.Msg) string {
 	return strings.TrimSuffix(strings.ReplaceAll(out, "|  |", "| |"), " ")
 }
 
-// A partial RRset would be taken for the whole, so an answer that does not fit is empty with TC, and whole over TCP
-// (RFC 2181 §9). A referral without its glue is truncated too (RFC 9471 §3).
+// A resolver would take a partial RRset for the whole. So an answer that does not fit into UDP has no records and the
+// TC bit, and is whole over TCP (RFC 2181 §9). A referral without its glue is truncated too (RFC 9471 §3).
 func TestLookup_truncates(t *testing.T) {
 	rows := makeHosts(0)
 	for i := range 60 {

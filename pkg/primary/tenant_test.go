@@ -60,8 +60,8 @@ func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	return conn
 }
 
-// A tenant starts transfers from many addresses, signed and unsigned, and reads none: transfers of the platform and
-// of another tenant still start (S11.30).
+// A tenant starts transfers from many addresses, signed and unsigned, and reads none of them. It gets at most a quarter
+// of the slots, so transfers of the platform and of another tenant still start (S11.30).
 func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
 	p := newTenants(t, Config{MaxTransfers: 4, MaxTransfersPerClient: 1, TransferWait: 3 * time.Second})
 	var stuck []net.Conn
@@ -119,7 +119,8 @@ func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
 	}
 }
 
-// A reader within WriteTimeout for each message, but far too slow for the zone, is cut.
+// A client that reads each message within WriteTimeout, but would need far too long for the whole zone, is cut because
+// its transfer stays below LeastRate.
 func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 	p := newTenants(t, Config{WriteTimeout: time.Second, LeastRate: 1 << 30})
 	conn := p.sendQuery("127.0.0.2", "team", mdns.TypeAXFR)
@@ -136,7 +137,8 @@ func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 	}
 }
 
-// The cost of a query does not grow with thousands of a tenant's classes.
+// A tenant may create thousands of classes. They are found by the key of a query, so a query with one key looks at the
+// classes of that key only.
 func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	p, err := New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)),
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")})

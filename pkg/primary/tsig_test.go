@@ -26,7 +26,8 @@ func signQuery(t testing.TB, m *mdns.Msg, k tsig.Key, at time.Time) (wire []byte
 	return wire, mac
 }
 
-// RFC 8945 §5.3: a signed request has a signed answer, for each algorithm.
+// A signed query gets a signed answer, for each algorithm, also if the answer is a refusal (RFC 8945 §5.3). miekg/dns
+// verifies the signatures.
 func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 	for _, algorithm := range []tsig.Algorithm{tsig.HMACSHA256, tsig.HMACSHA384, tsig.HMACSHA512} {
 		k := testKey(t, "Transfer.Example.", algorithm)
@@ -165,7 +166,8 @@ func withArcount(wire []byte, n uint16) []byte {
 	return wire
 }
 
-// RFC 8945 §5.2: a key does not widen the rights of its address.
+// A rule allows one TSIG key. A query signed with another known key is refused, because a valid signature alone gives
+// no right to a zone.
 func TestTSIG_keyOfAnotherRuleIsRefused(t *testing.T) {
 	a, b := testKey(t, "a.example.", tsig.HMACSHA256), testKey(t, "b.example.", tsig.HMACSHA256)
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)

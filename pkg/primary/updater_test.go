@@ -140,8 +140,8 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	}
 }
 
-// The form is judged as an UPDATE: an SOA among the updates is no IXFR serial, and a message without a zone is
-// malformed (RFC 2136 §3.1.1).
+// An UPDATE message is read by the format of updates, not of queries: an SOA among the updates is no serial of an IXFR,
+// and a message without a zone is malformed (RFC 2136 §3.1.1).
 func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeRefused }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -160,8 +160,9 @@ func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	}
 }
 
-// A repeated message gets the first answer, even while pending and from another port: prerequisites may have changed,
-// and a recorded message must not take effect later (attack 95).
+// A repeated message gets the answer of the first, also from another port, and while the first is still being carried
+// out. It is not carried out again, because its prerequisites may no longer hold, and an attacker could send a recorded
+// message (attack 95).
 func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 	begun, release := make(chan struct{}, 8), make(chan struct{})
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 {
@@ -226,8 +227,8 @@ func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 	}
 }
 
-// Updates do not block the socket: queries are answered meanwhile, and a tenant's hanging updates take no slots of
-// another (attack 97).
+// Updates of a tenant hang. Queries over the same UDP socket are still answered, another tenant's updates are carried
+// out, and the hanging tenant gets SERVFAIL beyond its share of slots (attack 97).
 func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 	begun, release := make(chan struct{}, updates.MaxWaitingOfTenant), make(chan struct{})
 	u := &recordedUpdates{answer: func(_ context.Context, key *updates.Key) uint16 {
@@ -419,7 +420,8 @@ func TestUpdateKey_transfers(t *testing.T) {
 	}
 }
 
-// A class's key precedes an update key of the name, in any order.
+// If a class and an UpdateKey have keys of the same name, the class's key is used, in whichever order they came.
+// Updates with the other are refused until the class is gone.
 func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	first, second := makeUpdater(t, "team", updates.TransferNone), makeUpdater(t, "late", updates.TransferNone)
@@ -453,7 +455,8 @@ func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	}
 }
 
-// An unsupported algorithm is logged at most once a minute, although the controller sets the keys every few seconds.
+// A client that signs with another algorithm than its key has gets NOTAUTH, and the log names the remedy, but at most
+// once a minute, although the controller sets the keys anew every few seconds.
 func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, &recordedUpdates{}, key)
@@ -475,8 +478,8 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	}
 }
 
-// A recorded message succeeds once more at another primary while the signature is valid, and never later
-// (docs/updates.md): each primary keeps answers (attack 95).
+// Each primary keeps its own list of carried-out messages. So a recorded message is carried out once more at another
+// primary, but only while its signature is valid, and never later (attack 95, docs/updates.md).
 func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -503,8 +506,8 @@ func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 	}
 }
 
-// A tenant's ten thousand signed connections, each with half a message, do not stop another tenant's updates (attack
-// 97).
+// A tenant opens ten thousand connections, each with a signed query and half a message. Updates of another tenant still
+// pass, over TCP and UDP (attack 97).
 func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	slow, other := makeUpdater(t, "slow", updates.TransferNone), makeUpdater(t, "other", updates.TransferNone)
@@ -549,8 +552,8 @@ func makeManyUpdates(n int) *mdns.Msg {
 	return m
 }
 
-// Work before an update has a slot does not grow with the records, and the header suffices to refuse too many (attack
-// 110).
+// Before an update has a slot, the primary's work does not grow with the number of records in the message. A message
+// with too many records is refused by the counts in its header (attack 110).
 func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -626,7 +629,8 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 	}
 }
 
-// A message retried after an unknown outcome keeps the id; others differ.
+// The primary gives each message an id, by which the API recognises its own earlier work. A message repeated after an
+// unknown outcome has the same id, and any other message has another, even with the same content.
 func TestUpdate_messagesHaveAnID(t *testing.T) {
 	u := &recordedUpdates{}
 	u.answer = func(context.Context, *updates.Key) uint16 {

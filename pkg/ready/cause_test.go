@@ -88,7 +88,8 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 	}
 }
 
-// A Ready that names a dead process stays until it is known whether the process works.
+// Ready has the reason NoController or NoPrimary while a process does not work. While the state of the process is
+// unknown, as after a restart, such a Ready is not replaced; any other is judged as usual.
 func TestCauses_stayWhileUnsure(t *testing.T) {
 	zone := aZone()
 	zone.Status.Serial, zone.Status.SettledSerial = 9, 9

@@ -114,7 +114,8 @@ func factsOf(zone *v1alpha1.Zone, force InForce, states map[string]delivery.Stat
 	return f
 }
 
-// S6.15: a zone is Ready without NS where each class has name servers of its own, whatever Servable said before.
+// A zone without NS is Ready if each class of the zone has name servers. The present classes decide, even if the
+// condition Servable still has the state from before (S6.15).
 func TestJudgeZone_ofClassNameServers_S6_15(t *testing.T) {
 	good := makeState(7, delivery.True, delivery.ReasonDelivered)
 	for _, test := range []struct {
@@ -279,8 +280,8 @@ func judgeBy(state delivery.State) Judgement {
 	return JudgeZone(factsOf(aZone(), InForce{Classes: []string{"outside"}}, map[string]delivery.State{"outside": state}))
 }
 
-// Ready of a held zone has the cause of Settled and the restore; the command to publish the deletions is in Settled
-// alone.
+// While a mass deletion holds a zone, Ready repeats the cause and the way to restore the RRsets from the condition
+// Settled. The command that publishes the deletions is in Settled only, and Ready refers to it (S7.9).
 func TestJudge_namesTheRestoreOfAHeldZone_S7_9(t *testing.T) {
 	zone := aZone()
 	meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse,
@@ -292,7 +293,8 @@ func TestJudge_namesTheRestoreOfAHeldZone_S7_9(t *testing.T) {
 	}
 }
 
-// The row of a server behind says since when, not why its data were not compared.
+// The row of a server that went back says so, with both serials. The note on why its data were not compared appears
+// only for a server at the zone's serial.
 func TestStatusFor_saysThatAServerWentBack(t *testing.T) {
 	const refuses = "not compared: it refuses"
 	state := makeState(7, delivery.Unknown, delivery.ReasonServerWentBack)
@@ -313,8 +315,9 @@ func TestStatusFor_saysThatAServerWentBack(t *testing.T) {
 	}
 }
 
-// Records that changed after the serial to which a server went back are not Ready: the server answers old values. The
-// Delivery alone decides, as in the API server.
+// A server answers an earlier serial than before, as after a restore of its disk. Records changed after that serial are
+// no longer Ready, because this server answers their old values; older Records stay Ready. The stored Delivery suffices
+// for this decision, since the API server has nothing else (S6.13).
 func TestJudge_takesReadyBackFromASerialOn_S6_13(t *testing.T) {
 	state := makeState(7, delivery.Unknown, delivery.ReasonServerWentBack)
 	for _, test := range []struct {
@@ -345,8 +348,8 @@ func TestJudge_takesReadyBackFromASerialOn_S6_13(t *testing.T) {
 	}
 }
 
-// The words of a provider or its client stay with the operators of the class: a tenant's Zone names the class and the
-// next step (attack 81).
+// Error texts of a provider may have addresses of the platform's network. A tenant's Zone shows the class and the next
+// step instead; only texts about the zone's own data are shown (attack 81).
 func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
 	const message = "server: dial tcp 10.96.7.3:7100: connection refused"
 	for _, reason := range []delivery.Reason{
@@ -370,8 +373,9 @@ func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
 	}
 }
 
-// S6.13, attack 8: refused RRsets say so, and however many there are, all other Records are Ready. Only if a Delivery
-// has not all of them, no other Record is judged.
+// A provider refuses many RRsets, more than a Delivery lists. The listed ones report the refusal, those beyond the list
+// stay Pending by their digests, and every other Record is Ready. Only if neither list nor digests name all refused
+// RRsets is no further Record judged (S6.13, attack 8).
 func TestReady_besideMoreThanIsListed_S6_13(t *testing.T) {
 	for _, test := range []struct {
 		many     int

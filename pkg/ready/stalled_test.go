@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// S7.4: a Ready is Stalled after StallAfter if its reason waits for a person, not if a class repeats its attempts.
+// A Ready that is Unknown becomes Stalled after StallAfter if the reason needs a person, as with a paused class, but
+// not if the class itself repeats the attempts (S7.4).
 func TestStalls_ofReasonsThatWaitForAPerson_S7_4(t *testing.T) {
 	for reason, want := range map[string]bool{
 		v1alpha1.ReasonContentDiffers: true, v1alpha1.ReasonPaused: true, v1alpha1.ReasonClassPaused: true,

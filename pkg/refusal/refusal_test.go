@@ -54,8 +54,8 @@ func TestAddRule_givesAnAnswerWithoutCausesOne(t *testing.T) {
 	}
 }
 
-// A citation adds causes only: the message, fields and sentences, of which kubectl prints each once, are those of
-// an answer without citations.
+// A cited rule adds causes to an API error for programs. People see no difference: the message, and the lines that
+// kubectl prints, each once, equal those of an error without citations.
 func TestNewInvalid_hasTheRulesThatAreCited(t *testing.T) {
 	path := field.NewPath("spec")
 	errs := field.ErrorList{

@@ -203,7 +203,9 @@ func testAttempts(t *testing.T) {
 	}
 }
 
-// While the server writes the status of Records one after the other, each attempt meets another one that has changed.
+// The server writes the status of many Records one after the other, so each attempt of a change set meets a conflict at
+// another Record. The Writer reads every such Record again, and succeeds although there are more conflicts than
+// attempts.
 func TestWrite_readsAllRecordsAgainThatChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var objects []runtime.Object
@@ -234,8 +236,8 @@ func TestWrite_readsAllRecordsAgainThatChange(t *testing.T) {
 	})
 }
 
-// A refusal for another reason hides a 429 or a "writes too fast" in the same answer from the client, which then
-// does not retry: the Writer does.
+// A change set is refused for two reasons at once: one item forbidden, another too early. The HTTP client then does not
+// retry, because the whole answer is no 429, so the Writer must write the other items again.
 func TestWrite_repeatsWhatWaits(t *testing.T) {
 	for _, later := range []metav1.StatusReason{metav1.StatusReasonTooManyRequests, metav1.StatusReason(v1alpha1.CauseWritesTooFast)} {
 		w, sets := newWriter(nil, func(objects []string) (map[int]metav1.StatusReason, error) {

@@ -88,7 +88,7 @@ func keySecret(value, version string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "key", ResourceVersion: version}, Data: map[string][]byte{"secret": []byte(value)}}
 }
 
-// A watched Secret is read again only after an event.
+// A Secret with a watch is read from the API only after an event of the watch, however often it is used.
 func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
@@ -126,7 +126,7 @@ func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 	}
 }
 
-// The read at the start of a watch finds a change made between two watches.
+// A Secret changes while no watch of it is open. The read at the start of the next watch finds the change.
 func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
@@ -144,7 +144,7 @@ func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	r.waitForSecret("two")
 }
 
-// Without the right to watch, a Secret is read once in five seconds for all classes.
+// Without the right to watch a Secret, all its users together read it at most once in five seconds.
 func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.refuse = true

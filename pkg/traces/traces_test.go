@@ -39,7 +39,8 @@ func makeRemote(t *testing.T) context.Context {
 		TraceFlags: trace.FlagsSampled, Remote: true}))
 }
 
-// A header of a client, and a span that is not sampled, give no traceparent and no child.
+// Only a span that is recorded here gives later work a traceparent. A header sent by a client, or a span that is not
+// sampled, does not, so clients cannot cause traces.
 func TestParent_isThatOfARecordedSpan(t *testing.T) {
 	never, _ := newProvider(sdktrace.NeverSample())
 	unsampled, _ := never.Tracer("").Start(t.Context(), "request")
@@ -72,7 +73,8 @@ func TestParent_isThatOfARecordedSpan(t *testing.T) {
 	}
 }
 
-// Work is a child of its first cause, links to each, and is recorded if they are, whatever the rate of the process.
+// A NOTIFY may announce several commits. Its span is a child of the first commit's span, has a link to each, and is
+// recorded because the commits were, at any sampling rate of this process.
 func TestStartCaused_linksToEachCause(t *testing.T) {
 	never, done := newProvider(sdktrace.NeverSample())
 	var causes []string

@@ -45,7 +45,8 @@ func TestExchange_returnsWhatTheKeyVouchesFor(t *testing.T) {
 	}
 }
 
-// Promise 2: neither an unsigned message nor a guess answers a signed question.
+// A signed question is answered neither by an unsigned message, nor by a message with another id, nor by noise, all of
+// which an attacker can send to the client's port (promise 2).
 func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer conn.Close()
@@ -82,7 +83,8 @@ func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 	}
 }
 
-// Thousands of pending questions each hold a packet buffer, not 64 KiB.
+// The buffer for an answer has the size of a packet, or of the announced EDNS size, but not 64 KiB, because thousands
+// of questions wait at once.
 func TestPacketSize_isWhatMayCome(t *testing.T) {
 	for size, want := range map[uint16]uint16{0: leastPacket, 1232: leastPacket, 8192: 8192} {
 		question := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)

@@ -221,8 +221,9 @@ func makeBody(n int) [][]string {
 	return append(messages, []string{soa})
 }
 
-// Promise 2, attack 33: only the next signed message vouches for unsigned messages before it. A script serves them:
-// BIND 9.18, Knot 3.2 and NSD 4.6 sign each message.
+// Unsigned messages within a signed transfer are accepted only if the next signed message, at most the hundredth,
+// covers them, and the first and last message are signed. A changed octet in any of them is found (promise 2, attack
+// 33). A script serves the transfer, because BIND 9.18, Knot 3.2 and NSD 4.6 sign every message.
 func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	key := keyOf(t, rigKey.Statement())
 	every := func(n int) func(int) bool { return func(i int) bool { return i%n == 0 } }
@@ -375,7 +376,7 @@ func TestParseSource_readsURLs(t *testing.T) {
 	}
 }
 
-// Each TSIG error has a next step of its own (RFC 8945 §5.2).
+// The error for a refused signature names what to compare: another step for each TSIG error (RFC 8945 §5.2).
 func TestRefusal_saysWhatToCompare(t *testing.T) {
 	for code, want := range map[int]string{mdns.RcodeBadKey: "no key of this name", mdns.RcodeBadSig: "another secret",
 		mdns.RcodeBadTime: "set the wrong clock", mdns.RcodeBadTrunc: "compare name, algorithm and secret"} {

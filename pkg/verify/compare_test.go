@@ -19,7 +19,8 @@ func readZone(t *testing.T, text string) *Zone {
 	return must.Get(Read(strings.NewReader(text)))(t)
 }
 
-// Order, case and escapes do not differ; serials compare by RFC 1982.
+// Two copies of a zone are equal in any order of records, with any case and escapes, and with repeated records. Serials
+// are compared by RFC 1982, in which they wrap.
 func TestZone_againstItselfOtherwiseWritten(t *testing.T) {
 	truth := readZone(t, soa+"a.example.org.\t60\tIN\tA\t192.0.2.1\na.example.org.\t60\tIN\tA\t192.0.2.2\nm.example.org.\t60\tIN\tMX\t10 "+
 		"a.example.org.\n")
@@ -56,7 +57,8 @@ func TestRead_refusesWhatIsNoZone(t *testing.T) {
 	}
 }
 
-// At a foreign primary the SOA, the apex NS and signatures do not differ, all else does, also the zone's own DNSKEY.
+// If the zone is a guest at a primary of others, that primary's SOA, apex NS and signatures are its own, and no
+// difference. All other data are compared, also a DNSKEY that the zone itself contains.
 func TestGuest_leavesTheHostItsOwn(t *testing.T) {
 	const dnskey = "example.org. 60 DNSKEY 256 3 13 AAAA\n"
 	truth := readZone(t, soa+"example.org. 60 NS ns.example.org.\nns.example.org. 60 A 192.0.2.53\nwww.example.org. "+
@@ -76,8 +78,8 @@ func TestGuest_leavesTheHostItsOwn(t *testing.T) {
 	}
 }
 
-// S6.14: a signer's serial and signing records do not differ; all else does, also the rest of the SOA and the DS of
-// children.
+// A signer gives the zone its own serial and signing records, which are no difference. All else is compared, also the
+// other fields of the SOA and the DS of children (S6.14).
 func TestSigned_leavesTheSignerItsOwn_S6_14(t *testing.T) {
 	const data = "example.org. 60 NS ns.example.net.\nwww.example.org. 60 A 192.0.2.1\nsub.example.org. 60 NS ns.example.net.\nsub.example.org. 60 DS 1 13 2 " + digestText + "\n"
 	const made = "example.org. 60 DNSKEY 256 3 13 AAAA\nexample.org. 60 CDS 1 13 2 " + digestText + "\nwww.example.org. 60 RRSIG A 13 3 60 20300101000000 20200101000000 1 example.org. AAAA\nwww.example.org. 60 NSEC example.org. A RRSIG NSEC\n"

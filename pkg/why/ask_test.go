@@ -90,7 +90,8 @@ const (
 	delegation = "example.org. 60 IN NS ns.example.org.\n"
 )
 
-// W1: a chain names a tenant's missing rights, and asks the public NS names. Without Ask no question is sent.
+// A tenant asks why a name does not resolve. For objects that it may not read, the chain names the missing right, and
+// the servers come from public DNS instead. Without Ask no DNS question is sent (W1).
 func TestAsk_hasTheRightsOfATenant_W1(t *testing.T) {
 	record := tenantRecord("www", "www.example.org.", "192.0.2.1")
 	files := map[string]string{"192.0.2.2:53": resolver, "192.0.2.10:53": delegation,
@@ -127,7 +128,8 @@ func TestAsk_hasTheRightsOfATenant_W1(t *testing.T) {
 	}
 }
 
-// W3: silent servers delay a chain by five seconds at most, and many Records cause a bounded number of questions.
+// DNS servers that do not answer delay a chain by a few seconds only, and a question that finds many Records sends a
+// bounded number of DNS questions (W3).
 func TestAsk_isBounded_W3(t *testing.T) {
 	var records []*v1alpha1.Record
 	for n := range 3 * maxPaths {
@@ -153,7 +155,8 @@ func TestAsk_isBounded_W3(t *testing.T) {
 	}
 }
 
-// Of several readings the first wins, and a note names the other.
+// A text may be read as an object, a DNS name or an address. The first reading with a result is taken, and a note names
+// another that is possible.
 func TestAsk_readsTheQuestion(t *testing.T) {
 	records := []*v1alpha1.Record{tenantRecord("www", "www.example.org.", "192.0.2.1"),
 		tenantRecord("www.example.org", "a.example.org.", "192.0.2.2"), tenantRecord("b.example.org", "c.example.org.", "192.0.2.3"),

@@ -87,8 +87,8 @@ func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A name without a Record: data of the zone itself are followed from their object, and a free name has the namespaces
-// with a rule, as far as the user may read rules.
+// For a name without a Record, the chain names the source of its data, such as spec.nameServers or a child zone. For a
+// free name it names the namespaces with a rule, so far as the user may read the rules.
 func TestAsk_namesTheSourceOfAName(t *testing.T) {
 	const hidden = "OK Record 192.0.2.80 is of the zone itself, or of Records that only the right to list records in all namespaces shows"
 	for _, test := range []struct{ text, forbidden, want string }{

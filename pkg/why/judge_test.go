@@ -256,7 +256,8 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 	}
 }
 
-// A free name: the rule for the namespace, and the answering objects.
+// For a free name, the chain tells whether a rule lets the namespace write it, the next step, and whether the name has
+// other types or is delegated by an NS Record.
 func TestJudge_describesAFreeName(t *testing.T) {
 	for _, test := range []struct {
 		what string
@@ -287,7 +288,7 @@ func TestJudge_describesAFreeName(t *testing.T) {
 	}
 }
 
-// W4: no text of a tenant or a server makes a chain long.
+// No text of a Record or of a DNS answer, however long and strange, makes a chain long (W4).
 func TestJudge_isBounded_W4(t *testing.T) {
 	f := goodFacts()
 	long := strings.Repeat("\x1b[31m\u202e", 20000)

@@ -118,7 +118,8 @@ func TestSet_applyIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// S8.4: readers find the zone under its old name until it settles, then under the new name.
+// A renamed zone is found under its old name until it is settled, then under the new name only. Another zone that took
+// the old name meanwhile keeps it (S8.4).
 func TestSet_rename_S8_4(t *testing.T) {
 	w := newTwin()
 	first := w.makeStep(t, testHeader(), nil, nil)
@@ -156,7 +157,8 @@ func TestSet_rename_S8_4(t *testing.T) {
 	}
 }
 
-// The zone that settled last is served; after its removal, the zone before.
+// If several zones have the same name for a while, the zone that settled last is found. When it is removed, the name
+// returns to the zone before.
 func TestSet_aNameGoesBackToTheZoneThatHadIt(t *testing.T) {
 	steps := makeHistory(t, 2)
 	v := NewSet(Config{})
@@ -257,7 +259,8 @@ func TestSet_changesFromTheFirstStep(t *testing.T) {
 	}
 }
 
-// A reader of the steps since a serial gets their traces; others those of the last ten minutes before the newest.
+// A reader of the steps since a serial gets their trace ids. A reader of the whole zone, or from an unknown serial,
+// gets those of the last ten minutes before the newest step.
 func TestSet_traces(t *testing.T) {
 	steps, v := makeHistory(t, 5), NewSet(Config{})
 	for i := range steps {
@@ -290,7 +293,8 @@ func TestSet_traces(t *testing.T) {
 	}
 }
 
-// The steps kept of all zones, and the time of the oldest. A zone whose first step has no time counts for neither.
+// Journal returns the number of steps that the Set keeps for all zones, and the time of the oldest. A first step
+// without a time is ignored for the time.
 func TestSet_journal(t *testing.T) {
 	v := NewSet(Config{MaxSteps: 3})
 	if n, oldest := v.Journal(); n != 0 || oldest != 0 {

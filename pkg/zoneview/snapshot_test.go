@@ -192,8 +192,8 @@ func TestEntriesFrom_anyName(t *testing.T) {
 	}
 }
 
-// Clone of the tree is not safe beside another Clone: goroutines step from the same snapshot while others read it.
-// For -race.
+// Snapshots share a copy-on-write tree, whose Clone must not run twice at once. Goroutines step from the same snapshot
+// while others read it, for the race detector.
 func TestSnapshot_concurrentUse(t *testing.T) {
 	snapshot, step := makeFixture(t)
 	want := zoneText(snapshot)

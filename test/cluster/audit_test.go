@@ -55,8 +55,8 @@ func waitForEvent(t *testing.T, server, verb, resource, name string) auditv1.Eve
 	}
 }
 
-// docs/operations.md, Audit logs: the log has the user, the action, the deciding rule and refusals; the server's own
-// log also has the written object.
+// The page docs/operations.md promises what an audit log tells. kube-apiserver's log has user and action; the server's
+// log also has the object as written, the rule that allowed it, and refusals with their text.
 func TestAudit_saysWhoDidWhat(t *testing.T) {
 	c := requireCluster(t)
 	t.Parallel()

@@ -85,8 +85,8 @@ func (s *shownConsole) expectPage(t *testing.T, path string, want int, texts ...
 	return text
 }
 
-// A tenant's console has the tenant's rights: its own zone, and for others the right that is missing, the same whether
-// the zone exists or not. The platform's shows both (attack 123).
+// The console of a tenant shows no more than the tenant may read: its own zones, and for others the missing right, with
+// the same page whether the zone exists or not. The platform's console shows the zones of both (attack 123).
 func TestConsole_hasTheRightsOfItsUser(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)

@@ -140,8 +140,9 @@ func (p *pair) readMetric(name string) float64 {
 	return must.Get(strconv.ParseFloat(found[1], 64))(p.t)
 }
 
-// E2: a name that is always refused, here an address beside the CNAME kept by policy upsert-only, fails no cycle.
-// external-dns synchronises, counts the name as missing, and reports no error to other objects.
+// A host changes from a CNAME to an address, which policy upsert-only refuses for ever, because it keeps the CNAME.
+// This fails no cycle of external-dns: other objects are synchronised, the metrics show one name as missing, and no
+// other object gets an error (E2).
 func TestExternalDNS_failsNoCycleForARefusal(t *testing.T) {
 	c := requireRealParts(t)
 	p := startPair(t, c, c.kube, "soft", "--registry=noop --policy=upsert-only --events-emit=RecordReady --events-emit=RecordError")

@@ -482,7 +482,8 @@ func TestExternalDNS_servesCalmly(t *testing.T) {
 	p.waitForLines(5, inOrder)
 }
 
-// The registry txt, whose TXT records are in no zone, and the policy upsert-only, which deletes nothing.
+// external-dns works with the registry txt, although its TXT records are in no zone, and with the policy upsert-only,
+// which deletes nothing, also if both are combined.
 func TestExternalDNS_servesRegistries(t *testing.T) {
 	c := requireRealParts(t)
 	dns := (&pair{t: t, run: "txt", core: must.Get(kubernetes.NewForConfig(c.kube.Admin()))(t)}).makeNamespace("dns")
@@ -515,7 +516,8 @@ func TestExternalDNS_servesRegistries(t *testing.T) {
 	}
 }
 
-// With --create-ptr, each namespace gets the pointers to its own hosts, if the reverse zone is delegated to it.
+// With --create-ptr, external-dns also asks for PTR records. A namespace gets those for its own hosts if the reverse
+// zone delegates the name to it; otherwise the Service gets an Event.
 func TestExternalDNS_servesPointers(t *testing.T) {
 	c := requireRealParts(t)
 	p := startPair(t, c, c.kube, "ptr", syncNoop+" --create-ptr --managed-record-types=A --managed-record-types=PTR")

@@ -170,7 +170,8 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// kube-apiserver determines a token's user. A token for another audience or of a deleted account has none (attack 41).
+// Tokens are judged by kube-apiserver, which also returns the user. Refused with 401 are a token for another audience,
+// with another signature, cut, or of a deleted account (attack 41).
 func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -418,7 +419,8 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 	}
 }
 
-// A server that would trust every certificate of the front proxy's authority exits (attack 42).
+// Without --requestheader-allowed-names the server would accept user headers from every certificate of the front
+// proxy's authority, so it refuses to start and names the flag (attack 42).
 func TestIdentity_allowedNamesAreRequired(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -431,7 +433,8 @@ func TestIdentity_allowedNamesAreRequired(t *testing.T) {
 	}
 }
 
-// The commands of docs/gitops.md make a kubeconfig that writes Records of its namespace, and no others.
+// The commands of docs/gitops.md make a kubeconfig for a pipeline. With it Records of the namespace can be written, and
+// other namespaces cannot be read.
 func TestGitOpsPage_makesAKubeconfig(t *testing.T) {
 	c := requireCluster(t)
 	page := string(must.Get(os.ReadFile("../../docs/gitops.md"))(t))

@@ -147,8 +147,9 @@ func (x *traced) createAt(kubeconfig, namespace, name, parent string) {
 	}
 }
 
-// A tenant's sampled request is sampled by our rate, here never; upstream lets system:masters alone decide. A primary
-// that may not list Records serves without traces.
+// A client can mark its request as sampled in the traceparent header. A tenant's mark does not count, and the server's
+// own rate decides, here never; only system:masters can force a trace. A primary without the right to list Records
+// serves without traces, and its log names the missing right.
 func TestTraces_sampleForeignParentsByOurRate(t *testing.T) {
 	x := newTraced(t, 0)
 	const namespace, zone = "untraced", "untraced.example."

@@ -18,7 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A tenant's Record is text: nothing of it is run, followed or drawn.
+// A tenant's Record with HTML, scripts and control characters is shown as text: the page runs no script of it, has no
+// link or image from it, and no control character.
 func TestHostileRecord_isText(t *testing.T) {
 	s := needStage(t)
 	hostile := `<script>alert(1)</script>'"><img src=x onerror=alert(2)><a href="http://evil.example">x</a>` + "\u202egnp.exe\x1b[31m"
@@ -122,7 +123,8 @@ func TestOtherPort_getsNothing(t *testing.T) {
 	}
 }
 
-// A token that was used opens nothing, and the terminal warns.
+// The token in the console's first address works once. A second use, perhaps by another program that read the address,
+// gets 401, and the terminal warns of it.
 func TestToken_opensOnce(t *testing.T) {
 	s := needStage(t)
 	text, err := os.ReadFile(filepath.Join(s.dir, "data", "console.html"))

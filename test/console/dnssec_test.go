@@ -43,8 +43,8 @@ const signingTimes = `dnssec-policy "fast" {
 };
 `
 
-// A zone signed by BIND: the page follows the chain from the signer to the DS in the parent, with the next step and its
-// date.
+// The page of a zone signed by BIND shows the chain from the signer's keys to the DS records in the parent, and while a
+// step is due its date.
 func TestZone_showsTheChainOfASignedZone(t *testing.T) {
 	shared := needStage(t)
 	named, err := exec.LookPath("named")

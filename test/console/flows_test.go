@@ -83,7 +83,8 @@ func TestRecords_areFiltered(t *testing.T) {
 	b.expectPeace()
 }
 
-// Names of entries, changes and claims lead to the page of the name, serials to their changes.
+// Names in lists of entries, changes and claims are links to the page of the name, and serials are links to their
+// changes.
 func TestNames_areLinks(t *testing.T) {
 	b := needStage(t).newTab(t, true)
 	for _, one := range []struct{ page, link, want string }{
@@ -248,7 +249,7 @@ func TestPlan_isThatOfThePullRequest(t *testing.T) {
 	b.expectPeace()
 }
 
-// Reading needs no script: every page is whole as the server sends it.
+// Every page can be read without scripts: the HTML from the server has the whole content.
 func TestPages_areReadWithoutScripts(t *testing.T) {
 	b := needStage(t).newTab(t, true)
 	b.runActions(emulation.SetScriptExecutionDisabled(true))
@@ -261,7 +262,8 @@ func TestPages_areReadWithoutScripts(t *testing.T) {
 	}
 }
 
-// The keyboard reaches the content first, then every control in the order of the page.
+// The page can be used by keyboard: the first press of Tab reaches the link to the content, and further ones every
+// control in the order of the page.
 func TestPages_areUsedByKeyboard(t *testing.T) {
 	b := needStage(t).newTab(t, true)
 	b.visitPage("/zones")

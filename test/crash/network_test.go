@@ -60,8 +60,8 @@ func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 	})
 }
 
-// F7: the connection between a server and etcd is cut, silently. Writes of that server fail soon, the server reports
-// unready, its primary keeps answering, and everything recovers without help. The other server is unaffected.
+// The connection between a server and etcd goes silent (F7). Writes through that server soon fail, it becomes unready,
+// its primary keeps answering, and after the repair everything works without help. The other server is unaffected.
 func TestF07_serverCutOffFromEtcd(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)
@@ -92,7 +92,8 @@ func TestF07_serverCutOffFromEtcd(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// F9: every connection to etcd is slow, loses packets, and repeatedly breaks in the middle of a message.
+// All connections to etcd are slow, lose data, and repeatedly break in the middle of a message (F9). No acknowledged
+// write is lost.
 func TestF09_slowAndBreakingLines(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)

@@ -123,8 +123,8 @@ func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
 	return serial, rest
 }
 
-// F27: a server killed for its memory while all clients list everything must start again, with little memory, under
-// the same lists.
+// A server is killed for its memory while many clients list everything, and the clients repeat their lists at once. The
+// server must start again under these lists, although its memory is limited (F27).
 func TestF27_killedForItsMemory(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

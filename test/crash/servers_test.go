@@ -32,8 +32,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// F6: two servers write only one zone, all the time. Every write has its own serial without gaps, and with -soak, two
-// servers reach at least half the rate of a single server.
+// Two servers write a single zone all the time (F6). Each write gets a serial of its own, without gaps, and with -soak
+// two servers together reach at least half the rate of one.
 func TestF06_twoServersOneZone(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -184,8 +184,8 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// F15: the clock of a server is an hour off the other's, and jumps by more than a year and back. Serials grow by one,
-// and earlier decisions stay.
+// The clocks of two servers are an hour apart, and one jumps by more than a year and back (F15). Serials still grow by
+// one, and earlier decisions stay in force.
 func TestF15_clocksApartAndJumping(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -209,8 +209,8 @@ func TestF15_clocksApartAndJumping(t *testing.T) {
 	watch.waitForSerial(ctx, t, l)
 }
 
-// F18: serials pass 2^32 under load. 0 is skipped, each serial is used once, and new serials are ahead of old serials
-// (RFC 1982).
+// The serials of a zone pass 2^32 under load (F18). 0 is skipped, each serial is used once, and new serials are ahead
+// of the old ones by RFC 1982.
 func TestF18_serialsWrap(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -234,8 +234,8 @@ func TestF18_serialsWrap(t *testing.T) {
 	}
 }
 
-// F25: kube-apiserver does not respond. Users with a cached review go on, the primary serves, users who need a new
-// review are refused (details: attack 46), and everything recovers without help.
+// kube-apiserver, which the server asks for permissions, does not respond (F25, attack 46). Users with a cached
+// permission continue, others are refused, the primary serves, and everything recovers without help.
 func TestF25_kubeAPIServerAway(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -297,8 +297,8 @@ func TestF26_certificatesRotate(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// F29: a process without free file descriptors accepts no connections. Open connections continue, and after clients
-// close theirs, the server accepts again. (pkg/primary tests the primary's bounds.)
+// A server has no free file descriptors (F29). It accepts no connections, but continues with the open ones, and accepts
+// again when clients close theirs. Package primary tests its own bound of connections.
 func TestF29_fileDescriptorsExhausted(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

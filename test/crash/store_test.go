@@ -35,8 +35,8 @@ func chooseLong[T any](ordinary, soaking T) T {
 	return ordinary
 }
 
-// F2: the only etcd is killed under load, and comes back. Servers survive, and writes go on within the promised time
-// after the restart.
+// The only etcd is killed under load and started again (F2). The servers survive, and writes succeed again soon after
+// the restart.
 func TestF02_onlyEtcdKilled(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)
@@ -59,8 +59,9 @@ func TestF02_onlyEtcdKilled(t *testing.T) {
 // later writes of the zone wait for that. The rest is for a busy machine.
 const leaderless = 2*election + allowed
 
-// F3, F4: of three members, the leader is killed, and the next leader stopped until there is another. Writes go on
-// with two members. The stopped member wakes with old data, which must not be read (etcd#20418).
+// Of three etcd members the leader is killed (F3), and the next leader is stopped until another is elected (F4). Writes
+// go on with two members. The stopped member wakes with old data, and a server that knows only this member must not
+// read them (etcd#20418).
 func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)
@@ -178,8 +179,8 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 	t.Logf("%d questions were answered, up to %d changes", read.Load(), answered.Load())
 }
 
-// F8: a server whose etcd member is partitioned from the others writes nothing and shows nothing older than before.
-// The other servers go on, and the partitioned server recovers without help.
+// The etcd member of a server is cut off from the other members (F8). This server writes nothing, and shows nothing
+// older than before; servers of the majority continue. After the repair it recovers without help.
 func TestF08_serverOnTheMinoritySide(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)
@@ -274,8 +275,8 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-// F11: the disk of the only etcd becomes very slow, and then writes fail. etcd stops, and no acknowledged write is
-// lost.
+// The disk of the only etcd becomes very slow, then writes to it fail (F11). etcd ends, as it must, and after its
+// restart no acknowledged write is lost.
 func TestF11_slowAndFailingDisk(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)
@@ -304,8 +305,9 @@ func TestF11_slowAndFailingDisk(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// F5: a server is stopped between decision and transaction, while another server writes the same zones. On waking,
-// its decision no longer holds.
+// A server is stopped before or after the transaction of a write, so also between decision and transaction, while
+// another server writes the same zones (F5). After it wakes, no outdated decision is written, and no acknowledged write
+// is lost.
 func TestF05_serverStoppedInAWrite(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)

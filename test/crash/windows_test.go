@@ -47,8 +47,8 @@ var windows = sync.OnceValue(func() (kinds []string) {
 // between are points named by the ledger, between two transactions of the same operation.
 var between = []string{"cascade-finish"}
 
-// F1: a server is killed in every window of every kind of transaction, under load, beside a second server that goes
-// on.
+// A server is killed before or after each kind of transaction, under load, while a second server continues (F1).
+// Afterwards no acknowledged write is lost, and fsck is clean.
 func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 5*waitTimeout)
@@ -117,8 +117,8 @@ func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool
 	return true
 }
 
-// etcd's answers are lost while the server lives. The server knows no more than a client: it drops cached facts that
-// may have changed, and reports an unknown outcome.
+// Transactions succeed, but etcd's answers to a server are lost (F1). The server knows no more than a client: it must
+// drop cached facts that may have changed, and report the outcome as unknown.
 func TestF01_answersOfEtcdAreLost(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

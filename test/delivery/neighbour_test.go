@@ -35,8 +35,8 @@ func readPosted(r *http.Request) protocol.Record {
 	return asked.Record
 }
 
-// Attack 8: records that make the provider fail, before a neighbour's in the canonical order, must not keep the
-// neighbour's record from delivery or from Ready, even if they exceed the list of a Delivery.
+// A tenant writes Records that make the provider fail, at names before another tenant's in canonical order. The other
+// Record is delivered and Ready nevertheless, even if there are more failures than a Delivery lists (attack 8).
 func TestNeighbour_isNotHeldUpByWhatTheProviderChokesOn(t *testing.T) {
 	for _, poisonous := range []int{60, 300} {
 		t.Run(fmt.Sprint(poisonous), func(t *testing.T) {
@@ -72,8 +72,8 @@ func (w *world) waitForReady(name, zone string, h *hook) {
 	w.Logf("%s: at the provider after %s, Ready after %s", name, arrived.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 }
 
-// At a server that takes only A and CNAME, a zone with name servers is Ready if the class skips the NS at the apex,
-// and else reports the refusal. A zone without name servers is Servable if the class skips them.
+// Some DNS providers take A and CNAME only. There a zone with name servers is Ready if its class skips the apex NS, and
+// otherwise reports the refusal. With such a class, a zone without name servers is Servable too.
 func TestApexNS_atAServerThatTakesNone_S6_15(t *testing.T) {
 	h := newHook(t)
 	h.setBefore(func(r *http.Request) *protocol.Error {

@@ -18,8 +18,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S8.4 (attack 5): a provider that cannot list is told to delete the records removed while no delivery ran, even by a
-// server started later, and after more changes than the journal keeps for a zone without Deliveries.
+// A provider cannot list its records, so it must be told of each deletion. Records deleted while no delivery runs are
+// still withdrawn later, by a server started meanwhile, and after more changes than the journal would keep without a
+// Delivery (S8.4, attack 5).
 func TestRestart_withdrawsWhatWentMeanwhile_S8_4(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	w := startIn(t, dir)

@@ -269,7 +269,8 @@ func TestChart_isEqualToTheShownFleet(t *testing.T) {
 	}
 }
 
-// A named issuer signs the certificate, and the chart creates no authority.
+// With certManager.issuerRef the given issuer signs the server's certificate, and the chart creates no Issuer and no
+// authority of its own.
 func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
 	for values, want := range map[string]map[string]any{
 		"certManager.issuerRef.name=platform":                                                                                 {"group": "cert-manager.io", "kind": "Issuer", "name": "platform"},
@@ -298,7 +299,8 @@ func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
 	}
 }
 
-// Every program accepts the extras of pod and account that the chart can give.
+// For every program, the chart's values podAnnotations, podLabels, serviceAccountAnnotations, extraEnv and affinity
+// reach the pod or the ServiceAccount.
 func TestChart_givesEachProgramItsExtras(t *testing.T) {
 	programs := []string{"apiserver", "controller", "fleet", "primary"}
 	values := []string{"mode=ha", components["controller"], components["fleet"], components["primary"]}

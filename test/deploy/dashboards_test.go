@@ -217,7 +217,8 @@ func expressionsOf(metric metrics.Metric, variables ...string) (expressions [][2
 	}
 }
 
-// M8: the platform's dashboard shows every metric of the list, a team's those of a namespace.
+// The dashboards are generated from the list of metrics: the platform's shows all of them, a team's those of a
+// namespace (M8). promtool parses every query.
 func TestChart_dashboardsHaveEveryMetric(t *testing.T) {
 	var rules []string
 	for name, want := range map[string][]byte{"kubizone.json": makePlatform(), "namespace.json": makeTeam()} {

@@ -125,8 +125,8 @@ func checkTargets(t *testing.T, objects []*unstructured.Unstructured, labels, po
 	}
 }
 
-// The API starts without the Secret of the primary, and the limit of memory is that of a small installation, unless
-// the values say otherwise.
+// In mode embedded the pod starts before the primary's key exists, so the Secret's volume is optional. The memory limit
+// is that of a small installation, unless the values set another.
 func TestEmbedded_isSmallAndWaitsForNoKey(t *testing.T) {
 	for _, test := range []struct{ value, limit, request string }{
 		{"primary.replicas=1", "512Mi", "256Mi"},

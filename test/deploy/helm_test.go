@@ -454,7 +454,8 @@ func (r *release) expectUpgrade(t *testing.T) {
 	}
 }
 
-// An installation needs an image, and lint reports a missing image; old Kubernetes versions are refused.
+// helm reports a missing image repository and an old Kubernetes version without a cluster, and accepts versions with a
+// suffix, as clouds have.
 func TestChart_isJudgedWithoutACluster(t *testing.T) {
 	render := []string{"template", "kubizone", chart, "--set", "image.repository=kubizone"}
 	for _, test := range []struct {
@@ -474,7 +475,8 @@ func TestChart_isJudgedWithoutACluster(t *testing.T) {
 	}
 }
 
-// Misspelt keys, and values that the program would refuse, are refused before the installation.
+// The schema of the chart refuses misspelt keys, and values that a program would refuse at its start, before anything
+// is installed.
 func TestChart_refusesWrongValues(t *testing.T) {
 	for value, want := range map[string]string{
 		"contoller.enabled=false":                 "additional properties 'contoller' not allowed",

@@ -51,7 +51,7 @@ func readAlerts(t *testing.T) []alert {
 	return file.Groups[0].Rules
 }
 
-// M8: an alert is quiet in a healthy installation, and fires on its fault.
+// By synthetic series in testdata/alerts.yaml, each alert fires on its fault, and none in a healthy installation (M8).
 func TestAlerts_ring(t *testing.T) {
 	const tests = "testdata/alerts.yaml"
 	runPromtool(t, "check", "rules", alertsFile)
@@ -64,7 +64,8 @@ func TestAlerts_ring(t *testing.T) {
 	}
 }
 
-// M8: a test judges each alert by promtool and real processes in the state that the alert names (package alertrig).
+// Every alert of the chart has a test in which real processes are in the state that the alert names, and promtool
+// judges the alert by their metrics (M8). This test looks for the alert's name in packages that use alertrig.
 func TestAlerts_areJudgedByRealProcesses(t *testing.T) {
 	judged := map[string]bool{}
 	for dir := range walkTests(t) {
@@ -104,8 +105,8 @@ func walkTests(t *testing.T) iter.Seq[string] {
 	}
 }
 
-// M8: each alert links to its section of the documents, and no section is left over. test/metrics checks the metrics of
-// alerts.
+// Each alert has a summary, a severity and a link to its section of docs/operations.md, and no section is without an
+// alert (M8). test/metrics checks the metrics in alerts.
 func TestAlerts_nameSections(t *testing.T) {
 	const page = "docs/operations.md"
 	sections := map[string]bool{}

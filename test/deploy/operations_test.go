@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// M5: commands pasted from the page or from --help work in the installed pods: the image has no PATH, and the data is
-// at the manifests' path.
+// Commands for a pod, in docs/operations.md and in --help, can be pasted: they name the binary with its path, because
+// the image has no PATH, and the data directory of the manifests (M5).
 func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	image := must.Get(os.ReadFile("../../hack/build-release.sh"))(t)
 	built := regexp.MustCompile(`(?m)^build_image (kubizone) `).FindSubmatch(image)
@@ -66,8 +66,8 @@ func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	}
 }
 
-// M5: the pod that restores the mode embedded mounts the volume of the StatefulSet where the server has it, as the same
-// user, under the Pod Security standard restricted.
+// docs/operations.md shows a pod that restores the data of mode embedded. It mounts the StatefulSet's volume at the
+// server's path, runs as the same user, and satisfies the Pod Security standard restricted (M5).
 func TestOperations_restoreTheVolumeOfEmbedded(t *testing.T) {
 	page := string(must.Get(os.ReadFile("../../docs/operations.md"))(t))
 	_, section, _ := strings.Cut(page, "\n### Restore the mode embedded in a cluster\n")

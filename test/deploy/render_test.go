@@ -90,8 +90,9 @@ func findPodTemplate(t *testing.T, objects []*unstructured.Unstructured) corev1.
 	return corev1.PodTemplateSpec{}
 }
 
-// M1, attacks 55 and 77: the golden file lists every right of a stolen token. Controller and primary may read only
-// Secrets of classes, and add no rights to the server.
+// testdata/rbac.golden lists every right that the manifests and the chart grant, so a review sees each new right. A
+// stolen token of controller or primary reads only Secrets of classes, and has no further right of the server (M1,
+// attacks 55 and 77).
 func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	var got strings.Builder
 	for _, form := range forms {
@@ -221,8 +222,9 @@ func describeRule(rule rbacv1.PolicyRule) string {
 	return fmt.Sprintf("%s %s in %q%s", strings.Join(rule.Verbs, ","), strings.Join(slices.Concat(rule.Resources, rule.NonResourceURLs), ","), strings.Join(rule.APIGroups, ","), names)
 }
 
-// Roles for tenants have no rights beyond the namespace, and none is aggregated by default (attacks 50 and 54:
-// neither classes nor the verbs that give rights away).
+// The roles meant for tenants give no right beyond their namespace: no write of status, no zones/establish, no classes,
+// no wildcards. None is added to Kubernetes' roles view, edit and admin unless the component aggregate-roles is
+// installed (attacks 50 and 54).
 func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 	for name, objects := range map[string][]*unstructured.Unstructured{
 		"plain":      renderKustomization(t, filepath.Join(manifests, "ha")),
@@ -330,8 +332,8 @@ func TestAPIService_trustsWhatTheServerWritesAlone(t *testing.T) {
 	}
 }
 
-// The Service, the budget and the policies select every replica, which has probes and names all its writable
-// directories.
+// The selectors of Service, PodDisruptionBudget and NetworkPolicy match the pod's labels. The pod has all three probes,
+// a priority, resources, and root file systems that cannot be written.
 func TestWorkload_isWhatTheOthersSelect(t *testing.T) {
 	for _, form := range forms {
 		objects := renderKustomization(t, filepath.Join(manifests, form))

@@ -85,8 +85,8 @@ func TestACME_solves_S13_10(t *testing.T) {
 	})
 }
 
-// S4.23: if a challenge would hide a host from a wildcard, the refusal names two remedies; once the host has a record,
-// the challenge is accepted.
+// A challenge's TXT at a name without a host would hide this name from a wildcard, so the challenge is refused with two
+// remedies. When the host has a Record, the challenge is accepted (S4.23).
 func TestACME_namesWhatItWouldHide_S4_23(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -115,8 +115,8 @@ func TestACME_namesWhatItWouldHide_S4_23(t *testing.T) {
 	}
 }
 
-// S13.10: a crash between Present and CleanUp leaves only the value, for a later CleanUp, which also succeeds without
-// the Record.
+// A server dies between Present and CleanUp of a DNS-01 challenge. The TXT value stays, a repeated Present succeeds,
+// and a later CleanUp removes its own value only. CleanUp also succeeds if the Record is gone (S13.10).
 func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -158,8 +158,8 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	}
 }
 
-// S13.10: cert-manager's suite for webhook solvers passes, except the second part: the key "anothertestingkey" is no
-// challenge response. TestACME_solves_S13_10 covers two values at a name.
+// cert-manager's conformance suite for webhook solvers passes. The second part is left out, because the key
+// "anothertestingkey" is no possible challenge response; TestACME_solves_S13_10 covers two values at a name (S13.10).
 func TestACME_conforms_S13_10(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.GitOpsProgram("cert-manager", "solverconformance"))(t)

@@ -24,7 +24,8 @@ import (
 	"kubi.zone/kubizone/test/rig/alertrig"
 )
 
-// M8: promtool judges the chart's alerts by the metrics of a real process, in each state that an alert names.
+// promtool judges the chart's alerts by the metrics of a real process, in each state that an alert names: without a
+// backup, with a held zone, a failing delivery, damage, and when the process is gone (M8).
 func TestAlerts_ofRealProcesses(t *testing.T) {
 	r := runUp(t, t.TempDir())
 	r.makeZone("org", "example.org.")

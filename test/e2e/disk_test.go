@@ -28,8 +28,8 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// A full disk is reported with the remedy, whether no write works or too little space is free. With space, the server
-// starts without a loss.
+// On a full disk, with no space at all or too little, `kubizone up` ends with an error that names the directory and the
+// remedy. When space is free again, the server starts.
 func TestUp_namesAFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	data, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")

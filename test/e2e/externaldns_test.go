@@ -176,8 +176,8 @@ func (b *bridge) readContents() string {
 	return strings.Join(lines, "; ")
 }
 
-// Refused endpoints are left out and block nothing, valid endpoints are written in the first cycle, and a name never
-// lacks an RRset while its type changes.
+// Refused endpoints are left out and hold up no others, valid endpoints are written in the first cycle, and when a name
+// changes its type, old and new RRsets are exchanged in the same cycle.
 func TestExternalDNS_byCycles(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -215,8 +215,8 @@ func TestExternalDNS_byCycles(t *testing.T) {
 	}
 }
 
-// E1: a Record with the owner's label that a tenant created by hand is neither listed nor removed, and an object with
-// our name is not taken over (attack: a forged Record).
+// A tenant creates a Record by hand, with the label of external-dns and another tenant's resource. It is neither listed
+// to external-dns nor deleted, and an object that has the name we need is not taken over (E1).
 func TestExternalDNS_takesOverNothing(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -244,8 +244,8 @@ func TestExternalDNS_takesOverNothing(t *testing.T) {
 	}
 }
 
-// E1: changes and deletions apply in the namespace of the Record, regardless of an endpoint's label (attack: a forged
-// label).
+// An endpoint's resource label may be forged. Updates and deletions therefore apply in the namespace of the existing
+// Record, not in that of the label (E1).
 func TestExternalDNS_followsNoLabel(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -266,8 +266,8 @@ func TestExternalDNS_followsNoLabel(t *testing.T) {
 	}
 }
 
-// E1: a Record in no zone keeps no other tenant from its name (attack: a Record with our field manager and label, from
-// before the zone, with the victim's address).
+// A tenant creates a Record that is in no zone yet, with our field manager and label, for another tenant's host. When
+// the zone exists, the other tenant's endpoint is written nevertheless (E1).
 func TestExternalDNS_isNotBlockedByWhatNoZoneTakes(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -302,8 +302,8 @@ func TestExternalDNS_isNotBlockedByWhatNoZoneTakes(t *testing.T) {
 	}
 }
 
-// E4, X2: two namespaces claim one name. external-dns drops one of equal endpoints and joins others, at random: after
-// the first cycle nothing is written.
+// Two namespaces want the same name. external-dns then drops or joins their endpoints at random, in each cycle anew.
+// After the first cycle nothing is written, so the name does not change between the two (E4, X2).
 func TestExternalDNS_doesNotFlap(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -339,7 +339,8 @@ func TestExternalDNS_doesNotFlap(t *testing.T) {
 	}
 }
 
-// TXT records of external-dns' registry are returned, in no zone.
+// The registry of external-dns stores TXT records beside each name. They are returned to external-dns, but kept in an
+// annotation of the Record and not in the zone, and deleted with the last Record of the name.
 func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -375,8 +376,8 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	}
 }
 
-// E1: annotated texts of a Record are only for external-dns' registry (attack: a text that makes external-dns take
-// another tenant's record as existing).
+// The annotation with registry texts on a tenant's Record must not make external-dns believe that another tenant's TXT
+// record exists: texts are used for the registry only (E1).
 func TestExternalDNS_isNotDeceivedByTexts(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -394,7 +395,8 @@ func TestExternalDNS_isNotDeceivedByTexts(t *testing.T) {
 	}
 }
 
-// E3: external-dns exits at any status but 5xx.
+// external-dns exits when a request gets another status than 200, 204 or 5xx. So wrong bodies and a missing API server
+// are answered with 500 to 510; only a wrong protocol version or media type gets 4xx (E3).
 func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)

@@ -78,7 +78,8 @@ func chooseRoot(t *testing.T) root {
 // asks matches read-only commands: conditions and name servers follow a write within moments.
 var asks = regexp.MustCompile(`^(kubectl get|kubectl kubizone (why|who|changes)|dig) `)
 
-// The pages share a server with the examples. A block with a name after its language is a file for the commands.
+// The commands of docs/recipes.md and docs/coming-from.md run on a server with the examples, and their output is that
+// on the page. A code block with a file name after its language is written to that file first.
 func TestPages_commandsAreTrue(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

@@ -20,7 +20,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// kubizone up has the spans of the servers: a change of a zone's rules causes a cascade, and this NOTIFY and delivery.
+// `kubizone up` reports the same spans as separate servers. A change of a zone's rules is a commit, its child is the
+// cascade, and the NOTIFY and the delivery link to the cascade.
 func TestTraces_ofUp(t *testing.T) {
 	collector := rig.NeedServer(rig.StartCollector(t.Context(), t.TempDir()))(t)
 	config := filepath.Join(t.TempDir(), "tracing.yaml")

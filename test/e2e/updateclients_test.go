@@ -53,8 +53,8 @@ func (u *updated) runClient(env []string, program string, args ...string) (strin
 	return string(output), err
 }
 
-// Objects and commands are those of docs/updates.md. test/cluster/testdata/updatekey.txtar has those with Secrets of a
-// cluster.
+// The objects and commands of docs/updates.md run, with the output on the page. test/cluster/testdata/updatekey.txtar
+// runs those that need Secrets of a cluster.
 func TestUpdatesPage_isTrue(t *testing.T) {
 	t.Parallel()
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
@@ -184,9 +184,9 @@ func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, 
 	return filepath.Join(dir, "certificates", strings.ReplaceAll(names[0], "*", "_")+".crt"), message, err
 }
 
-// S13.1, S13.7: certbot, which signs its SOA query, at the hidden primary, and lego, which does not, at a forwarding
-// secondary, get certificates from a real ACME server by a key for challenges only. Another tenant's key gets none, and
-// the hidden primary refuses lego's queries.
+// certbot and lego get certificates from a real ACME server with an UpdateKey for challenges only (S13.1). certbot
+// signs its SOA query, so the hidden primary is enough; this lego does not, is refused there, and works through a
+// secondary that forwards updates. Another tenant's key gets no certificate (S13.7).
 func TestUpdateClients_getCertificates_S13_1(t *testing.T) {
 	t.Parallel()
 	certbot := rig.Need(rig.Find("certbot", "hack/install-peers.sh"))(t)
@@ -237,8 +237,8 @@ func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey,
 	return file, message, err
 }
 
-// S13.1, S13.8: certbot and lego in their present versions sign their SOA query or need none, so the hidden primary
-// alone is enough for them.
+// The present versions of certbot and lego sign their SOA query or send none, so they get certificates with the hidden
+// primary alone, without a secondary (S13.1, S13.8).
 func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -363,7 +363,8 @@ print(dns.query.tcp(query, host, port=port, timeout=60).answer)
 send(dns.query.tcp, lambda u: u.add("other.example.org.", 60, "A", "192.0.2.1"))
 `
 
-// S13.1, S13.4: a program with dnspython writes, reads its changes, and gets the answers of RFC 2136.
+// A program with dnspython updates a zone, reads the changed data by signed queries, and gets the answers of RFC 2136,
+// such as YXDOMAIN (S13.1, S13.4).
 func TestUpdateClients_inPython_S13_4(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -381,8 +382,9 @@ func TestUpdateClients_inPython_S13_4(t *testing.T) {
 	}
 }
 
-// S13.5, S13.8: octoDNS reads the zone by a key with transfer: Zone, synchronises its files, and then has no changes.
-// It cannot delete records that no update made.
+// octoDNS reads the zone by a key with transfer: Zone, writes the differences from its files, and plans no change in a
+// second run. The deletion of a Record made by kubectl is REFUSED, because updates delete only what updates have made
+// (S13.5, S13.8).
 func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -416,8 +418,8 @@ func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	}
 }
 
-// S13.4, S13.8: Ansible's module probes by prerequisites and signed queries, writes differences, and changes nothing in
-// a second run.
+// Ansible's module nsupdate reads the present data by prerequisites and signed queries. The module writes differences,
+// and reports no change in a second run (S13.4, S13.8).
 func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.Find("ansible-playbook", "KUBIZONE_TEST_LONG=1 hack/install-peers.sh"))(t)

@@ -37,8 +37,9 @@ func (u *updated) startForwarders(keys ...rig.TSIGKey) map[string]netip.AddrPort
 	return all
 }
 
-// S13.7: a forwarded update is authorized by its client's signature, not by the secondary's address. A forged or
-// unsigned update changes nothing; beyond the key it is refused (attack 99).
+// A secondary forwards updates from its own address, which the primary trusts for transfers. The client's signature
+// decides nevertheless: unsigned and forged updates, and names beyond the key, are refused and change nothing (S13.7,
+// attack 99).
 func TestUpdate_isForwarded_S13_7(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

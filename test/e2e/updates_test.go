@@ -218,7 +218,8 @@ func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 	})
 }
 
-// S13.5: a message sees the addresses that the zone's spec gives a name server, and cannot change them.
+// spec.nameServers of a zone makes address records, which an update sees as data of the zone. To add an equal address
+// succeeds and changes nothing; to delete one is REFUSED, with the reason in the key's status (S13.5).
 func TestUpdate_keepsNameServersOfTheSpec_S13_5(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -388,8 +389,8 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	u.waitForReason("team-a", "acme", "Served")
 }
 
-// S13.4: keys and kubectl that write an RRset at once lose no value, and a server killed meanwhile has every change
-// answered NOERROR.
+// Two keys add values to the same RRset at once, and the server is killed in the middle. After the restart the RRset
+// has every value whose update was answered with NOERROR (S13.4).
 func TestUpdate_racesAndCrashLoseNothing_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -617,7 +618,8 @@ func (c updateClient) raiseCounter(owner string) int {
 	return -1
 }
 
-// S13.4: a message sent right after the creation of its zone is carried out, although views lag.
+// An update that arrives right after its zone was created is carried out, although the primary's view does not yet have
+// the zone (S13.4).
 func TestUpdate_reachesAZoneThatWasJustMade_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -666,8 +668,9 @@ func (c updateClient) replaceText(owner, text string) []byte {
 	return wire
 }
 
-// S13.15: a recorded message changes nothing later. The answer is the same, and BADTIME after a restart, since a new
-// primary lacks earlier messages (attack 95).
+// An attacker records a signed update and repeats the message after a later update. The copy gets the answer of the
+// first, and changes nothing. After a restart the primary no longer remembers earlier messages, so every message signed
+// before the start is refused with BADTIME (S13.15, attack 95).
 func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -703,9 +706,9 @@ func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	}
 }
 
-// S13.4: a message already carried out by another primary, or by an attempt of unknown outcome, is recognised by its
-// writes: the answer is NOERROR without a change, though the prerequisites fail now. Another message with that content
-// gets the prerequisite's RCODE.
+// A message may have been carried out already, by another primary or by an attempt with an unknown outcome. Its Records
+// have its id, so a copy gets NOERROR and changes nothing, although the prerequisites no longer hold. Another message
+// with equal content gets the RCODE of the failed prerequisite (S13.4).
 func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

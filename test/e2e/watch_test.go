@@ -33,8 +33,8 @@ func followChanges(t *testing.T, client rest.Interface) (line func() (string, er
 	}
 }
 
-// Clients watch a zone's changes over HTTP/2, as kubectl does. Each change arrives when committed; the stream ends with
-// the server, without delay.
+// A client watches zones/changes over HTTP/2, as kubectl does. Each change arrives in an event of its own. When the
+// server stops, the stream ends without delaying the stop.
 func TestChanges_areWatched(t *testing.T) {
 	r := runUp(t, t.TempDir())
 	r.makeZone("org", "example.org.")

@@ -209,7 +209,8 @@ func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 	}
 }
 
-// TestInstance_replacesThePodOfALostKey_S11_11: a running pod cannot switch to a new control channel key.
+// TestInstance_replacesThePodOfALostKey_S11_11: the key of BIND's control channel is lost, so the fleet makes another.
+// A running pod cannot change its key, so the Deployment gets a new generation, which replaces the pod.
 func TestInstance_replacesThePodOfALostKey_S11_11(t *testing.T) {
 	w := newWorld(t, "lost")
 	w.runKubelet(w.namespace)

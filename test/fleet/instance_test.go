@@ -133,8 +133,9 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	}
 }
 
-// TestInstance_leavesObjectsOfOthers_S11_10: another manager's object under a server's name is neither changed nor
-// removed, and taken over only by its annotation (F2).
+// TestInstance_leavesObjectsOfOthers_S11_10: an object of another manager has the name that a server needs. The fleet
+// neither changes nor removes it, starts no pod that would mount it, and reports Foreign, until the object has the
+// annotation take-over (F2).
 func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 	w := newWorld(t, "foreign")
 	w.runKubelet(w.namespace)
@@ -163,8 +164,8 @@ func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 	}
 }
 
-// TestInstance_changesReachServers_S11_9: options change the configuration, a claim turns the Deployment into a
-// StatefulSet, and a refused change has no effect (F4).
+// TestInstance_changesReachServers_S11_9: changed options reach named.conf, a changed version the image. When the
+// instance gets a volume claim, a StatefulSet replaces its Deployment (F4).
 func TestInstance_changesReachServers_S11_9(t *testing.T) {
 	w := newWorld(t, "changes")
 	w.runKubelet(w.namespace)
@@ -204,7 +205,8 @@ func TestInstance_changesReachServers_S11_9(t *testing.T) {
 	})
 }
 
-// TestInstance_saysWhatHasBecomeOfIt: while a pod is not ready, the instance is Degraded, with a Warning.
+// TestInstance_saysWhatHasBecomeOfIt: while its pod is not ready, an instance is Degraded and not Ready, and a Warning
+// Event is sent; when the pod is ready again, both conditions return.
 func TestInstance_saysWhatHasBecomeOfIt_S11_9(t *testing.T) {
 	w := newWorld(t, "unavailable")
 	w.runKubelet(w.namespace)
@@ -243,8 +245,8 @@ func TestInstance_saysWhatHasBecomeOfIt_S11_9(t *testing.T) {
 	}
 }
 
-// TestInstance_finalizerHasADeadline: an object that cannot be removed delays the deletion for ten minutes, not for
-// ever.
+// TestInstance_finalizerHasADeadline: an object of a deleted instance has a foreign finalizer and cannot be removed. It
+// delays the deletion of the instance for ten minutes, not for ever, and all other objects are removed at once.
 func TestInstance_finalizerHasADeadline_S11_12(t *testing.T) {
 	w := newWorld(t, "held")
 	w.runKubelet(w.namespace)
@@ -277,8 +279,9 @@ func TestInstance_finalizerHasADeadline_S11_12(t *testing.T) {
 	w.mustSucceed(err)
 }
 
-// TestInstance_keepsTheNameThatItHas_S11_10: the Service of server x-agent has the same name as that of x's agent.
-// The first server keeps the name; the other reports the conflict, and gets the name once free.
+// TestInstance_keepsTheNameThatItHas_S11_10: two instances need a Service of the same name, because the agent of the
+// instance "ns1" has the Service "ns1-agent", and so has the instance called "ns1-agent". The first keeps the Service
+// unchanged, and the second is Degraded with reason Foreign until the first is deleted.
 func TestInstance_keepsTheNameThatItHas_S11_10(t *testing.T) {
 	w := newWorld(t, "collides")
 	w.runKubelet(w.namespace)

@@ -160,8 +160,8 @@ func (l *load) noteSample(format string, arguments ...any) {
 	}
 }
 
-// TestCluster_restartsUnderQueries: while a new version of BIND replaces every pod of a cluster, no query is
-// unanswered or answered wrongly. A query is missing if no server of the NS set, asked in turn, answers in time.
+// TestCluster_restartsUnderQueries: while a new version of BIND replaces all pods of a cluster, no query gets a wrong
+// answer or none. A query asks the servers of the NS set in turn, and counts as lost if no server answers in time.
 func TestCluster_restartsUnderQueries(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("port 53 at the address of a Service takes root")

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// TestStorage_hasObjectsValidated: the API server's handlers leave validating admission to the storage, so a storage
-// that drops the function validates nothing.
+// TestStorage_hasObjectsValidated: a storage gets a function for validating admission from the API server's handlers,
+// and must call this function. A storage that names the parameter _ would let every object pass unvalidated.
 func TestStorage_hasObjectsValidated(t *testing.T) {
 	for _, p := range listFiles(t) {
 		if path.Ext(p) != ".go" || !strings.HasPrefix(p, "pkg/") || strings.HasSuffix(p, "_test.go") {

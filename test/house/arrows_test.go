@@ -43,8 +43,9 @@ var (
 	fileName  = regexp.MustCompile(`\b\w+\.go\b`)
 )
 
-// TestPackages_readDownwards: an arrow leads from a file to the declaration of a used name, and up if the package
-// comment puts the second file first. Unnamed files come last, in the order with the fewest upward arrows.
+// TestPackages_readDownwards: the files of a package can be read from the first to the last. Each use of a name
+// declared in another file is an arrow, and few arrows may lead up, to a file already read. Files not named under "Read
+// first" come last, in the order with the fewest such arrows.
 func TestPackages_readDownwards(t *testing.T) {
 	packages := parsePackages(t)
 	declaring := map[string]map[string]bool{} // packages by method

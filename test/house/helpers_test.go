@@ -19,7 +19,8 @@ import (
 // barePercent bounds the percentage of test helpers with a one-word name.
 const barePercent = 2
 
-// TestHelpers_sayVerbAndObject: a test reads by the names of its helpers, so few are a bare word.
+// TestHelpers_sayVerbAndObject: helpers of tests are named by a verb and an object, because a test is read by the names
+// of helpers. A few may be a bare word.
 func TestHelpers_sayVerbAndObject(t *testing.T) {
 	all, bare := 0, []string{}
 	entry := regexp.MustCompile(`^(Test|Benchmark|Fuzz|Example|main$|init$)`)

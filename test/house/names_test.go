@@ -90,7 +90,8 @@ func TestCode_isNoWiderThanAScreen(t *testing.T) {
 	}
 }
 
-// TestNames_sayVerbAndObject: the name of a longer function has a verb and an object.
+// TestNames_sayVerbAndObject: an unexported function of more than bareLines lines has a name of several words, a verb
+// and its object.
 func TestNames_sayVerbAndObject(t *testing.T) {
 	seen := 0
 	for _, p := range listProduction(t) {
@@ -117,8 +118,8 @@ func TestNames_sayVerbAndObject(t *testing.T) {
 	}
 }
 
-// TestComments_fitBesideCode: no comment line is wider than commentColumns, except links, table rows and generator
-// markers.
+// TestComments_fitBesideCode: comments are at most commentColumns wide, except lines with a link or a table, and
+// generator markers.
 func TestComments_fitBesideCode(t *testing.T) {
 	row := regexp.MustCompile(`^\s*//\s.*\S(\s{2,}|\s\|\s)\S`)
 	for _, p := range listFiles(t) {
@@ -139,8 +140,8 @@ func TestComments_fitBesideCode(t *testing.T) {
 	}
 }
 
-// TestPackages_largeOnesSayWhy: exactly the packages of more than packageLines lines of code, without comments and
-// blanks, are in largePackages with a reason.
+// TestPackages_largeOnesSayWhy: a package of more than packageLines lines of code is in largePackages, with the reason
+// against a division, and a smaller package is not. Comments and blank lines do not count.
 func TestPackages_largeOnesSayWhy(t *testing.T) {
 	lines := map[string]int{}
 	for _, p := range listProduction(t) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestPorts_areReserved: the port of a closed listener may go to another process. A test listens on port 0 and keeps
-// the listener, or reserves a port with rig.FreePort.
+// TestPorts_areReserved: a test that opens a listener to find a free port, and closes the listener, may lose the port
+// to another process. The test must keep the listener of port 0, or take a port from rig.FreePort.
 func TestPorts_areReserved(t *testing.T) {
 	for _, p := range listPackages(t) {
 		sources := slices.Concat(p.TestGoFiles, p.XTestGoFiles)

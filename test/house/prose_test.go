@@ -22,8 +22,8 @@ var proseReaders = map[string]string{
 	"pkg/ledger/etcd/ops.go":        "gRPC has one code for a message that is too large and for other limits",
 }
 
-// TestCode_readsNoProse: a program that parses a message breaks when the message is improved. The parts of a refusal
-// are values (pkg/refusal), and so is the reason of a Warning.
+// TestCode_readsNoProse: no program searches in the text of a message, because the program would break when the message
+// is improved. The parts of a refusal and the reason of a Warning are values (pkg/refusal).
 func TestCode_readsNoProse(t *testing.T) {
 	readers := map[string]bool{}
 	for _, p := range listProduction(t) {

@@ -99,7 +99,8 @@ func countWords(t *testing.T, texts map[string][]string) map[string]*tally {
 	return counts
 }
 
-// TestComments_nameTheNoun: no folder's comments use pronouns more often than a reader can resolve.
+// TestComments_nameTheNoun: in each folder, comments use pronouns and empty words less often than the limits in
+// inComments.
 func TestComments_nameTheNoun(t *testing.T) {
 	texts := map[string][]string{}
 	for _, p := range listFiles(t) {

@@ -22,7 +22,8 @@ var (
 	warns = regexp.MustCompile(`[wW]arn`)
 )
 
-// TestWarnings_haveTheirRuleAsValue: a rule cited in the text would be repeated, or not be found by readers.
+// TestWarnings_haveTheirRuleAsValue: code gives the rule of a Warning as an argument of its own. A rule cited in the
+// text would be printed twice, or not be found by programs.
 func TestWarnings_haveTheirRuleAsValue(t *testing.T) {
 	seen := 0
 	for _, p := range listProduction(t) {
@@ -50,8 +51,8 @@ func TestWarnings_haveTheirRuleAsValue(t *testing.T) {
 	}
 }
 
-// TestRefusals_haveTheirRuleAsCause: a rule only in the text is no cause of the answer. refusal.Cite adds the rule to
-// a field.Error, and refusal.ByRule to any other answer.
+// TestRefusals_haveTheirRuleAsCause: a refusal that cites a rule in its text only has no cause with the rule, which
+// programs read. refusal.Cite adds the cause to a field.Error, refusal.ByRule to any other answer.
 func TestRefusals_haveTheirRuleAsCause(t *testing.T) {
 	given := map[string]int{}
 	for _, p := range listProduction(t) {
@@ -113,8 +114,9 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// TestWarnings_beginWithTheirRule: in the stories, each Warning with a rule has the rule once, at the place that
-// refusal.CutWarning parses. A refusal's text within a Warning may cite another rule.
+// TestWarnings_beginWithTheirRule: in the outputs of the stories, a Warning with a rule begins with the rule, where
+// refusal.CutWarning parses the rule, and has the rule only once. The text of a refusal inside a Warning may cite
+// another rule.
 func TestWarnings_beginWithTheirRule(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^(?:[^\s:]+: )?warning: (.*)$`)
 	seen := 0

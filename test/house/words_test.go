@@ -150,7 +150,7 @@ func TestWordsOf(t *testing.T) {
 var nameless = regexp.MustCompile(`(?i)\b(?:whom?ever|(?:no|some|every|any)body|(?:some|every|any)one)\b` +
 	`|(?:^|[.:;(] ?|\b(?:and|as|at|but|by|for|from|if|in|is|know|knows|of|on|one|ones|or|say|says|tell|tells|than|that|those|to|when|where|with) )whom?\b`)
 
-// TestWords_nameTheNoun: comments of Go, comments of stories, and pages have none of the listed words.
+// TestWords_nameTheNoun: comments and pages use no word for a person or program without a name, as listed in nameless.
 func TestWords_nameTheNoun(t *testing.T) {
 	judge := func(at, text string) {
 		if found := nameless.FindString(text); found != "" {

@@ -304,9 +304,10 @@ func (w *world) runOperations(t *testing.T, ops []operation) (r ran) {
 	return r
 }
 
-// TestForest_everyRevisionIsTrue runs random operations on a forest by two servers at once: views, delegations,
-// zoneRefs, holders, children, deletions. Every revision is checked (S2.1, S2.2, S4.8, S6.7, S6.8, S7.1); at the end
-// no cascade is pending (S7.2).
+// TestForest_everyRevisionIsTrue sends random operations to two servers at once: zones in views, child zones,
+// delegations, zoneRefs, claims, deletions. The model checks each revision of the store: each Record is in the right
+// zone by the rules, and serial and hash are those of the content (S2.1, S2.2, S4.8, S6.7, S6.8, S7.1). In the end no
+// cascade is pending (S7.2).
 func TestForest_everyRevisionIsTrue(t *testing.T) {
 	w := requireWorld(t)
 	t.Logf("seed %d", *seed)

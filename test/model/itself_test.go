@@ -82,8 +82,8 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestSequential_findsWhatIsWrong: no order explains a read without an acknowledged write, a serial used twice, or a
-// tenant admitted after the answer that revoked access.
+// TestSequential_findsWhatIsWrong: the checker of histories finds faults. No order of the operations explains a read
+// without an acknowledged write, a serial given twice, or a tenant's refusal without a revocation.
 func TestSequential_findsWhatIsWrong(t *testing.T) {
 	put := porcupine.Operation{Input: input{zone: "z", kind: "put", name: "a", data: "1"}, Call: 1, Return: 2, Output: output{serial: 2}}
 	for _, c := range []struct {

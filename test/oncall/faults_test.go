@@ -48,8 +48,9 @@ type fault struct {
 	alerts []string
 }
 
-// TestFaults_areNamedInFivePlaces: each place names each of the sixteen faults, and no place names a fault before and
-// after. The log has the seconds. Faults of single zones come together.
+// TestFaults_areNamedInFivePlaces: sixteen faults are caused, and each of five places where an operator looks must name
+// the cause. No place names a fault before or after. The log has the seconds until then; without the long form, faults
+// of single zones are caused together.
 func TestFaults_areNamedInFivePlaces(t *testing.T) {
 	w := startWorld(t)
 	for _, zone := range zones {

@@ -292,8 +292,8 @@ func (w *world) clientAs(t *testing.T, user string) *versioned.Clientset {
 	return must.Get(versioned.NewForConfig(config))(t)
 }
 
-// TestChart_carriesAFleetThroughItsLife: with only the chart's rights, a tenant's zones are delivered, signed and
-// unsigned again; added, removed and zoneless servers are noticed; and Gardener's names are created.
+// TestChart_carriesAFleetThroughItsLife: with no rights but the chart's, a tenant's zones are delivered, signed, and
+// unsigned again; lost servers, processes and zones are noticed; and Gardener gets its names.
 func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
 	w := installChart(t)
 	w.applyObjects(t, w.kube.AdminKubeconfig(), readFile(t, "platform.yaml"))

@@ -24,8 +24,9 @@ const (
 // serverOnly are modules that a client must not have in its module graph.
 var serverOnly = regexp.MustCompile(`^(go\.etcd\.io/.*|k8s\.io/apiserver|k8s\.io/kms)$`)
 
-// R8: go.sum has a line for every module of the graph, because go reads each go.mod. hack/verify-vendor.sh checks
-// that the file is tidy; TestRelease with -dist asks go itself.
+// A client that imports the API module must not get the server's dependencies. go.sum of the API lists every module of
+// its graph, and has none of the server's (R8). hack/verify-vendor.sh checks that go.sum is tidy, and TestRelease with
+// -dist asks go itself.
 func TestModules_theAPIsGraphHasNoServer(t *testing.T) {
 	graph := strings.Split(strings.TrimSpace(string(readFile(t, "../../api/go.sum"))), "\n")
 	if len(graph) < 50 {
@@ -57,7 +58,8 @@ func readMod(t *testing.T, arguments ...string) (m goMod) {
 	return m
 }
 
-// R8: go install of a version refuses a module with a replacement, and both modules get the same version tag.
+// Server and API are two Go modules with the same version tag. go.mod of the server requires this tag of the API, and
+// has no replacement, which go install of a version would refuse (R8).
 func TestModules_areTaggedTogether(t *testing.T) {
 	server, client := readMod(t, "mod", "edit", "-json", "../../go.mod"), readMod(t, "mod", "edit", "-json", "../../api/go.mod")
 	workspace := readMod(t, "work", "edit", "-json", "../../go.work")

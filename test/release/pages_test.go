@@ -35,7 +35,7 @@ func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	}
 }
 
-// Go lines on a page are those of the example that a story executes.
+// The Go code in docs/clients.md is a part of api/examples/publish/main.go, which a story executes.
 func TestPages_showTheExample(t *testing.T) {
 	shown := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(readFile(t, "../../docs/clients.md"), -1)
 	example := strings.ReplaceAll(string(readFile(t, "../../api/examples/publish/main.go")), "\n\t", "\n")

@@ -10,7 +10,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A certificate verifies only against its own authority, for its own names and uses.
+// A certificate is valid only under its own authority, for its own names, and for the use (server or client) for which
+// it was made.
 func TestAuthority_signsServersAndClients(t *testing.T) {
 	own := must.Get(NewAuthority("ours"))(t)
 	other := must.Get(NewAuthority("other"))(t)

@@ -23,7 +23,8 @@ func TestFind_namesWhatBringsTheProgram(t *testing.T) {
 	}
 }
 
-// A primary named accepts a signed update and transfers the zone. Close ends the process and removes the directory.
+// A primary BIND of the rig accepts a signed update only, and transfers the zone. Close ends its process and removes
+// its directory.
 func TestBIND_primaryTakesUpdatesAndCloseEndsIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

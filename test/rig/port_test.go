@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A port is given once: not twice in this process, not to another process with the same starting port, and not while
-// a program without reservations listens.
+// FreePort gives each port once: not again in this process, nor to another process that begins its search at the same
+// port, nor while a program that reserves no ports listens there.
 func TestFreePort_isGivenOnce(t *testing.T) {
 	const inChild = "KUBIZONE_RIG_PORTS"
 	reserve := func(r *reserved) netip.AddrPort {
@@ -62,8 +62,8 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 	}
 }
 
-// Between fork and exec, a child holds every socket of this process. A port must not be given out while such a child
-// keeps it in use.
+// Between fork and exec, a child process holds copies of all sockets of its parent, so a closed port is still in use
+// for a moment. FreePort must not return such a port.
 func TestFreePort_isFreeWhileProcessesStart(t *testing.T) {
 	done := make(chan struct{})
 	var starting sync.WaitGroup

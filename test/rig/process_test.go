@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Both files declare the same names: only Linux compiles the first, and every other system the second.
+// Linux compiles process_linux.go, and every other system process_other.go. Both must declare the same functions,
+// because the tests here compile the first only.
 func TestProcess_isDeclaredForEverySystem(t *testing.T) {
 	list := func(file string) (names []string) {
 		parsed := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution))(t)

@@ -201,7 +201,8 @@ func floodOfChallenges(t *testing.T, a *arena) {
 	must.Succeed(t, a.tenants[flooder].records().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 }
 
-// 101, measured with -noisy: the duration of another namespace's challenges and writes beside a flood.
+// A namespace floods the solver with DNS-01 challenges (number 101 in the table of attacks). With -noisy, the test
+// measures challenges and writes of another namespace: their p99 may not double.
 func TestNoise_challenges(t *testing.T) {
 	if *noisy == 0 {
 		t.Skip("without -noisy there is nothing to measure")

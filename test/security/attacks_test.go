@@ -193,7 +193,8 @@ var attacks = []attack{
 		"name that never was, 403; of its own Zone its own history", deletedZones, nil},
 }
 
-// TestAttacks checks the table: each number has an attempt, an expectation and a test.
+// TestAttacks checks the table of attacks: each number has a test, here or in another package, and the tests here are
+// run.
 func TestAttacks(t *testing.T) {
 	elsewhere, all := findNamed(t, os.DirFS("../.."))
 	for i, x := range attacks {
@@ -232,7 +233,8 @@ func hasStory(test, story string) bool {
 
 var everywhere = flag.Bool("everywhere", false, "run the tests of other packages that carry attacks out, too")
 
-// With -everywhere, attacks of other packages run too, so that the table is no mere list of names.
+// With -everywhere, the tests in other packages that name an attack are run from here, too, as proof that they exist
+// and pass.
 func TestAttacks_elsewhere(t *testing.T) {
 	if !*everywhere {
 		t.Skip("without -everywhere it is for the packages' own runs")

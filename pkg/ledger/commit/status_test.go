@@ -13,8 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Programs read each refusal's rule as a value. kubectl prints causes with equal field and message once, so the
-// cause with the rule adds no line.
+// An API error of the ledger has each refusal's rule, such as S4.8, as a value among its causes, so programs need not
+// parse the text. This cause adds no line to kubectl's output, because kubectl prints causes with equal field and
+// message once.
 func TestStatus_namesTheRule(t *testing.T) {
 	for _, test := range []struct {
 		refused *law.Refusal

@@ -148,7 +148,9 @@ func TestKV_streamsWhatIsNotEncrypted(t *testing.T) {
 	}
 }
 
-// Promises 1 and 2.
+// A value decrypts only under the key of etcd at which it was written, and equal values have different ciphertexts
+// (promise 1). A value that does not decrypt is an error with the key's name, and plaintext is one too, unless the
+// store was created without encryption (promise 2). Compares of values are refused.
 func TestKV_refuses(t *testing.T) {
 	key := encryption.NewKey(false)
 	tw := newTwins(t, key)

@@ -12,8 +12,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A retry of waiting objects (S2.7) marks the zone in the first step. Before, a stopped store has pending work and
-// no damage.
+// A removed Record or name server lets waiting Records be tried again (S2.7). If the server stops between the removal
+// and the first step of the trial, fsck must report pending work, and no damage, although the zone is not yet marked as
+// changing.
 func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 	for what, free := range map[string]func(s *store.Server) error{
 		"a name server goes": func(s *store.Server) error {

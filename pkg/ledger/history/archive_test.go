@@ -37,8 +37,8 @@ func startClient(t *testing.T) *clientv3.Client {
 	return client
 }
 
-// Two servers archive a removed zone for the same outbox item. The slower one does not archive the steps again, and
-// leaves the removal archived, even if the faster one has deleted the item meanwhile.
+// Two servers archive the history of a deleted zone for the same outbox item. The slower server archives no step again,
+// and treats the removal as archived, also if the faster server has deleted the item meanwhile.
 func TestArchiveRemoved_byTwoServers(t *testing.T) {
 	client := startClient(t)
 	for _, at := range []int{1, 2} { // the slower one's page: of the steps, or of the removal
@@ -76,7 +76,9 @@ func TestArchiveRemoved_byTwoServers(t *testing.T) {
 	}
 }
 
-// A journal value whose steps need two pages has its states in the segments of both, and none remains in before/.
+// Steps of a single transaction, caused by more namespaces than a page of the archive takes, are archived in two pages.
+// Each step keeps the former state of its Record, if there was one, and the temporary keys under before/ are all
+// deleted.
 func TestArchiveSteps_ofAValueInTwoPages(t *testing.T) {
 	client := startClient(t)
 	a := newArchive(client)

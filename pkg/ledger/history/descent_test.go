@@ -30,7 +30,8 @@ func (c *countedReads) Get(ctx context.Context, key string, opts ...clientv3.OpO
 	return c.KV.Get(ctx, key, opts...)
 }
 
-// A descent has each key below its begin once, newest first, whatever their times, and reads few ranges.
+// descendFrom iterates over a namespace's segments, newest first. It returns each key below the start once, for any
+// distribution of times, with some in the future, and needs few range reads.
 func TestDescent_hasEachKeyOnce(t *testing.T) {
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)

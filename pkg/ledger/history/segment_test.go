@@ -51,7 +51,8 @@ func randomStep(rnd *rand.Rand, n uint64) content.Step {
 	return step
 }
 
-// A step cut out of a value is the decoded step, whatever its texts look like.
+// For speed, linesOf cuts a step's JSON out of an encoded transaction instead of decoding and encoding it. The cut text
+// equals the encoded step, also if values contain quotes, braces and backslashes.
 func TestLinesOf_cutsWhatIsDecoded(t *testing.T) {
 	cut := 0
 	for seed := range uint64(2000) {
@@ -121,7 +122,8 @@ func TestSegment_isReadAsWritten(t *testing.T) {
 	}
 }
 
-// A segment too long for its readers is written without states, or without rows either, and says so.
+// A segment too long for etcd's readers is written without the former Records, or, if still too long, without the
+// changed rows too. Its header then has Bare set, and the reader is told that the segment is not whole.
 func TestSegment_isReadableWhateverItsSize(t *testing.T) {
 	long := strings.Repeat("x", maxSegment)
 	row := content.Row{Owner: name.Rel{}, Type: rdata.TXT, Data: "short"}
@@ -151,7 +153,8 @@ func TestPage_endsBefore(t *testing.T) {
 	}
 }
 
-// A packed state is within its bound, whole if it fits, and names the parts left out.
+// Pack compresses the former state of a Record, within a bound. A state that fits is whole. Otherwise annotations,
+// labels or spec are left out, and LeftOut names exactly those.
 func TestPack_saysWhatItLeavesOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		times := rapid.SampledFrom([]int{1, 1, 10, 100}).Draw(t, "times") // repeated text packs well

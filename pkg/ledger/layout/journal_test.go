@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A journal value built step by step equals the encoded transaction, and omits steps that are too long.
+// JournalValue builds the JSON of a transaction step by step, to know its length. The result equals the encoded
+// transaction, and steps beyond the limit are refused and left out.
 func TestJournalValue_isTheTransaction(t *testing.T) {
 	owner := must.Get(name.ParseRel("www.dev"))(t)
 	texts := []string{`"<>&"`, `"\\u003c"`, `"\200\"\\"`, `"plain"`, "\u2028"}
@@ -50,7 +51,8 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 	}
 }
 
-// Values survive the round trip, and no octet is escaped as six.
+// Encode escapes neither < nor other characters of HTML, so that no octet becomes six, and decoded values equal the
+// originals.
 func TestEncode_isPlain(t *testing.T) {
 	for _, text := range []string{"", "plain", "<", `\u003c`, `\\u003c`, `"<" \\ > & \u0026`, strings.Repeat("<", 1000)} {
 		value := law.CascadeMark{ID: text}

@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// S6.12: a name over 63 characters gives a label of the beginning of `<name>.<namespace>` and a hash of the whole.
-// Labels are valid, differ between zones, and agree between servers: users write them into selectors.
+// The label kubi.zone/parent-zone is `<name>.<namespace>` of the zone. Beyond 63 characters the beginning is followed
+// by a hash of the whole text. Labels are valid, differ between zones, and never change, because users write them into
+// selectors (S6.12).
 func TestParentLabel_S6_12(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	of := map[string]string{}

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// A stopped server loses at most ten minutes of a long period, and an eighth of a short period, and writes at most
-// six times a minute.
+// The interval between stored counts of a grace period: a server that stops loses at most ten minutes of a long period
+// or an eighth of a short one, and writes at most six times a minute.
 func TestCountEvery_S3_6(t *testing.T) {
 	t.Parallel()
 	for period, want := range map[time.Duration]time.Duration{
@@ -24,7 +24,8 @@ func TestCountEvery_S3_6(t *testing.T) {
 	}
 }
 
-// A period ends when counted and uncounted time together reach it, never earlier.
+// A grace period is counted in memory and stored at times. mustCount says that the time must be stored: at the regular
+// interval, or when stored and uncounted time together complete the period, and never after the end.
 func TestMustCount_S3_6(t *testing.T) {
 	t.Parallel()
 	const day = 24 * 3600

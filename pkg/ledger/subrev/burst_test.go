@@ -14,8 +14,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The watch cache closes a slow watcher, and the informer sends a new request. Without the pause, hundreds are
-// closed here every time; with the pause none, unless the machine is busy.
+// A watch cache closes watchers that get too many events at once, and their informers then list again. The pause
+// between the parts of a transaction prevents this: without it hundreds of watchers are closed here, with it none in at
+// least one of twenty attempts.
 func TestCache_closesNoInformerByTransactions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it looks at time, which the race detector takes")

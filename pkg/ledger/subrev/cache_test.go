@@ -333,7 +333,8 @@ func (w *world) startInformer(ctx context.Context, s *server) *informed {
 	return out
 }
 
-// The test above can fail: over etcd's revisions, a list misses objects.
+// Proof that TestCache_isNotTorn can fail: with etcd's plain revisions, all objects of a transaction have the same
+// version, and a list from the cache at that version misses some of them.
 func TestCache_isTornWithoutVersions(t *testing.T) {
 	w := newWorld(t)
 	w.client = w.connectRaw()
@@ -355,7 +356,8 @@ func TestCache_isTornWithoutVersions(t *testing.T) {
 // Watches after each version, and exact lists, of etcd and of the cache, of this and another server.
 func TestCache_resumesAndListsAtEachVersion(t *testing.T) { newWorld(t).resumesAndLists() }
 
-// The same with an etcd before 3.7, without streams: after the refusal, storage reads by pages.
+// Watches resume and lists are whole also with an etcd before 3.7, without streamed reads: when etcd refuses the
+// stream, the storage reads in pages.
 func TestCache_resumesAndListsWithoutStreams(t *testing.T) {
 	var refused atomic.Int64
 	etcd := store.Fresh(t)
@@ -438,7 +440,8 @@ func (w *world) resumesAndLists() {
 	}
 }
 
-// Kubernetes' regular check of a cache compares it with a list of etcd at the cache's version.
+// Kubernetes regularly compares a watch cache with a list from etcd at the cache's version. The comparison holds also
+// while the cache is in the middle of a transaction, when it has some of the objects of a revision only.
 func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	w := newWorld(t)
 	s := w.startServer(true)
@@ -514,8 +517,8 @@ func (f fast) Now() time.Time { return f.begun.Add(60 * time.Since(f.begun)) }
 
 func (f fast) Since(t time.Time) time.Duration { return f.Now().Sub(t) }
 
-// A bookmark promises all earlier events. The cache sends one every minute, and two seconds before the request
-// ends.
+// A bookmark tells a watcher that all earlier events have been sent. The watch cache sends a bookmark every minute, and
+// another two seconds before the request ends; none may come before an event of an earlier version.
 func TestCache_bookmarksWhatHasCome(t *testing.T) {
 	for what, every := range map[string]bool{"every minute": true, "before the end": false} {
 		t.Run(what, func(t *testing.T) {

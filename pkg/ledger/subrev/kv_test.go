@@ -82,7 +82,8 @@ func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 	}
 }
 
-// A key has a single version per revision, so "=" compares the revision; an order holds at the end of a revision.
+// An equality with a version is exact, because a transaction writes a key once. An order (<, >) is possible only at the
+// end of a revision, and is refused inside, because etcd cannot compare sub-revisions.
 func TestKV_compares(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -162,8 +163,8 @@ func TestKV_refuses(t *testing.T) {
 	}
 }
 
-// etcd's lock client needs such reads. Each question is asked at the versions around each write, and compared with
-// a read of all versions.
+// etcd's lock client asks for keys by the revision of their creation or change. Each such question is asked at the
+// versions around each write, and its answer compared with the full list.
 func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	room := w.root + "/journal/"
@@ -201,7 +202,7 @@ func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
 	}
 }
 
-// Promise 5.
+// A read at any version returns the writes up to this version, also inside a revision (promise 5).
 func TestKV_readsAtEachVersion(t *testing.T) {
 	w := newWorld(t)
 	w.fillWorld(1, countTransactions(), 12)
@@ -219,7 +220,8 @@ func TestKV_readsAtEachVersion(t *testing.T) {
 	}
 }
 
-// If the watch of the revision ends silently, as at shutdown, the read fails: it would return the state before.
+// A read inside a revision needs a watch for the revision's writes. If the watch ends silently, as at shutdown, the
+// read must fail: it would otherwise return the state before the revision.
 func TestKV_readsNothingInsideOfARevisionWithoutItsWrites(t *testing.T) {
 	w := newWorld(t)
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -304,7 +306,8 @@ func (w *world) checkReads(resource string, version int64, page int64) {
 	check("the stream", objects(kvs), want)
 }
 
-// The read waits for etcd's progress only. For future and unknown versions the answer is etcd's own.
+// A read at a version at which no object was written returns the state before, and waits for etcd's progress only. For
+// future versions etcd's own error comes, and for versions before any write an empty result.
 func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
@@ -330,7 +333,9 @@ func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	}
 }
 
-// Old values have no octet. Values with an octet need this package.
+// Values written before this package was used have no octet for the sub-revision, and are read as the last write of
+// their revision. Of two objects of a transaction the first is stored with the octet, and other programs would read it
+// as part of the value.
 func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	plain := w.connectRaw()
@@ -360,7 +365,8 @@ func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
 	}
 }
 
-// Compaction at a version keeps reads there, and earlier reads fail with the reason.
+// After a compaction at a version, also inside a revision, reads at this version still succeed. Reads at earlier
+// versions fail with ErrCompacted.
 func TestKV_compacts(t *testing.T) {
 	w, ctx := worldAlone(t), t.Context()
 	w.fillWorld(2, 3, 8)
@@ -395,7 +401,8 @@ func TestCompactor(t *testing.T) {
 	}
 }
 
-// etcd3 writes by clientv3's Kubernetes interface, and must go through KV.
+// The storage etcd3 reads and writes by the Kubernetes interface of etcd's client, and must get versions there, too, so
+// this interface must go through KV.
 func TestKV_underTheKubernetesInterface(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})

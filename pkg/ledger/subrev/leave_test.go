@@ -22,7 +22,8 @@ func (l leaving) Get(ctx context.Context, _ string, _ ...clientv3.OpOption) (*cl
 	return nil, ctx.Err()
 }
 
-// The storage would send the error as the last event of the watch.
+// A watcher that leaves while its events are being mapped ends without an error, because the storage would send the
+// error to the client as the last event.
 func TestWatch_thatItsCallerLeavesEndsWithoutAnError(t *testing.T) {
 	m, err := New("/records/")
 	if err != nil {

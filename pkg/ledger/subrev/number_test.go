@@ -44,7 +44,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// The next is a sub-revision, or the first of the next revision: etcd3 watches from there.
+// The storage continues watches at version + 1. That is the next sub-revision, or the first of the next revision.
 func TestVersion_nextIsNext(t *testing.T) {
 	for version := int64(128); version < 1024; version++ {
 		revision, sub := Split(version)
@@ -269,8 +269,9 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// A write that etcd drops or multiplies must be the only write of its resource. Otherwise numbers differ from a
-// watch's count, or the revision's last version belongs to no object.
+// A write that etcd may drop or multiply, such as the deletion of an absent key or of a range, must be the only write
+// of its resource in a transaction. Beside others, the numbers given here would differ from those that a watch counts.
+// Such transactions are refused, as are more than 128 objects of a resource.
 func TestNumberWrites_refuses(t *testing.T) {
 	m := makeMapping(t)
 	pod := func(i int) clientv3.Op { return clientv3.OpPut(fmt.Sprintf("/r/pods/ns/%d", i), "{}") }

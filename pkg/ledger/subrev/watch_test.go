@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Promises 3 and 5: a watch from each version has exactly the later events, with the versions of the answers: for a
-// resource, a namespace and a key, by this and another server.
+// A watch from any version delivers exactly the events after it, with the versions that the writes returned: for a
+// resource, a namespace and a key, by the writing server and by another (promises 3 and 5).
 func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	w := newWorld(t)
 	before := w.fillWorld(3, countTransactions(), 12)
@@ -59,7 +59,7 @@ func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	}
 }
 
-// A previous value has a separate version; only creations have no previous value.
+// Each event of a watch has the former value with the version at which it was written. Only creations have none.
 func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	w := newWorld(t)
 	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -91,7 +91,8 @@ func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	}
 }
 
-// Inside a compacted revision, a watch has all later events or ErrCompacted.
+// A watch from a version inside a revision that is compacted delivers either all later events, or ErrCompacted and
+// nothing.
 func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 	w := worldAlone(t)
 	w.fillWorld(4, 3, 10)
@@ -186,8 +187,8 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// With write access to etcd, a client can change the octet. The object then moves within the revision, or the watch
-// ends; object and other revisions stay.
+// A program with write access to etcd can set the octet with an object's sub-revision. Reads and watches then agree on
+// the version that the octet gives; the object itself is unchanged.
 func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	r := store.Must(w.connectRaw().KV.Put(ctx, w.keyOf("pods", "ns/a"), "\x85x"))
@@ -303,8 +304,8 @@ func (w *world) makePutEvents(revision int64, n int) (out []*clientv3.Event) {
 	return out
 }
 
-// etcd notes the request for previous values after the watch begins, and may send events without them in between.
-// The storage would take the value for compacted.
+// etcd may send the first events of a watch without the previous values that were asked for. The watch then reads the
+// previous value itself, because the storage would report its absence as a compaction.
 func TestWatcher_readsThePreviousValueThatEtcdLeavesOut(t *testing.T) {
 	w := newWorld(t)
 	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
@@ -320,7 +321,8 @@ func TestWatcher_readsThePreviousValueThatEtcdLeavesOut(t *testing.T) {
 	}
 }
 
-// Promise 8: a watcher of the watch cache has room for ten events.
+// The watch cache has room for ten events per watcher, and closes slow watchers. So a revision with more events is
+// delivered in parts of about eight (promise 8).
 func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectReporting()
@@ -347,7 +349,8 @@ func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 	}
 }
 
-// A watch cache concludes from progress that all earlier events have arrived.
+// A watch cache concludes from a progress notice that all earlier events have arrived. So a notice carries the last
+// version of its revision, and is held back while the watch is still before the version from which it began.
 func TestWatcher_reportsProgress(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectReporting()
@@ -377,7 +380,8 @@ func TestWatcher_reportsProgress(t *testing.T) {
 	}
 }
 
-// etcd never sends a revision in two responses. A faulty client would be detected.
+// The numbering of a revision's events needs all of them at once. etcd never splits a revision over two responses; if a
+// faulty client did, the watch would end with ErrCompacted, so that its caller lists again.
 func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectReporting()
@@ -393,7 +397,7 @@ func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	}
 }
 
-// Close waits for the end, also in the middle of a revision.
+// A watch ends, and Close returns, also if the caller has left in the middle of a revision without reading the rest.
 func TestWatcher_ends(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectReporting()

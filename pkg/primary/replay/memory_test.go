@@ -68,7 +68,8 @@ func TestMemory_equalMessagesHaveOneAnswer(t *testing.T) {
 	}
 }
 
-// After an unknown outcome an equal message is carried out again, and waiting duplicates get the error.
+// If the outcome of a message is unknown, waiting duplicates get the error, and a further copy is carried out, because
+// the first may have changed nothing.
 func TestMemory_unknownOutcomesAreTriedAgain(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -95,7 +96,8 @@ func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
 	}
 }
 
-// A tenant beyond the share loses its oldest signatures, and cannot send them again (attack 111).
+// The memory of carried-out messages is shared between tenants. A tenant that fills more than its share evicts its own
+// oldest entries only, and messages as old as those are then refused, because they might be repetitions (attack 111).
 func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -149,8 +151,8 @@ func TestMemory_forgetsInTime(t *testing.T) {
 	}
 }
 
-// With any messages and clock: no valid message is carried out twice after a known outcome, and only a tenant's own
-// flood refuses a new message.
+// For random messages, repetitions and jumps of the clock, no message with a valid time is carried out twice after a
+// known outcome.
 func TestMemory_carriesNothingOutTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock()

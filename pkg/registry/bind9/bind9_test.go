@@ -31,7 +31,8 @@ func newCluster() *bind9.Bind9Cluster {
 	}
 }
 
-// Promise 1, S11.8: spec is the user's, status the controller's, and only changes of spec raise the generation.
+// Users write spec and controllers write status: a write of either resets the other, and only a change of spec raises
+// metadata.generation (promise 1, S11.8).
 func TestStrategy_prepare_S11_8(t *testing.T) {
 	spec := kind.Strategy[*bind9.Bind9Cluster]{Kind: newClusters(validation.FleetRules{})}
 	stat := spec.Sub("status")
@@ -106,7 +107,9 @@ func checksOf[T kind.Object](of *kind.Kind[T], object T, by *asked) (create func
 	}
 }
 
-// S11.6: an author needs the rights that the object uses, in its namespace or in all.
+// The fleet creates Deployments and Services for an object, so the author of its spec needs the right to create them:
+// in the object's namespace, for a provider in all, and for an external server the right external instead. An update
+// without a change of spec asks for nothing (S11.6).
 func TestReview_asksTheAuthorsRights_S11_6(t *testing.T) {
 	provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "edge"}}
 	here := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "dns"}}

@@ -60,7 +60,7 @@ func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 	}
 }
 
-// A set's audit event names each item's change in the API's words.
+// The audit event of a change set describes each item by its verb, object name and status code (S10.3).
 func TestDescribeOutcome_namesTheChange_S10_3(t *testing.T) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: []v1alpha1.ChangeSetItem{
 		{Create: &runtime.RawExtension{}}, {Apply: &runtime.RawExtension{}}, {Delete: &v1alpha1.ChangeSetDelete{}}}}}

@@ -39,8 +39,8 @@ func (successes) Serve(context.Context, *direct.Write) (int, runtime.Object) {
 	return http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess}
 }
 
-// S10.4, S13.9: at the namespace's limit, a set of several writes or with prerequisites waits; a single write, as in
-// most updates, does not.
+// While a namespace has as many items under way as it may, a change set of several writes, or with prerequisites, must
+// wait for a slot. A single write, as in most DNS updates, needs none (S10.4, S13.9).
 func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
 	r := NewREST(Config{NewSet: func(int) Set { return servedSet{} }})
 	r.SetHandler(successes{})
@@ -75,7 +75,8 @@ func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
 	}
 }
 
-// S10.3: items carry the address and audit ID of the request; other requests carry nothing.
+// The items of a change set are audited with the address and audit ID of the request. WithRequest therefore keeps the
+// request in the context of each resource that becomes a change set, and of no other (S10.3).
 func TestWithRequest_keepsWhatBecomesASet_S10_3(t *testing.T) {
 	for what, test := range map[string]struct {
 		info genericapirequest.RequestInfo

@@ -24,7 +24,8 @@ func inForce() *v1alpha1.Delegation {
 	return d
 }
 
-// S7.4: spec is the client's, status and generation are the server's.
+// Clients write spec and the server writes status and generation: an update by a client leaves them (S7.4). Only a
+// change of spec raises the generation, and can give a Warning.
 func TestStrategy_prepare(t *testing.T) {
 	created := inForce()
 	strategy.PrepareForCreate(t.Context(), created)

@@ -70,7 +70,8 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// While no controller works, the last Ready=True is no news of the servers.
+// While no controller works, a Ready=True may be out of date. The column of kubectl then shows Unknown, with the
+// reason.
 func TestRow_withoutController(t *testing.T) {
 	stale := ""
 	of := NewKind(Config{Stale: func() string { return stale }})

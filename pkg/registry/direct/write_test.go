@@ -14,7 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// An in-process Record is applied with the JSON fields that a client would send.
+// A Record written inside the process is applied without a JSON request. Its field set must equal the fields of the
+// JSON that a client would send, because it decides the ownership of fields.
 func TestReadPatch_hasTheFieldsOfJSON(t *testing.T) {
 	ttl := int32(0)
 	for what, record := range map[string]*v1alpha1.Record{

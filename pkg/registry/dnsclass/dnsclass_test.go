@@ -38,7 +38,8 @@ func makeClass() *v1alpha1.DNSClass {
 	}
 }
 
-// Promise 1: spec is the cluster admin's, status the controller's. S7.4: a change of the object clears Stalled.
+// The cluster's administrator writes spec and the controller writes status (promise 1). A change of spec removes the
+// condition Stalled, because the cause may be gone; other updates keep it (S7.4).
 func TestStrategy_prepare(t *testing.T) {
 	created := makeClass()
 	strategyWith(false).PrepareForCreate(t.Context(), created)

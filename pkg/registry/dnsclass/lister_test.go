@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S6.15: a zone needs no NS if each class, named or default for the namespace and view, has its own name servers.
+// A zone may have no name servers if each of its classes has its own, such as one that updates servers by RFC 2136. The
+// classes are those in dnsClassRefs, else the default class; a missing class has none (S6.15).
 func TestLister_classesHaveNameServers_S6_15(t *testing.T) {
 	l := NewLister(unread(), func(string) map[string]string { return nil })
 	for name, spec := range map[string]v1alpha1.DNSClassSpec{

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// There is one Installation, with the state at the time of the request, in the cluster's scope.
+// The API has a single Installation object, named kubizone, in no namespace. Its status is computed for each request.
 func TestREST_hasOneInstallation(t *testing.T) {
 	reads := 0
 	storage := NewREST(func() v1alpha1.InstallationStatus {

@@ -14,7 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A list takes an index only for a value that the index has of all objects.
+// A list with a field selector uses an index only for a value for which the index holds all objects. With any other
+// value the index would return nothing, although such objects exist.
 func TestIndex_isAskedForItsValuesAlone(t *testing.T) {
 	k := &Kind[*v1alpha1.Record]{Indexes: []Index[*v1alpha1.Record]{{Field: "spec.type", Values: []string{"A", "MX"},
 		Get: func(record *v1alpha1.Record) string { return record.Spec.Type }}}}

@@ -18,7 +18,8 @@ func makeCondition(kind, reason string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason}
 }
 
-// S7.4: the server's conditions stay, the others are the writer's.
+// A client's write of conditions keeps the server's conditions, such as Adopted, and takes the client's others (S7.4).
+// If the write is out of date, the Ready from before stays, and Stalled is dropped.
 func TestConditions(t *testing.T) {
 	before := []metav1.Condition{makeCondition("Adopted", "Server"), makeCondition("Ready", "Before"), makeCondition("Mine", "Before")}
 	written := []metav1.Condition{makeCondition("Ready", "Written"), makeCondition("Adopted", "Forged"),
@@ -40,7 +41,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// S6.13: a Ready for a serial below status.serial is ignored; below by RFC 1982.
+// A controller's Ready for a serial before the zone's present serial is out of date and ignored (S6.13). "Before" is
+// the order of RFC 1982, in which serials wrap, and an undefined order counts as out of date.
 func TestStale(t *testing.T) {
 	for _, test := range []struct {
 		written, now int64

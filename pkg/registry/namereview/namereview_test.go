@@ -73,8 +73,8 @@ func (d *door) askName(t *testing.T, by editor, ns string, spec v1alpha1.NameRev
 	return out.(*v1alpha1.NameReview), nil
 }
 
-// S14.1: without the right to create Records there is no answer, an exhausted budget refuses the question, and a
-// client's status is ignored.
+// Only a user that may create Records in the namespace gets an answer to a NameReview; a namespace without budget gets
+// 429. A status sent by the client is discarded (S14.1).
 func TestCreate_asksForTheRightToWrite_S14_1(t *testing.T) {
 	d := &door{}
 	spec := v1alpha1.NameReviewSpec{Name: "www.example.org", Type: "a", View: "inside"}
@@ -100,7 +100,8 @@ func TestCreate_asksForTheRightToWrite_S14_1(t *testing.T) {
 	}
 }
 
-// S1.3, S5.4: a question impossible for a Record is refused by the field.
+// A NameReview asks for a name and type. If no Record could have them, the question is refused with the field's error,
+// like the Record (S1.3, S5.4).
 func TestCreate_validates_S5_4(t *testing.T) {
 	for want, spec := range map[string]v1alpha1.NameReviewSpec{
 		"spec.type: Required value":          {Name: "www.example.org."},
@@ -258,7 +259,8 @@ func (l blockedList) List(context.Context, *internalversion.ListOptions) (runtim
 	return &v1alpha1.ZoneList{}, nil
 }
 
-// Concurrent readers share the next reading, not the current, which may lack their own writes.
+// Readers that arrive while rules are being read wait for the next reading and share it. They must not get the result
+// of the current one, because it began before they came, and may lack their own writes.
 func TestReadRules_onceForAllThatAskMeanwhile(t *testing.T) {
 	zones := blockedList{begun: make(chan struct{}), goOn: make(chan struct{})}
 	r := &ruleReader{zones: zones, delegations: listed{list: &v1alpha1.DelegationList{}}}

@@ -30,7 +30,8 @@ func makeRecord() *v1alpha1.Record {
 	}
 }
 
-// S7.4: spec is the client's, status and generation are the server's.
+// Clients write spec, and the server writes status, generation and the label of the zone: an update by a client leaves
+// them (S7.4). A ttl of 0 differs from none, so it changes spec.
 func TestStrategy_prepare(t *testing.T) {
 	created := makeRecord()
 	strategy.PrepareForCreate(t.Context(), created)
@@ -69,7 +70,8 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	}
 }
 
-// A new status field must be declared the server's or a controller's.
+// Each field of a Record's status must be either in serverFields, which clients cannot write, or in the list of
+// controllers' fields here. A new field in neither list fails this test.
 func TestServerFields_areComplete(t *testing.T) {
 	controllers := []string{"conditions"}
 	kind := reflect.TypeFor[v1alpha1.RecordStatus]()

@@ -45,7 +45,8 @@ func (v verbs) Authorize(_ context.Context, a authorizer.Attributes) (authorizer
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// S13.2: only a change of spec needs each right that the key uses.
+// A new spec of an UpdateKey needs the author's right to create, patch and delete Records, because the key can do all
+// three. A changed label needs no right (S13.2).
 func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"})
 	for has, lacks := range map[verbs]string{"create patch delete": "", "create patch": "delete", "create delete": "patch", "": "create"} {
@@ -93,7 +94,8 @@ func TestKind_validates_S13_1(t *testing.T) {
 	}
 }
 
-// S13.3: the owner learns once that the key's name is taken: when lost, and when refused at first.
+// The owner of an UpdateKey gets an Event when another key has its name: when it loses the name, or is refused at
+// first, and not again while this lasts (S13.3).
 func TestKind_warnsOfALostName_S13_3(t *testing.T) {
 	var reported []string
 	of := NewKind(verbs(""), noRules, func(key *v1alpha1.UpdateKey, why string) {
@@ -212,7 +214,8 @@ func addAddress(name, data string) v1alpha1.UpdateRequestRecord {
 	return v1alpha1.UpdateRequestRecord{Name: name, Type: "A", Class: "IN", TTL: 60, Data: data}
 }
 
-// Validating admission refuses an update and a share before any write or read.
+// A policy of validating admission can refuse an update, and a read of the dynamic share. The refusal comes before any
+// Record is written or read.
 func TestUpdate_isAdmitted(t *testing.T) {
 	p := &planned{}
 	refuse := func(_ context.Context, object runtime.Object) error {
@@ -230,7 +233,9 @@ func TestUpdate_isAdmitted(t *testing.T) {
 	}
 }
 
-// S13.4, S13.5: a message is one change set of the key's user, planned again after concurrent writes.
+// A DNS UPDATE message becomes a single change set in the name of the key's user. If Records change meanwhile, the set
+// is planned and sent again. Refusals become REFUSED; errors after which a retry may help are returned as such (S13.4,
+// S13.5).
 func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 	p := &planned{fail: []error{apierrors.NewConflict(v1alpha1.Resource("records"), "x", nil)}}
 	status := must.Get(p.sendUpdate(t, newKey("*.apps.example.org."), addAddress("a.apps.example.org.", "192.0.2.1"),
@@ -263,7 +268,8 @@ func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 	}
 }
 
-// S13.7: SERVFAIL means that a retry may help: not if a manual Record already has the name.
+// A Record made by hand has the object name that an update needs. If it goes meanwhile, a retry succeeds; if it stays,
+// the answer is REFUSED with a remedy, because SERVFAIL would have the client try for ever (S13.7).
 func TestUpdate_saysWhatIsInTheWay_S13_7(t *testing.T) {
 	exists := apierrors.NewAlreadyExists(v1alpha1.Resource("records"), "dyn--a.apps-a.example.org")
 	late := &planned{fail: []error{exists, exists}}
@@ -363,8 +369,9 @@ func TestUpdate_deletesOrRefuses_S13_5(t *testing.T) {
 	}
 }
 
-// S13.4: after an unknown outcome, a Record with a retried message's id proves success, although the prerequisites
-// fail now. Another message with equal content is judged.
+// A client repeats a message whose outcome is unknown. If a Record has the message's id, the message was carried out,
+// so the answer is NOERROR, although its prerequisites no longer hold. Another message with equal content is judged as
+// usual (S13.4).
 func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	unmet := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 412, Reason: v1alpha1.StatusReasonPrerequisiteFailed,
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "spec.prerequisites[0]"}}}}}

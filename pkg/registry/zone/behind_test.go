@@ -11,7 +11,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// S6.11: a write of the status asks for a serial past that of a secondary, or for the next one; any other is kept out.
+// A controller's status write may report a secondary ahead of the zone (reason SerialBehind), with a serial ahead of
+// the zone's, or a secondary with other data at the zone's serial (ContentDiffers), with exactly the next serial.
+// reportsBehind recognises these reports, by which the zone's serial rises, and no others (S6.11).
 func TestReportsBehind_S6_11(t *testing.T) {
 	for what, test := range map[string]struct {
 		reason         string

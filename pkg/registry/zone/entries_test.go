@@ -280,7 +280,8 @@ func TestEntries_searchedByAddress(t *testing.T) {
 	}
 }
 
-// A search that finds nothing costs an answer no more than its bound, and goes on by continue.
+// A search in zones/entries that finds little examines a bounded number of entries for an answer, and the continue
+// token leads on from there.
 func TestEntries_searchIsBounded(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, maxExamined+10)}}, nil)
 	for _, query := range []string{"search=nowhere&limit=10", "search=nowhere", "search=nowhere&type=A", "search=host&type=CAA"} {
@@ -303,7 +304,8 @@ func TestEntries_searchIsBounded(t *testing.T) {
 	}
 }
 
-// Pages of any size together are the listing at one serial, despite concurrent writes.
+// The pages of zones/entries, of any size, together equal the whole list at one serial, also if the zone changes
+// between two pages.
 func TestEntries_pagesAreOneSerial(t *testing.T) {
 	views := &held{snapshots: []*fixed{makeExample(7, 20)}}
 	d := openDoor(t, views, nil)
@@ -350,7 +352,8 @@ func TestEntries_continueIsGone(t *testing.T) {
 	d.expectRefusal(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
 }
 
-// S3.7: an ended zone has no entries; until its withdrawal changes lists the former.
+// A zone that ended has no entries, and zones/entries answers 404. For providers that must withdraw the zone,
+// zones/changes lists the former entries as removed, until the withdrawal is complete (S3.7).
 func TestChanges_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	views := &held{left: dns.Change{From: 5, To: 7, Removed: []dns.Entry{{Name: name.MustParse("www.example.org."), Type: rdata.A}}}}
 	d := openDoor(t, views, nil)
@@ -365,7 +368,8 @@ func TestChanges_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	d.expectRefusal(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
 }
 
-// S7.1: 504 with Retry-After if the view does not reach the Zone's serial in time.
+// A read of zones/entries waits until the server's view has the serial of the Zone object. If that takes too long, the
+// answer is 504 with Retry-After, because older content would break the promise of S7.1.
 func TestEntries_viewIsLate(t *testing.T) {
 	d := openDoor(t, &held{block: true}, nil)
 	for _, accept := range []string{"application/json", "text/dns"} {
@@ -411,7 +415,8 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 	}
 }
 
-// Attack 89: while tenants use all their slots, readers of all zones, such as the primary, are served.
+// Tenants occupy all slots of zones/entries, or of watches, that they may have. Clients with the right to read all
+// zones, such as the primary, have further slots and are served (attack 89).
 func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(s *streams) { s.readSlots = newSlots(4, 4) })
 	for _, path := range []string{"/example-org/entries", "/example-org/changes?watch=true"} {
@@ -437,7 +442,8 @@ func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
 	}
 }
 
-// S1.8: sources name other namespaces' objects, so they need the right to list all.
+// With sources=true each entry names the Records from which it comes. These may be in other namespaces, so the option
+// needs the right to list Records in all (S1.8).
 func TestEntries_sources(t *testing.T) {
 	www := func(namespace, object string, values ...string) *v1alpha1.Record {
 		record := &v1alpha1.Record{}
@@ -599,7 +605,8 @@ func TestChanges(t *testing.T) {
 	d.expectRefusal(t, "/example-org/changes?since=3&until=6", "", "tenant", http.StatusGone, "from serial 3 (since) to serial 6 (until)")
 }
 
-// kubectl accepts a table or JSON, in this order.
+// kubectl accepts a Table or, if there is none, JSON. zones/changes then answers with a Table, a row for each change;
+// with sources, which a Table has no column for, with JSON.
 func TestChanges_table(t *testing.T) {
 	d := openDoor(t, makeHistory(), func(c *streams) { c.Sources = recordsAt{} })
 	const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

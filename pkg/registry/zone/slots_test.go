@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// A user's slow readers leave slots for others, and release theirs.
+// A user takes at most a part of the free slots, so slots remain for later users, and servers that read all zones have
+// further slots. When all readers have ended, all slots are free again.
 func TestSlots_nobodyTakesThemAll(t *testing.T) {
 	s := newSlots(32, 32)
 	var leave []func()
@@ -77,7 +78,7 @@ func TestSlots_accountsOfANamespaceAreOneReader(t *testing.T) {
 	}
 }
 
-// Histories have slots beside those of zones/entries, two for a user.
+// Reads of histories have slots of their own, two for each user, so they take none from readers of zones/entries.
 func TestSlots_ofHistories(t *testing.T) {
 	s := newStreams(Config{}, nil)
 	changes := newChanges(s)

@@ -56,7 +56,8 @@ func (h *held) forgetSteps(n int) {
 	h.steps, h.changes = h.steps[n:], h.changes[n:]
 }
 
-// The current content is first, then the changes, one serial each.
+// A watch from a serial first has the changes since, then each new change, one serial for each event. Without a serial
+// it begins at the present content.
 func TestChanges_watchGoesOn(t *testing.T) {
 	views := makeHistory()
 	d := openDoor(t, views, nil)
@@ -92,8 +93,8 @@ func TestChanges_watchGoesOn(t *testing.T) {
 	}
 }
 
-// A watch that falls behind the kept steps ends with an error in the stream; a watch from too early a serial gets 410
-// at once.
+// A watch of zones/changes that falls behind the steps kept in memory ends with a 410 in its stream, and the client
+// must read zones/entries again. A watch from a serial no longer kept gets 410 at once.
 func TestChanges_watchEndsWith410(t *testing.T) {
 	views := makeHistory()
 	d := openDoor(t, views, func(c *streams) { c.Sources = recordsAt{} })
@@ -121,7 +122,8 @@ func TestChanges_watchEndsWith410(t *testing.T) {
 	}
 }
 
-// A user has at most half of the watch slots, readers have separate slots, and shutdown ends all watches.
+// A user may have at most half of the slots for watches, and can still read zones/changes without a watch. When the
+// server stops, all watches end.
 func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -146,7 +148,8 @@ func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 	}
 }
 
-// A stalled reader is cut after a while, with bounded memory until then (attack 59).
+// A client that stops reading its watch is cut after a while. Until then the server's memory for it does not grow,
+// although the zone changes all the time (attack 59).
 func TestChanges_slowWatchIsCutAtFlatMemory(t *testing.T) {
 	views := makeHistory()
 	d := openDoor(t, views, nil)

@@ -18,7 +18,8 @@ import (
 
 var strategy = kind.Strategy[*v1alpha1.Zone]{Kind: newKind(&REST{})}
 
-// S7.4: spec is the client's, status and generation are the server's.
+// Clients write spec, and the server writes status and generation: an update by a client leaves them, and only a change
+// of spec raises the generation (S7.4).
 func TestStrategy_prepare(t *testing.T) {
 	before := exampleZone(7)
 	before.Generation = 3
@@ -61,7 +62,8 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	}
 }
 
-// A new status field must be declared the server's or a controller's.
+// Each field of a Zone's status except conditions must be in serverFields, which clients cannot write. A new field
+// outside of the list fails this test.
 func TestServerFields_areComplete(t *testing.T) {
 	kind := reflect.TypeFor[v1alpha1.ZoneStatus]()
 	for i := range kind.NumField() {
@@ -83,7 +85,8 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// A mass deletion also makes a zone unservable; Settled has the remedy.
+// A mass deletion may also remove the last name server, so both Settled and Servable are False. The column of kubectl
+// shows the condition Settled, because it has the remedy (S7.8).
 func TestRow_saysTheHoldFirst_S7_8(t *testing.T) {
 	for reason, want := range map[string]string{v1alpha1.ReasonMassDeletion: "MassDeletion: the way out", v1alpha1.ReasonCascading: "NoNameServers: none"} {
 		zone := exampleZone(7)
@@ -107,7 +110,8 @@ func TestRow_saysThatItEnds_S3_5(t *testing.T) {
 	}
 }
 
-// S3.3: the resourceName is the view, then the fqdn without its final dot, "." for the root.
+// The right to establish a zone is asked for a resourceName made of the zone: its view and a colon, if it has a view,
+// then its name without the final dot; the root is "." (S3.3).
 func TestResourceName(t *testing.T) {
 	for _, test := range []struct{ domainName, view, want string }{
 		{"example.org.", "", "example.org"}, {"Example.ORG.", "", "example.org"}, {"bücher.example.", "", "xn--bcher-kva.example"}, {"example。org。", "", "example.org"},

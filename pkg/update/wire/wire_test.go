@@ -99,7 +99,7 @@ func TestParse_judgesForms(t *testing.T) {
 	}
 }
 
-// The header's counts bound a message before any record is parsed.
+// Parse refuses a message with too many records by the counts in its header, before it reads a record.
 func TestParse_judgesCountsFirst(t *testing.T) {
 	msg := buildMessage(t, "update www.example.org. 60 IN A 192.0.2.1")
 	for _, test := range []struct {

@@ -22,7 +22,8 @@ func jsonFields(t reflect.Type) (fields []string) {
 	return fields
 }
 
-// An unread field would be missing from the view without an error.
+// Package definition decodes a zone's content into structs of its own. They must have every field of the API, because a
+// missing field would be lost without an error.
 func TestDefinition_readsEveryFieldOfTheAPI(t *testing.T) {
 	for api, read := range map[reflect.Type]reflect.Type{
 		reflect.TypeFor[v1alpha1.RRset]():      reflect.TypeFor[rrset](),

@@ -270,7 +270,8 @@ func TestFeed_aZoneThatIsProvenIsNotFrozenByWhatItWas(t *testing.T) {
 	}
 }
 
-// Zones already in the Set, frozen zones and later zones delay no listing.
+// A feed is ready when all zones of the first listing are loaded. A zone already loaded, a frozen zone, or a zone
+// created after the listing does not delay this, even if it fails.
 func TestFeed_onlyWhatTheListingHasIsWaitedFor(t *testing.T) {
 	away := errors.New("the server is away")
 	for what, fail := range map[string]func(f *fed){

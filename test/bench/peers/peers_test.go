@@ -81,7 +81,8 @@ func TestRun_measuresAll(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// Data are waited for by name: other data, or another name's, are none.
+// waitForAnswers waits until each name has its own data: neither other data at the name, nor the data at another name,
+// end the wait.
 func TestWaitForAnswers_seesTheDataOfEachName(t *testing.T) {
 	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	var changed atomic.Bool
@@ -133,7 +134,8 @@ func TestHasCondition_isOfTheGeneration(t *testing.T) {
 	}
 }
 
-// A ratio is of a round's figures, a peer's better figure is bold, and a missing one a dash.
+// A ratio in the report is the median of each round's own ratio. Figures in which a peer does better are bold, and
+// missing figures are a dash.
 func TestReport_marksWhatPeersDoBetter(t *testing.T) {
 	r := report{figures.New(0), defaultPlan()}
 	for i := range 3 {

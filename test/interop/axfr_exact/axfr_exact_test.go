@@ -92,7 +92,8 @@ func TestBINDHoldsExactlyTheZone(t *testing.T) {
 	}
 }
 
-// dig reads the stream itself: an SOA at both ends, and the zone's records in between.
+// dig reads a transfer by AXFR: the stream begins and ends with the same SOA, and has exactly the zone's records in
+// between.
 func TestDigReadsTheStream(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	text := manyRecords()

@@ -154,8 +154,8 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	pdns.expectSerial(t, ctx, "alone.example.", 0)
 }
 
-// A restarted primary has the class's members and their serial. Consumers of the first follow the new primary, and
-// remove no remaining member.
+// A restarted primary is given the members of a class and their serial. BIND, Knot and PowerDNS, which followed the
+// catalog of the first process, follow the second, and keep every zone that is still a member.
 func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
 	first, second, third := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200),
@@ -193,7 +193,8 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	}
 }
 
-// NSD has no catalogs: it transfers configured zones with the class's key.
+// NSD runs without catalog zones, with the zone in its own configuration. It transfers the zone from a class, with the
+// key of the class, and follows its NOTIFY.
 func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	zone := makeZone(t, "uid-1", "first.example.", 100)

@@ -330,8 +330,8 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	}
 }
 
-// S6.11: if a signing secondary is ahead, the zone's serial passes that of the secondary; a large step needs an
-// administrator's consent. The content stays.
+// A secondary that signs has a serial far ahead of the zone's. Ready asks an administrator to accept the large step;
+// after this the zone gets the next serial after the secondary's, with unchanged content (S6.11).
 func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 	ctx := subject.Within(t, 3*time.Minute)
 	s := startServer(t)

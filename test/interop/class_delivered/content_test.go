@@ -207,8 +207,8 @@ func readRR(text string) mdns.RR {
 	return rr
 }
 
-// A server that comes back with an earlier serial is named within seconds, long before the next comparison; not to
-// tenants (S6.17).
+// A server comes back with an earlier serial, as after a restore of an old disk. This is noticed within seconds, long
+// before the next comparison of its data, and tenants do not see the server's address (S6.17).
 func TestAServerFromAnOldDiskIsNoticed(t *testing.T) {
 	s := startServer(t)
 	other := startAltering(t)

@@ -128,9 +128,9 @@ func (s *server) waitForRows(t *testing.T, class, zone string, want ...string) m
 	return rows
 }
 
-// TestServers_inEachMode: two external servers get, change and lose zones. Without the agent, existing zones still
-// change. A rotated token and a restarted controller lose nothing. A deselected server loses its zones, even if no
-// controller ran (S11.14, S11.15).
+// TestServers_inEachMode: for each mode, two external BIND servers get, change and lose zones through their agents.
+// Existing zones change while the agent is away. A rotated token and a restarted controller lose nothing, and a server
+// that leaves the class loses its zones, also if it left while no controller ran (S11.14, S11.15).
 func TestServers_inEachMode_S11_15(t *testing.T) {
 	program := must.Get(rig.Kubizone(t.Context(), t.TempDir(), ""))(t)
 	for _, mode := range []v1alpha1.Bind9Mode{v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate} {
@@ -225,8 +225,8 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	one.waitForText("a.first.example.", "at the end")
 }
 
-// A server that queries the catalog before the class exists may drop a NOTIFY during its query. So for a while,
-// NOTIFY is repeated soon, not only by the next reminder.
+// A secondary may drop the NOTIFY of a new catalog, because it is just then asking for the catalog, which did not exist
+// before. So the primary repeats this NOTIFY within seconds for a while, and not only by the regular reminder.
 func TestClass_announcesANewCatalogAgain(t *testing.T) {
 	s := startServer(t)
 	at := must.Get(rig.FreePort())(t)

@@ -45,7 +45,8 @@ func TestDigGetsTheWholeZoneOrOneSOA(t *testing.T) {
 	}
 }
 
-// BIND sends IXFR if it has a serial, and gets exactly the new zone, even if most records went or the serial wraps.
+// BIND follows changes by IXFR. It has exactly the new zone after most records were removed, after the serial wraps
+// past 2^32, and when no records are left but those of the zone itself.
 func TestBINDFollowsByIXFR(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	at := must.Get(rig.FreePort())(t)

@@ -135,8 +135,8 @@ type secondary interface {
 	Transfer(ctx context.Context, zone string) ([]string, error)
 }
 
-// Over UDP, a small difference fits into a packet, with two SOAs at each end. For a large difference the answer is an
-// SOA, and the client retries over TCP.
+// An IXFR over UDP gets a small difference in a single packet, with two SOAs at each end. A large difference is
+// answered with the SOA alone, so that the client asks again over TCP.
 func TestDifferenceInOnePacket(t *testing.T) {
 	serving := subject.Start(t, primary.Config{}, subject.Zone(t, makeFirstZone()))
 	before, _ := serving.Settled(apex)

@@ -26,8 +26,9 @@ type wired struct {
 	octets string // hexadecimal
 }
 
-// S5.11: no value accepted by rdata stops a transfer. If a transfer stops, the zone is halved until the value is
-// alone, so this test names the value if TestEveryServerLoadsWhatTheAPIAdmits only names the zone.
+// No value that the API accepts stops a transfer to BIND, Knot, NSD or PowerDNS (S5.11). If a transfer stops, the zone
+// is halved until a single value is left, which the error names; TestEveryServerLoadsWhatTheAPIAdmits would name the
+// zone only.
 func TestNoValueStopsATransfer(t *testing.T) {
 	all, _ := makeValues(t, readSamples(t), rand.New(rand.NewPCG(*seed, 0)))
 	var list []wired

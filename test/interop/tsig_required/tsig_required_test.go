@@ -60,8 +60,8 @@ func TestDigGetsTheReason(t *testing.T) {
 	}
 }
 
-// A BIND with the wrong secret never gets the zone. A BIND with the right secret verifies every message of the
-// transfer.
+// A BIND with another secret for the key of a zone is refused and never gets the zone. A BIND with the right secret
+// gets it.
 func TestBINDWithTheWrongSecretGetsNothing(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	serving := subject.Start(t, primary.Config{Keys: subject.Keys(t, key.Statement())}, subject.Zone(t, zone))

@@ -178,7 +178,8 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	}
 }
 
-// While the server is away the Set stays. If the server's journal has lost a serial (410), the zone is read again.
+// While the API server is away, the primary keeps serving the zones that it has. If meanwhile more changed than the
+// server's journal keeps (410), only that zone is read again.
 func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	s := newServer(t)
 	b := behindBalancer(t, s)
@@ -217,7 +218,8 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	s.waitEqual(f, nil)
 }
 
-// A zone recreated under the same name has another uid, and a renamed zone has the new name alone.
+// A zone deleted and created again under the same object name is another zone, with another uid, and the former is gone
+// from the Set. A deleted zone leaves the Set.
 func TestFeed_zonesComeGoAndAreRenamed_S8_4(t *testing.T) {
 	s := newServer(t)
 	f := s.startFeed(s.readAddress().String(), nil)

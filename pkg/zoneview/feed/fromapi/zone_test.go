@@ -51,7 +51,8 @@ func largeZone(t *testing.T, uid string) (answer []byte, zone *v1alpha1.Zone) {
 	return answer, zone
 }
 
-// Another zone may have the name by then.
+// A zone that is deleted while its content is read and verified must not be put into the Set, because another zone may
+// have its name by then.
 func TestSource_aZoneThatGoesWhileItIsProvenIsNotPutIn(t *testing.T) {
 	answer, zone := largeZone(t, "1")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer) }))

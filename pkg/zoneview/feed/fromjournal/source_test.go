@@ -86,7 +86,7 @@ func waitForFeed(t *testing.T, f *fed) {
 	must.Succeed(t, f.Wait(ctx))
 }
 
-// The listing, then the journal: a zone created, another changed, another deleted.
+// The Set follows the store from the listing on: a changed zone, a new zone, and a zone that is created and deleted.
 func TestSource_followsTheStore(t *testing.T) {
 	f := startFeed(t, func(sink ledger.Sink) {
 		sink.Reset()
@@ -115,7 +115,8 @@ func TestSource_followsTheStore(t *testing.T) {
 	}
 }
 
-// Zones deleted meanwhile leave the Set, and readers see no gap.
+// If a step does not fit, the source lists all zones again. Zones deleted meanwhile leave the Set, and readers that
+// wait for a serial get it.
 func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	f := startFeed(t,
 		func(sink ledger.Sink) {
@@ -155,8 +156,9 @@ func notifyWrong(t *testing.T, n int) func(ledger.Sink) {
 	}
 }
 
-// S7.2, S7.5: of an unsettled zone the last settled state is served, found by undoing the journal. With too short a
-// journal, nothing is served until the next settled state.
+// A server starts while a zone is unsettled. It undoes the undelivered steps of the journal and serves the last settled
+// content. If steps are missing, it serves nothing of the zone until the next settled state, but the newest content is
+// in the Set (S7.2, S7.5).
 func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 	for what, damage := range map[string]func(*ledger.Base){
 		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.UndeliveredSteps = nil }, "damaged": func(b *ledger.Base) { b.UndeliveredSteps = b.UndeliveredSteps[:1] },
@@ -236,7 +238,7 @@ func TestSource_servesWhatWasProvenLastUntilRepaired(t *testing.T) {
 	}
 }
 
-// The hash reveals a damaged header; an unreadable object is frozen by name.
+// A Zone whose hash does not match its content is frozen under its uid, and an undecodable Zone under its object name.
 func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 	f := startFeed(t, func(sink ledger.Sink) {
 		sink.Reset()
@@ -252,7 +254,8 @@ func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 	}
 }
 
-// The feed continues.
+// Steps that never fit the content freeze their zone after a few restarts: its last good content stays served, and the
+// feed of all other zones continues.
 func TestSource_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
 	var proven sync.Once
 	misfit := func(sink ledger.Sink) {
@@ -281,7 +284,8 @@ func waitFor(t *testing.T, true func() bool) {
 	}
 }
 
-// A zone's Records and a child's glue make a single RRset.
+// RRsets of the same owner and type become a single RRset, such as a zone's own Records and the glue of a child, and
+// the input is not changed.
 func TestMergeRRsets_joinsNeighbours(t *testing.T) {
 	a := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.InheritTTL(), Data: []string{"192.0.2.1"}}
 	b := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.ExplicitTTL(60), Data: []string{"192.0.2.2"}}
