@@ -417,7 +417,9 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// RunLedger runs cascades, views and etcd's maintenance until ctx ends, or returns the first error. End ctx after Run.
+// RunLedger runs the server's background work, such as cascades, views and etcd's maintenance, until ctx ends. If a
+// part fails, RunLedger ends all parts and returns the error. End ctx only after Run has returned, because pending
+// requests need the ledger.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

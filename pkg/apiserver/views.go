@@ -91,7 +91,8 @@ func (v views) SnapshotAt(ctx context.Context, object *v1alpha1.Zone, at serial.
 	return snapshot.UndoAll(steps)
 }
 
-// Oldest looks into the Set and the stored journal: after a restart the Set has few steps.
+// Oldest returns the earliest serial from which Steps has the zone's changes. It also reads the stored journal, because
+// after a restart memory has only the latest steps.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.zones.Oldest(uid)

@@ -152,7 +152,8 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	return &report, nil
 }
 
-// Check compares the ledger's derived data with the stored objects, and writes nothing. A server may run meanwhile.
+// Check runs kubizone fsck: it compares the ledger's derived data with the stored objects. It writes nothing, so a
+// server may run meanwhile.
 func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

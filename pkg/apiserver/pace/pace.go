@@ -39,7 +39,9 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients wraps handler. Filters that respond must be within.
+// EndSlowClients returns handler with deadlines for each read of a request's body and each write of the response, so
+// that stalled clients free their seats. Filters that respond themselves must be inside handler, or their responses
+// have no deadline.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -56,6 +58,7 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 			}
 		}
 		if info, err := config.RequestInfoResolver.NewRequestInfo(r); err != nil || config.LongRunningFunc(r, info) {
+			// A long-running request, such as a watch, has no deadline for its response.
 			answer.beginAnswer()
 			handler.ServeHTTP(w, r)
 			return

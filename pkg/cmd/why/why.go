@@ -97,7 +97,8 @@ if you may get the DNSClass, else the zone's NS names.`,
 	return command
 }
 
-// FindResolver returns HOST:PORT of the flag --resolver, or "".
+// FindResolver returns the HOST:PORT of the resolver to ask: the flag's address, or else the first nameserver of
+// /etc/resolv.conf. The result is "" for the flag "none", or without a nameserver.
 func FindResolver(asked string) (string, error) {
 	switch asked {
 	case noResolver:

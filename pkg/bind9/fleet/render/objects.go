@@ -91,7 +91,8 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns all objects of a server but its group's Secret, the workload last.
+// Objects returns the Kubernetes objects of a BIND server. The workload comes last, because its pods need the others.
+// The Secret with the TSIG keys of the server's group is not included.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
