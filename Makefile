@@ -111,13 +111,14 @@ noise: ##- one tenant writes, lists and is refused, NOISE_RATE times a second: t
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver) && export KUBE_BIN && \
 	$(GO) test -vet=off -count=1 -timeout 0 -v -run 'TestNoise_aQuietTenantIsServed|TestNoise_octets|TestNoise_challenges' ./test/security -noisy $(NOISY) -noise-rate $(NOISE_RATE)
 
-# SOAK is how long soak goes on. make soak SOAK=8h SEED=42
+# SOAK is how long soak goes on; KEEP has the stores of failed tests afterwards. make soak SOAK=8h SEED=42
 SOAK ?= 20m
+KEEP ?= /tmp/kubizone-soak
 
 .PHONY: soak
 soak: ##- every fault in its long form, then faults chosen at random for SOAK (an hour on two cores)
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN && \
-	$(GO) test -vet=off -count=1 -timeout 0 -v ./test/crash -soak $(SOAK) -seed $(SEED)
+	$(GO) test -vet=off -count=1 -timeout 0 -v ./test/crash -soak $(SOAK) -seed $(SEED) -keep $(KEEP)
 
 # BENCH are flags of bench, bench-delivery, bench-peers and bench-large: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
 BENCH ?=

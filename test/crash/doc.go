@@ -9,7 +9,8 @@
 //  1. Every fault has a number (F1 to F31), and numbers_test.go names its test.
 //  2. After each fault, fsck is clean without pending work, no acknowledged write is lost, no serial was used twice,
 //     and all servers and a primary show the same zones.
-//  3. `make soak` runs for -soak with choices by -seed, which a failure prints.
+//  3. `make soak` runs for -soak with choices by -seed, which a failure prints. With -keep=DIR a failed test leaves the
+//     etcd members and the clients' writes there, and TestWAL prints the transactions of such a member.
 //
 // Out of scope: the packages of the server.
 //

@@ -173,6 +173,9 @@ func (e *etcd) runMembers(ctx context.Context, t *testing.T) {
 				m.mu.Lock()
 				t.Logf("%s says:\n%s", m.Name, keepLastLines(m.output.String(), 20))
 				m.mu.Unlock()
+				if to := keptFile(t, m.Name); to != "" {
+					t.Logf("its directory is kept as %s: %v", to, os.CopyFS(to, os.DirFS(m.Dir)))
+				}
 			}
 		}
 	})

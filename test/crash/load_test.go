@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -61,6 +62,7 @@ type load struct {
 	longest time.Duration
 	began   time.Time
 
+	log      strings.Builder // a line for each write
 	children [3]atomic.Int64 // numbers in the names of the child zones
 	stop     context.CancelFunc
 	all      sync.WaitGroup
@@ -140,6 +142,15 @@ func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) 
 		Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.54"}}},
 	}}
 	must.Get(l.clients[0].DNSClasses().Create(ctx, class, metav1.CreateOptions{}))(t)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		l.endLoad()
+		if to := keptFile(t, "writes"); to != "" {
+			t.Logf("the writes are kept as %s: %v", to, os.WriteFile(to, []byte(l.log.String()), 0o600))
+		}
+	})
 	return l
 }
 
@@ -162,9 +173,11 @@ func wasRefused(err error) bool {
 func (l *load) makeWrite(key, value string, write func(context.Context) (*v1alpha1.Record, error)) (done, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	began := time.Now()
 	record, err := write(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.noteWrite(began, key, value, record, err)
 	if l.may[key] == nil {
 		l.may[key] = []string{"-"}
 	}
@@ -192,6 +205,19 @@ func (l *load) makeWrite(key, value string, write func(context.Context) (*v1alph
 	l.unknown[why]++
 	l.may[key] = append(l.may[key], value)
 	return false, false
+}
+
+func (l *load) noteWrite(began time.Time, key, value string, r *v1alpha1.Record, err error) {
+	const clock = "15:04:05.000000"
+	fmt.Fprintf(&l.log, "%s %s %s=%s", began.Format(clock), time.Now().Format(clock), key, value)
+	switch {
+	case err != nil:
+		fmt.Fprintf(&l.log, " error %q", err)
+	case r != nil:
+		fmt.Fprintf(&l.log, " version %s of %s, %s in zone %v at serial %d", r.ResourceVersion, r.UID, r.Status.FQDN, r.Status.ZoneRef,
+			r.Status.Serial)
+	}
+	l.log.WriteByte('\n')
 }
 
 func (l *load) measurePause() time.Duration {

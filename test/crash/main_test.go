@@ -37,6 +37,7 @@ var (
 	soak = flag.Duration("soak", 0, "how long TestSoak goes on with faults chosen at random; "+
 		"0: one round, or three minutes in its long form")
 	seed = flag.Uint64("seed", 0, "of the random choices; 0: one of its own, which is printed")
+	keep = flag.String("keep", "", "a directory for the etcd members and the clients' writes of a failed test; without, they are deleted")
 )
 
 var home string

@@ -232,7 +232,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-const viewsTimeout = 10 * time.Second
+const viewsTimeout = time.Minute
 
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
@@ -262,6 +262,9 @@ func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zo
 			case <-time.After(5 * time.Millisecond):
 			}
 		}
+	}
+	if waiting.Err() != nil && ctx.Err() == nil {
+		c.printf("warning: DNS does not answer with the stored content of all zones yet: kubectl kubizone status names the others")
 	}
 	return ctx.Err()
 }

@@ -24,6 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
+// Committer commits all writes of a server: each zone has a queue of waiting writes, and a batch of them becomes an
+// etcd transaction.
 type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
@@ -57,6 +59,7 @@ func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held fu
 		freedNames: make(chan FreedName, maxFreed), queuedNames: map[FreedName]bool{}}
 }
 
+// queue has the writes that wait for a zone, and the zone's lock in this process. Head is the cached zone.
 type queue struct {
 	*facts.Head
 	sem chan struct{} // the zone's lock, which also guards cachedFacts and noSharingUntil
@@ -106,6 +109,7 @@ type batch struct {
 	span     trace.Span // nil before the groups are decided
 }
 
+// attempt describes a try to commit a batch: the locked zones, and the consequences of earlier tries.
 type attempt struct {
 	locks   []*queue
 	head    *queue // nil if no zone is locked
@@ -113,11 +117,13 @@ type attempt struct {
 	bound   int    // octets; a larger batch takes no more groups
 }
 
+// draft has the results of the groups admitted so far: the changed facts in Overlay, and the zone after them. A group
+// that is not admitted takes its own results back (undo).
 type draft struct {
 	facts.Overlay
 	change *law.ZoneChange
 	object *v1alpha1.Zone
-	undo   []undone
+	undo   []undone // changed facts, oldest first
 	writes int // objects
 	octets int
 
@@ -132,12 +138,15 @@ type stateBefore struct {
 	history.BeforeStep
 }
 
+// undone is a fact's value before a change. written is false if the draft did not have the fact.
 type undone struct {
 	key     law.Key
 	value   any
 	written bool
 }
 
+// decisions are the results of a group's decisions. If facts are missing, or zones must be locked, the group is decided
+// again.
 type decisions struct {
 	missingFacts     []law.Key
 	locks            []string // zones that a plan needs locked
@@ -146,6 +155,7 @@ type decisions struct {
 	held             bool
 }
 
+// proof has the compares of a transaction: it commits only if all facts read by the decisions are as they were.
 type proof struct {
 	cmps         []clientv3.Cmp
 	comparedRevs map[string]int64 // by single key
@@ -153,6 +163,7 @@ type proof struct {
 	sessions     []*facts.Session
 }
 
+// puts has the operations of a transaction.
 type puts struct {
 	steps layout.JournalValue
 	then  []clientv3.Op
@@ -169,6 +180,7 @@ type itemUpdate struct {
 	work law.Work
 }
 
+// outcome is etcd's answer to a transaction. shared is true if it had batches of several zones.
 type outcome struct {
 	r       *clientv3.TxnResponse
 	err     error
@@ -203,6 +215,8 @@ const (
 	maxRead    = 64
 )
 
+// gate bounds the shared transactions in flight. Batches that find no place are parked, until a place is free or
+// another batch's transaction takes them along.
 type gate struct {
 	mu      sync.Mutex
 	pending int
@@ -255,6 +269,7 @@ type usage struct {
 	dirty map[law.Key]bool
 }
 
+// Item is pending work of the outbox, as this server last read it: Mod is the revision of its key.
 type Item struct {
 	Work  law.Work
 	Mod   int64
