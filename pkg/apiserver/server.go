@@ -417,9 +417,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// RunLedger runs the server's background work, such as cascades, views and etcd's maintenance, until ctx ends. If a
-// part fails, RunLedger ends all parts and returns the error. End ctx only after Run has returned, because pending
-// requests need the ledger.
+// RunLedger runs background work, such as cascades and etcd's maintenance, until ctx ends or a part fails. End ctx
+// after Run, because pending requests need the ledger.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

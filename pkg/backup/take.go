@@ -26,8 +26,7 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// Take writes a snapshot of etcd to the file out, and a manifest with its checksum beside it. It fails if either file
-// exists.
+// Take writes a snapshot of etcd to the file out, and a manifest beside the snapshot. Neither file may exist.
 func Take(ctx context.Context, where storagebackend.TransportConfig, out string) (*Manifest, error) {
 	for _, path := range []string{out, ManifestFile(out)} {
 		if _, err := os.Lstat(path); err == nil {
@@ -53,7 +52,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 		return nil, err
 	}
 
-	// The manifest comes last: a snapshot without a manifest, after a crash, is not taken for a backup.
+	// The manifest comes last: a snapshot without a manifest is no backup.
 	if err := os.Rename(partial, out); err != nil {
 		return nil, err
 	}

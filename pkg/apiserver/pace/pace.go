@@ -39,9 +39,8 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients returns handler with deadlines for each read of a request's body and each write of the response, so
-// that stalled clients free their seats. Filters that respond themselves must be inside handler, or their responses
-// have no deadline.
+// EndSlowClients adds deadlines to a handler's reads and writes, so that stalled clients free their seats. Filters that
+// respond must be inside handler, or their responses have none.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -371,9 +371,8 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove ends the delivery of a zone. With agents (mode Transfer), each instance's agent removes the zone. In mode
-// Catalog no agent is called: instances follow the catalog, and the signer's zone of this name may belong to another
-// Zone.
+// Remove ends a zone's delivery. In mode Catalog it calls no agent, because the signer's zone of this name may belong
+// to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {

@@ -95,8 +95,7 @@ func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Inter
 	return client, zone, err
 }
 
-// Zone finds the Zone that a command's argument means. The argument is zone/NAME, or an object as for Object, or the
-// DNS name of a zone. A text such as example.org may be both; then the object of that name wins.
+// Zone finds the Zone of an argument: zone/NAME, an object, or a DNS name. If the text could be both, the object wins.
 func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument, namespace string) (types.NamespacedName, error) {
 	switch kind, object := find.CutKind(argument); kind {
 	case find.KindZone:
@@ -150,8 +149,8 @@ func (o *Options) Reader() (versioned.Interface, string, error) {
 	return client, namespace, nil
 }
 
-// Client returns the client configuration and the namespace for a command. If the API is silent, reads fail within
-// seconds, because a person waits for the answer. --request-timeout sets another limit, for all requests.
+// Client returns a command's configuration and namespace. Reads fail after seconds without an answer, because a person
+// waits; --request-timeout bounds all requests instead.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
 		waits := commandTimeouts

@@ -26,8 +26,8 @@ func (c *Consent) AddFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.yes, "yes", false, fmt.Sprintf("delete more than %d objects without a question", maxUnasked))
 }
 
-// Ask asks a person at the terminal before a command deletes many objects, and returns nil on yes. It returns nil
-// without a question for at most maxUnasked objects, and with --yes. Without a terminal it returns an error.
+// Ask returns nil if the command may delete the objects: at most maxUnasked, with --yes, or after a yes at the
+// terminal.
 func (c *Consent) Ask(in io.Reader, stderr io.Writer, number int, what string) error {
 	if c.yes || number <= maxUnasked {
 		return nil

@@ -99,8 +99,7 @@ Secret for all of them, and write it to files. It runs before the server, as an 
 	return command
 }
 
-// Run writes the certificate and key of an etcd member into o.Dir. They come from the Secret of all members; Run
-// creates the Secret if missing. Call Validate first.
+// Run copies the members' certificate and key from the Secret into o.Dir. It creates a missing Secret.
 func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

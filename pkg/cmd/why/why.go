@@ -97,8 +97,7 @@ if you may get the DNSClass, else the zone's NS names.`,
 	return command
 }
 
-// FindResolver returns the HOST:PORT of the resolver to ask: the flag's address, or else the first nameserver of
-// /etc/resolv.conf. The result is "" for the flag "none", or without a nameserver.
+// FindResolver returns the resolver's HOST:PORT: the flag's, or else the first of resolv.conf. It is "" for "none".
 func FindResolver(asked string) (string, error) {
 	switch asked {
 	case noResolver:

@@ -97,7 +97,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.fenceErr
 }
 
-// RunWithWatchdog runs f, and calls stop once f has not passed the fence for stallTimeout.
+// RunWithWatchdog runs f, and calls stop if f goes longer than stallTimeout without passing the fence.
 func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stallTimeout, stop)

@@ -65,8 +65,7 @@ type NameServer struct {
 	Signed bool
 }
 
-// NameServersOf returns the DNS servers with addresses in a class's spec, for the queries of kubizone verify. A class
-// with a webhook or the block bind9 lists no addresses, so the result is empty.
+// NameServersOf returns the servers whose addresses a class's spec lists. Webhook and bind9 classes list none.
 func NameServersOf(spec *v1alpha1.DNSClassSpec) (servers []NameServer) {
 	switch {
 	case spec.RFC2136 != nil:

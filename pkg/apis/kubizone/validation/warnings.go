@@ -123,9 +123,7 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of probable mistakes in new delegation rules of a Zone. The first is a rule without a
-// namespace, since it is for every namespace. The others are patterns for tenants, such as _acme-challenge.* (see
-// tenantWarnings).
+// OpenRuleWarnings warns of rules newly open to every namespace, and of risky patterns in a tenant's new rules.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0

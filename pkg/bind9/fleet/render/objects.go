@@ -91,8 +91,8 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns the Kubernetes objects of a BIND server. The workload comes last, because its pods need the others.
-// The Secret with the TSIG keys of the server's group is not included.
+// Objects returns a BIND server's Kubernetes objects, without its group's Secret. The workload is last, as it needs the
+// others.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
