@@ -91,8 +91,8 @@ func (v views) SnapshotAt(ctx context.Context, object *v1alpha1.Zone, at serial.
 	return snapshot.UndoAll(steps)
 }
 
-// Oldest returns the earliest serial from which Steps has the zone's changes. It also reads the stored journal, because
-// after a restart memory has only the latest steps.
+// Oldest returns the earliest serial for Steps. After a restart memory has only the latest steps, so the stored journal
+// counts too.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.zones.Oldest(uid)

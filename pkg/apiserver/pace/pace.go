@@ -39,8 +39,8 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients adds deadlines to a handler's reads and writes, so that stalled clients free their seats. Filters that
-// respond must be inside handler, or their responses have none.
+// EndSlowClients adds deadlines to a handler's reads and writes, because stalled clients keep seats. Filters with
+// responses of their own belong inside handler, or get no deadline.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -69,8 +69,8 @@ func (f *Format) Print(out io.Writer, kind string, result any, text func(*Text))
 	return err
 }
 
-// PrintOver is Print for a page that refreshes on a terminal: it overwrites the screen, and cuts lines beyond the
-// screen's height.
+// PrintOver is Print for a refreshing page: each call overwrites the terminal's screen, and cuts lines beyond the
+// height.
 func (f *Format) PrintOver(out io.Writer, kind string, result any, text func(*Text)) error {
 	to, ok := out.(*Writer)
 	if !ok || f.IsDocument() || to.refreshScreen().Width == 0 {

@@ -99,7 +99,7 @@ Secret for all of them, and write it to files. It runs before the server, as an 
 	return command
 }
 
-// Run copies the members' certificate and key from the Secret into o.Dir. It creates a missing Secret.
+// Run copies the members' certificate and key from the Secret into o.Dir. A missing Secret is created.
 func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -84,8 +84,8 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 }
 
 // Membership returns the zones and the serial of a class's catalog zone; created is the time of the class's creation.
-// With ofServers, for a class with the block bind9, Unconfirmed lists zones that some server has never confirmed, and a
-// change of that list also raises the serial.
+// With ofServers (block bind9), Unconfirmed lists zones never confirmed by some server, and a change there raises the
+// serial too.
 func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

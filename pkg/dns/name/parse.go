@@ -117,7 +117,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 	return text, scan.absolute, nil
 }
 
-// CheckSpelling refuses a name with Unicode characters that IDNA maps to "*", "_", "/", "@" or ".", because policies
+// CheckSpelling refuses a name with Unicode characters for "*", "_", "/", "@" or "." (IDNA maps them), because policies
 // would see another text than the server (S1.2).
 func CheckSpelling(text string) error {
 	switch {

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// NameReview validates a NameReview, which asks whether a namespace may create a Record. It returns that Record without
-// data, or nil if the review asks for the namespace's rules.
+// NameReview validates a NameReview, the question whether a namespace may create a Record. The result is this Record
+// without data, or nil if the review asks for the namespace's rules.
 func NameReview(review *v1alpha1.NameReview) (*v1alpha1.RecordSpec, field.ErrorList) {
 	asked, path := &review.Spec, specPath.Child("name")
 	errs := validateView(asked.View)

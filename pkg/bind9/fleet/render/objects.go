@@ -91,8 +91,7 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns a BIND server's Kubernetes objects, without its group's Secret. The workload is last, as it needs the
-// others.
+// Objects returns a BIND server's Kubernetes objects, without the Secret of the server's group. The workload is last.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
