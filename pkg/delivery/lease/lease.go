@@ -155,8 +155,8 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState retries after a conflict with another kind of write, such as of labels. A conflict with another worker's
-// write is ErrFenced.
+// SaveState stores a delivery's state. A conflict with another kind of write, such as of labels, is retried; a conflict
+// with another worker's write is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)
