@@ -247,7 +247,8 @@ func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdO
 	return options
 }
 
-// ClientConfig returns the client configuration of the file kubeconfig, or of the pod if "". Errors name the flag.
+// ClientConfig reads a client configuration from a kubeconfig file, or from the pod's service account if kubeconfig is
+// "". Errors begin with the flag.
 func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	var config *restclient.Config
 	var err error

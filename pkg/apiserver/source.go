@@ -51,8 +51,8 @@ type Source struct {
 	EncryptionProviderConfigFile string
 }
 
-// Open connects to the store; the caller closes the client. codecOf takes resources such as "records" or
-// "bind9clusters.bind9.kubi.zone".
+// Open connects to etcd, for offline commands such as fsck. The caller closes the client. codecOf returns the decoder
+// of a resource's stored objects, such as "records" or "bind9clusters.bind9.kubi.zone".
 func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf func(resource string) objects.ObjectCodec, err error) {
 	options := etcdOptions(install.New(), s.Etcd)
 	var encryption value.ResourceTransformers

@@ -57,8 +57,8 @@ type Config struct {
 	plain bool
 }
 
-// New connects to etcd, bounded by ctx, and returns a server that does not serve yet, or an error for an unknown store
-// format.
+// New connects to etcd and assembles a server; call Run and RunLedger next. The error may be ctx's, or a store format
+// unknown to this program.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -91,7 +91,8 @@ func (v views) SnapshotAt(ctx context.Context, object *v1alpha1.Zone, at serial.
 	return snapshot.UndoAll(steps)
 }
 
-// Oldest looks into the Set and the stored journal: after a restart the Set has few steps.
+// Oldest returns the earliest serial for Steps. After a restart memory has only the latest steps, so the stored journal
+// counts too.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.zones.Oldest(uid)

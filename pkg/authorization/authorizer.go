@@ -60,12 +60,13 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// New returns an authorizer, or the errors of Validate and of the paths.
+// New returns an authorizer that allows AlwaysAllowGroups and AlwaysAllowPaths by itself, and asks kube-apiserver about
+// other requests.
 func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	// Deny on errors: after upstream's NoOpinion a later authorizer could allow (attack 46).
+	// Deny if a review fails. Upstream's choice is NoOpinion, after which a later authorizer could allow (attack 46).
 	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
 		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
 	if err != nil {

@@ -55,7 +55,8 @@ func (o *Options) Validate() []error {
 	return wrong
 }
 
-// ApplyTo sets the authorizer, with reviews in the cluster of --authorization-kubeconfig, or the pod's.
+// ApplyTo sets a server's authorizer. Its SubjectAccessReviews go to the cluster of --authorization-kubeconfig, or else
+// to the pod's cluster.
 func (o *Options) ApplyTo(info *genericapiserver.AuthorizationInfo) error {
 	cluster, err := o.clientConfig()
 	if err != nil {

@@ -152,7 +152,7 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	return &report, nil
 }
 
-// Check compares the ledger's derived data with the stored objects, and writes nothing. A server may run meanwhile.
+// Check compares the ledger's derived data with the stored objects, for kubizone fsck. A server may run meanwhile.
 func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

@@ -26,8 +26,7 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// Take writes a backup of an etcd to the file out. The manifest comes last, so that a crash leaves no apparent backup.
-// Neither file may exist.
+// Take writes a snapshot of etcd to the file out, and a manifest beside the snapshot. Neither file may exist.
 func Take(ctx context.Context, where storagebackend.TransportConfig, out string) (*Manifest, error) {
 	for _, path := range []string{out, ManifestFile(out)} {
 		if _, err := os.Lstat(path); err == nil {
@@ -52,6 +51,8 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	if m.Bytes, m.SHA256, err = digestFile(partial); err != nil {
 		return nil, err
 	}
+
+	// The manifest comes last: a snapshot without a manifest is no backup.
 	if err := os.Rename(partial, out); err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	return m, syncDir(filepath.Dir(out))
 }
 
-// WriteTime notes the backup's time in its store, for the alert of a late backup.
+// WriteTime stores the backup's time in etcd, for the alert about a late backup.
 func (m *Manifest) WriteTime(ctx context.Context, where storagebackend.TransportConfig) error {
 	config, err := clientConfig(where)
 	if err != nil {

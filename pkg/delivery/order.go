@@ -58,7 +58,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failures, zone)
 }
 
-// Divide returns the changes at names without failed RRsets, and the others in the order of failure.
+// Divide separates the changes at names with failed RRsets (last), so that others are written first.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.FailedRRsets(zone) {

@@ -164,7 +164,7 @@ func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.
 	return zones, err
 }
 
-// ZoneAt returns the only zone of a name, nil for none, an error for several.
+// ZoneAt returns the zone of a name, or nil. Zones in several views are an error.
 func (s *Search) ZoneAt(ctx context.Context, fqdn name.Name) (*v1alpha1.Zone, error) {
 	zones, err := s.ZonesAt(ctx, fqdn)
 	if err != nil || len(zones) == 0 {

@@ -16,7 +16,8 @@ type Transport struct{ Handler http.Handler }
 
 var _ http.RoundTripper = Transport{}
 
-// RoundTrip returns when the handler returns, so the handler has to end with the request's context.
+// RoundTrip calls the handler without a network, and waits for the handler's end. So the handler has to end with the
+// request's context.
 func (t Transport) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	ctx, release := Detach(request.Context())
 	defer release()

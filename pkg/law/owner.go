@@ -236,7 +236,8 @@ func (o *Owner) HasType(t rdata.Type) bool {
 
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of c; sizes are on the wire, guests is 1 for a guest's record, else 0.
+// AddContribution adds a record's values to the owner's counts. sizes are on the wire; guests is 1 for a guest's
+// record, else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)

@@ -79,7 +79,8 @@ func (p *Plugin) ValidateInitialization() error {
 	return nil
 }
 
-// Validate returns the Decider's refusal, or annotates the audit event.
+// Validate refuses a Record early if no rule of the zone allows the write. Otherwise the audit event gets the allowing
+// rule, as the annotation AnnotationRule.
 func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() != v1alpha1.Resource("records") || a.GetSubresource() != "" {
 		return nil
@@ -93,7 +94,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	if err != nil || rule == "" {
 		return err
 	}
-	// A retry may pass by another rule; the event keeps the first.
+	// A retry of the write may pass by another rule. Then AddAnnotation fails, and the event keeps the first rule.
 	if err := a.AddAnnotation(AnnotationRule, rule); err != nil {
 		klog.FromContext(ctx).V(4).Info("audit annotation not written", "key", AnnotationRule, "why", err.Error())
 	}

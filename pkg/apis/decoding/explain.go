@@ -80,8 +80,9 @@ func Read(text []byte) (value any) {
 	return value
 }
 
-// Explain returns the first faults of a value for a Go type: unsuitable values and, if strict, unknown fields, except
-// directives of a strategic merge patch, such as $patch. path is the value's.
+// Explain returns at most ten messages about a decoded JSON value that does not fit a Go type, for example
+// "spec.limits: got list []; want an object". path is the field with the value; "" for a whole object. If strict,
+// unknown fields are faults too, but not directives of a strategic merge patch, such as $patch.
 func Explain(value any, of reflect.Type, path string, strict bool) (faults []error) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()

@@ -176,7 +176,8 @@ type Write struct {
 	Grows int64
 }
 
-// Admit returns 403 if too much is stored, 429 if too much is written, else nil.
+// Admit returns an error if a write would exceed a budget of its namespace: 403 for stored octets, 429 for octets
+// written over time. A write without growth, such as a deletion, is never refused for stored octets.
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -87,7 +87,8 @@ func parseOctets(text string) (int64, error) {
 	return q.Value(), nil
 }
 
-// Override returns l with the values of an annotation, as "stored=1Gi,written=4Mi,clusters=50", or some of its parts.
+// Override returns l with the limits that the annotation kubi.zone/budget of a namespace sets, such as
+// "stored=1Gi,written=4Mi,clusters=50".
 func (l Limits) Override(text string) (Limits, error) {
 	for _, part := range strings.Split(text, ",") {
 		what, value, ok := strings.Cut(strings.TrimSpace(part), "=")

@@ -19,7 +19,8 @@ type LagMetrics struct {
 	index atomic.Pointer[ready.Index]
 }
 
-// NewLagMetrics registers and returns metrics. The registry must not have the controller's, of the same names.
+// NewLagMetrics registers the controller's metrics of unconfirmed changes, with samples only after the controller has
+// ended. The controller needs another registry, because the names are the same.
 func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
 	oldest := samples.New("kubizone_delivery_oldest_change_seconds", ready.HelpOldestChange, "class")
 	behind := samples.New("kubizone_delivery_secondaries_behind", ready.HelpSecondariesBehind, "class")

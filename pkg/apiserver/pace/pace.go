@@ -39,7 +39,8 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients wraps handler. Filters that respond must be within.
+// EndSlowClients adds deadlines to a handler's reads and writes, because stalled clients keep seats. Filters with
+// responses of their own belong inside handler, or get no deadline.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -56,6 +57,7 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 			}
 		}
 		if info, err := config.RequestInfoResolver.NewRequestInfo(r); err != nil || config.LongRunningFunc(r, info) {
+			// A long-running request, such as a watch, has no deadline for its response.
 			answer.beginAnswer()
 			handler.ServeHTTP(w, r)
 			return

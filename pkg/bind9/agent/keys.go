@@ -132,7 +132,8 @@ const (
 	keyTime, maxOrphanedKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys removes old keys of removed zones at once and at each tick, until ctx ends.
+// SweepKeys deletes DNSSEC keys of removed zones at once and at each tick, until ctx ends. Keys stay for keyTime, and
+// for at most maxOrphanedKeys zones of an owner.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

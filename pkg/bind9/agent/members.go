@@ -52,8 +52,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers makes named recreate lost members: by itself named compares its zones with a catalog only after a
-// transfer.
+// WatchMembers makes named create zones again that its catalogs list but that named has lost. By itself named compares
+// its zones with a catalog only after a transfer of the catalog.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return
@@ -71,6 +71,7 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 			continue
 		}
 		a.restoreMembers(ctx, &watch)
+		// A long check delays the next, so that checks stay below 1/20 of the time.
 		after = began.Add(memberShare * time.Since(began))
 	}
 }

@@ -371,7 +371,8 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove does not call agents in mode Catalog: the zone of this name at the signer may belong to another Zone.
+// Remove ends a zone's delivery. In mode Catalog no agent is called, because the signer's zone of this name may belong
+// to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {

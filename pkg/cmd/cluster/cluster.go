@@ -31,7 +31,8 @@ type clientset struct {
 	rbac      *rbacv1.RbacV1Client
 }
 
-// NewForConfig returns the clients of a configuration. Its rate limit applies to each group by itself.
+// NewForConfig returns clients for the API groups of Interface. They share connections, but each has its own rate
+// limit.
 func NewForConfig(config *rest.Config) (Interface, error) {
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {

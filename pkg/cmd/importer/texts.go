@@ -31,7 +31,8 @@ type Section struct {
 	Classes, Held string
 }
 
-// Sections has a section for each zone, the changes of no zone, and the notes.
+// Sections divides the plan for a comment in a pull request: a section for each zone, then changes outside all zones,
+// then refusals and warnings.
 func (r *Plan) Sections() (sections []Section) {
 	plain := func(text string) string { return text }
 	for _, z := range r.Zones {

@@ -95,8 +95,7 @@ func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Inter
 	return client, zone, err
 }
 
-// Zone returns the Zone of an argument: zone/NAME, an object, as Object, else the zone of the DNS name, if the user may
-// list the zone.
+// Zone finds the Zone of an argument: zone/NAME, an object, or a DNS name. If the text could be both, the object wins.
 func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument, namespace string) (types.NamespacedName, error) {
 	switch kind, object := find.CutKind(argument); kind {
 	case find.KindZone:
@@ -108,6 +107,8 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 	if err != nil || strings.Contains(argument, "/") || !strings.Contains(argument, ".") {
 		return at, err
 	}
+
+	// An object's name may have dots, but no trailing dot.
 	zones := client.KubizoneV1alpha1()
 	if !strings.HasSuffix(argument, ".") {
 		if _, err := zones.Zones(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -133,7 +134,8 @@ func (o *Options) Search(client versioned.Interface, namespace string) *find.Sea
 	return &find.Search{API: client.KubizoneV1alpha1(), Namespace: namespace, Everywhere: o.Namespace() == ""}
 }
 
-// Reader returns a client for reads, without rate limit and Warnings, and the namespace of -n or the context.
+// Reader returns a client for reads, and the namespace. The client has no rate limit, and does not print the server's
+// Warnings.
 func (o *Options) Reader() (versioned.Interface, string, error) {
 	config, namespace, err := o.Client()
 	if err != nil {
@@ -147,8 +149,8 @@ func (o *Options) Reader() (versioned.Interface, string, error) {
 	return client, namespace, nil
 }
 
-// Client returns a command's configuration, whose reads fail without an answer within seconds or --request-timeout, and
-// the namespace.
+// Client returns a command's configuration and namespace. Reads fail after seconds without an answer, because a person
+// waits; --request-timeout bounds all requests instead.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
 		waits := commandTimeouts
@@ -161,7 +163,7 @@ func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	return config, namespace, err
 }
 
-// ProcessClient is Client for a process with bounds of its own.
+// ProcessClient is Client without limits on the answer time, for a process that sets its own.
 func (o *Options) ProcessClient() (config *rest.Config, namespace string, err error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules, &o.overrides)
 	if config, err = loading.ClientConfig(); err == nil {

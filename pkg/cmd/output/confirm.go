@@ -26,7 +26,8 @@ func (c *Consent) AddFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.yes, "yes", false, fmt.Sprintf("delete more than %d objects without a question", maxUnasked))
 }
 
-// Ask returns nil if the command may delete number objects: few, with --yes, or if a person at a terminal agrees.
+// Ask returns nil if the command may delete the objects: at most maxUnasked, with --yes, or after a yes at the
+// terminal.
 func (c *Consent) Ask(in io.Reader, stderr io.Writer, number int, what string) error {
 	if c.yes || number <= maxUnasked {
 		return nil

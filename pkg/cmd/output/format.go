@@ -69,7 +69,8 @@ func (f *Format) Print(out io.Writer, kind string, result any, text func(*Text))
 	return err
 }
 
-// PrintOver is Print, but overwrites a terminal's screen, without lines beyond its height.
+// PrintOver is Print for a refreshing page: each call overwrites the terminal's screen, and cuts lines beyond the
+// height.
 func (f *Format) PrintOver(out io.Writer, kind string, result any, text func(*Text)) error {
 	to, ok := out.(*Writer)
 	if !ok || f.IsDocument() || to.refreshScreen().Width == 0 {
@@ -81,7 +82,7 @@ func (f *Format) PrintOver(out io.Writer, kind string, result any, text func(*Te
 	if room := to.screen.Height - 1; room > 0 && len(lines) > room {
 		lines = append(lines[:room-1], "… more than the terminal has room for")
 	}
-	// Each line clears the rest of the line before, and the end the lines below.
+	// Go to the first row. Clear the rest of each row after its text, and the rows below the last.
 	_, err := io.WriteString(to.raw, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
 	return err
 }

@@ -57,7 +57,8 @@ func (t *Text) paint(word, text string) string {
 	return text
 }
 
-// Line adds a line. A change (+, -, ~) has one colour, as has the first word of another line.
+// Line adds a line, wrapped to the screen's width. On a coloured screen, a line of a diff (+, -, ~) is coloured whole,
+// any other line only at its first word, such as "error:".
 func (t *Text) Line(format string, args ...any) {
 	var line strings.Builder
 	terminal.Fprintf(&line, format, args...)
@@ -80,7 +81,7 @@ func (t *Text) Bullet(format string, args ...any) {
 	t.built.WriteString("- " + Code(line.String()) + "\n")
 }
 
-// Code returns text as code in a line of Markdown: no mention, link or HTML.
+// Code returns text as inline code of Markdown, so that no mention, link or HTML in the text takes effect.
 func Code(text string) string {
 	text = terminal.Escape(text)
 	fence := "`"

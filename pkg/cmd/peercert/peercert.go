@@ -99,7 +99,7 @@ Secret for all of them, and write it to files. It runs before the server, as an 
 	return command
 }
 
-// Run ensures the Secret and writes the files. The options must be validated.
+// Run copies the members' certificate and key from the Secret into o.Dir. A missing Secret is created.
 func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -107,7 +107,7 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	if err != nil {
 		return fmt.Errorf("--secret %s: %w", o.Secret, err)
 	}
-	// The certificate comes last: its existence proves the other files'.
+	// Write the certificate last: if the file exists, the others do too.
 	for _, name := range []string{authorityCert, corev1.TLSPrivateKeyKey, corev1.TLSCertKey} {
 		if err := pki.WriteFile(filepath.Join(o.Dir, name), data[name]); err != nil {
 			return fmt.Errorf("--dir: %w", err)

@@ -73,7 +73,7 @@ func isEndpoint(text string) bool {
 	return err == nil && (at.Host != "" || at.Scheme == "unix")
 }
 
-// Reach validates the options, and returns the connection. The caller closes all connections before release.
+// Reach returns etcd's endpoints, and may start the etcd of --data-dir until release. Close connections before release.
 func (o *Options) Reach(ctx context.Context) (where storagebackend.TransportConfig, release func(), err error) {
 	if err := o.Validate(); err != nil {
 		return where, nil, err

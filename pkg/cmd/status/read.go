@@ -59,8 +59,8 @@ func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Inte
 	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }
 
-// NewReader returns a Reader of namespaces. NamespaceAll alone means all, or fallback if the user may not list zones
-// in all.
+// NewReader returns a Reader of the namespaces. For all namespaces, the list is NamespaceAll alone; if the user may not
+// list zones there, the Reader reads only the namespace fallback, unless fallback is "".
 func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
@@ -76,7 +76,7 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallback}, nil
 }
 
-// Read returns the present state, and calls each for each zone unless nil.
+// Read returns the present state, and calls each for every zone unless each is nil.
 func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()

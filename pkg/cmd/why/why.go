@@ -97,7 +97,7 @@ if you may get the DNSClass, else the zone's NS names.`,
 	return command
 }
 
-// FindResolver returns HOST:PORT of the flag --resolver, or "".
+// FindResolver returns the resolver's HOST:PORT: the flag's, or else the first of resolv.conf. "none" gives "".
 func FindResolver(asked string) (string, error) {
 	switch asked {
 	case noResolver:

@@ -83,9 +83,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Membership returns a class's members, in order of precedence, and the catalog's serial; created is the class's
-// creation. With ofServers (block bind9), the catalog marks members that some server never had (Unconfirmed), and marks
-// count in the serial.
+// Membership returns the zones and the serial of a class's catalog zone; created is the time of the class's creation.
+// With ofServers (block bind9), Unconfirmed lists zones never confirmed by some server, and a change there raises the
+// serial too.
 func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -177,7 +177,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the classes' Zone with the first right to a name, or "".
+// HolderAmong returns the UID of the Zone with the first right to a zone name among classes, or "" without a Zone of
+// that name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

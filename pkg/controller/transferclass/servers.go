@@ -59,7 +59,7 @@ func (s *Servers) ListServers(of *v1alpha1.DNSClass) ([]apiclass.Server, error) 
 	return apiclass.ServersOf(of, instances, s.Cluster), nil
 }
 
-// Find returns runs false for a Bind9Instance absent, stopped or under deletion.
+// Find returns the server of a Bind9Instance. runs is false if the instance is absent, stopped or under deletion.
 func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool, err error) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return apiclass.Server{}, false, errUnlisted
@@ -72,7 +72,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets, except external ones; nil until Bind9Instances are listed.
+// ListSigners returns the running DNSSEC signers of all fleets, except external ones. The result is nil until the
+// informer has listed the Bind9Instances.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil

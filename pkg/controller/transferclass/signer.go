@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/secrets"
 )
 
-// IsBySigner reports whether servers transfer a zone from its signer. The primary then hands the zone only to the
-// signer.
+// IsBySigner reports whether servers transfer a zone from its DNSSEC signer. If so, the hidden primary gives the zone
+// to the signer alone.
 func IsBySigner(zone *v1alpha1.Zone) bool {
 	if zone.Status.DNSSEC == nil {
 		return false

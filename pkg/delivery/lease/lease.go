@@ -97,7 +97,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.fenceErr
 }
 
-// RunWithWatchdog runs f, and calls stop once f has not passed the fence for stallTimeout.
+// RunWithWatchdog runs f, and calls stop if f goes longer than stallTimeout without passing the fence.
 func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stallTimeout, stop)
@@ -155,8 +155,8 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState retries after a conflict with another kind of write, such as of labels. A conflict with another worker's
-// write is ErrFenced.
+// SaveState stores a delivery's state. A conflict with another kind of write, such as of labels, is retried; a conflict
+// with another worker's write is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)

@@ -117,8 +117,8 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 	return text, scan.absolute, nil
 }
 
-// CheckSpelling rejects a name or pattern in which another character maps to "*", "_", "/", "@" or a dot, or a label to
-// nothing (S1.2): policies on fields see the text as written.
+// CheckSpelling refuses a name with Unicode characters for "*", "_", "/", "@" or "." (IDNA maps them), because policies
+// would see another text than the server (S1.2).
 func CheckSpelling(text string) error {
 	switch {
 	case !scanASCII(text).needsIDNA:

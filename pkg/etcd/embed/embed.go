@@ -205,7 +205,8 @@ func RunningEndpoint(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of a data directory's etcd. If none runs, it starts a sole member until release.
+// Reach returns the endpoints of a data directory's etcd. If no process runs this etcd, Reach starts a sole member
+// until release.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError

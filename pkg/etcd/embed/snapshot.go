@@ -45,7 +45,7 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot checks every page: etcd would panic at a damaged page.
+// CheckSnapshot checks every page before a restore, because etcd panics at a damaged page.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {

@@ -167,8 +167,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11): an address there
-// would answer for all names below.
+// RefuseGlue refuses a name at or below NS records that are not the tenant's alone, because an address there would
+// answer for all names below (S4.11).
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)

@@ -68,7 +68,7 @@ func (t TTL) String() string {
 	}
 }
 
-// ParseTTL reads the result of String, but "none".
+// ParseTTL parses the text of TTL.String, except "none".
 func ParseTTL(text string) (TTL, error) {
 	if text == "inherit" {
 		return InheritTTL(), nil

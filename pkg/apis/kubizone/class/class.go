@@ -28,8 +28,8 @@ func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits reports whether the class may deliver zones of a namespace with the labels of. Without spec.namespaces, a
-// default class delivers every namespace's zones, another class none.
+// Admits reports whether the class may deliver zones of a namespace, whose labels are in the argument "of". A class
+// without spec.namespaces admits every namespace if it is a default class, else none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces
 	if selection == nil {
@@ -145,11 +145,12 @@ func SplitCluster(name string) (namespace, cluster string, ok bool) {
 // catalogSuffix is outside the public DNS (RFC 6761). A cluster's catalog is transferred only by key.
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
-// OfCluster returns the class of a Bind9Cluster (S11.30), with its metadata and no defaults for Zones. The generation
-// is always 1, so that another number of servers keeps the provider.
+// OfCluster returns a DNSClass for a Bind9Cluster, so that zones can name the cluster in place of a class (S11.30).
+// Only zones of the cluster's namespace may use this class.
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
+			// A new generation would replace the class's provider.
 			Name: cluster.Namespace + "/" + cluster.Name, UID: cluster.UID, Generation: 1, ResourceVersion: cluster.ResourceVersion,
 			CreationTimestamp: cluster.CreationTimestamp, DeletionTimestamp: cluster.DeletionTimestamp,
 			Finalizers: slices.Clone(cluster.Finalizers),

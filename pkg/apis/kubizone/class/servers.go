@@ -65,7 +65,7 @@ type NameServer struct {
 	Signed bool
 }
 
-// NameServersOf returns the servers that the class names and that answer DNS queries for its zones.
+// NameServersOf returns the servers whose addresses a class's spec lists. Webhook and bind9 classes list none.
 func NameServersOf(spec *v1alpha1.DNSClassSpec) (servers []NameServer) {
 	switch {
 	case spec.RFC2136 != nil:
@@ -119,7 +119,7 @@ func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	return slices.Compact(all)
 }
 
-// ServerOf returns a Bind9Instance as a server; false if deleted or stopped.
+// ServerOf converts a Bind9Instance. runs is false if the instance is deleted or has zero replicas.
 func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
 	if stopped || instance.DeletionTimestamp != nil {

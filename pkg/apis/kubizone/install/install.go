@@ -33,9 +33,9 @@ var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.Sch
 
 var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersions)], acme.SchemeGroupVersion)
 
-// Install registers all groups in a scheme, in every version and the internal version.
+// Install registers the types of all API groups in a scheme, each as the served and as the internal version.
 func Install(scheme *runtime.Scheme) {
-	// Callers of ObjectKinds take the version registered first, which must be the served version.
+	// Register served versions first: callers of ObjectKinds use the first version.
 	addVersions(scheme)
 	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {

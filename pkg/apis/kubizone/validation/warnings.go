@@ -123,7 +123,7 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules that give tenants underscore labels.
+// OpenRuleWarnings warns of rules newly open to every namespace, and of risky patterns in a tenant's new rules.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0

@@ -91,7 +91,7 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns all objects of a server but its group's Secret, the workload last.
+// Objects returns a BIND server's Kubernetes objects, without the Secret of the server's group. The workload is last.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
