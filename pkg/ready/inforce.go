@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// ReasonDNSClassNotFound means that a zone names an absent class.
+// ReasonDNSClassNotFound is for a zone with the name of an absent class.
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
 type InForce struct {

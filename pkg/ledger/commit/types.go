@@ -125,7 +125,7 @@ type draft struct {
 	change *law.ZoneChange
 	object *v1alpha1.Zone
 	undo   []undone // changed facts, oldest first
-	writes int // objects
+	writes int      // objects
 	octets int
 
 	itemUpdates []itemUpdate
