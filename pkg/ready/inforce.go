@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// ReasonDNSClassNotFound is for a zone with the name of an absent class.
+// ReasonDNSClassNotFound is the reason if a zone names an absent class.
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
 type InForce struct {

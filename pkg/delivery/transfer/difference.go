@@ -145,7 +145,7 @@ func (c *comparison) endComparison() *difference {
 	return found
 }
 
-// readContent finds the RRsets that differ at a secondary. It transfers the zone, and compares each record on arrival.
+// readContent finds the differing RRsets of a secondary. It transfers the zone, and compares each record on arrival.
 // The octets received are valid beside an error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
 	// Of a large zone, ask only for a sample of the RRsets.
@@ -155,7 +155,7 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 		return p.askContent(ctx, s, c, summary.sample)
 	}
 
-	// Name the RRsets that differ, unless many comparisons do so at present.
+	// Name the differing RRsets, unless many comparisons do so at present.
 	select {
 	case naming <- struct{}{}:
 		defer func() { <-naming }()

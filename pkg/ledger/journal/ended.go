@@ -23,7 +23,7 @@ import (
 // header in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the
 // zone is recreated only after the purge.
 
-// ErrAwaitsDelivery means a purge waiting for Delivery to withdraw the zone.
+// ErrAwaitsDelivery is returned while a purge waits for Delivery to withdraw the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
 // EndedContent has the RRsets that a provider may still have of an ended zone, a zone without a name now. A provider
