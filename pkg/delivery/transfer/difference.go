@@ -84,7 +84,7 @@ type comparison struct {
 	digest digest
 	// soa is true if the server's SOA differs.
 	soa bool
-	// sets has the digests of the RRsets that differ so far, at most maxNames. It is nil if RRsets are not to be named.
+	// sets has the digests of the RRsets that differ so far, at most maxNames. Nil if RRsets are not to be named.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int
 }
