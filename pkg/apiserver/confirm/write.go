@@ -103,8 +103,7 @@ func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait tim
 	return wait, err
 }
 
-// findMissing adds to z.due the Records of RRsets newly missing at a provider, from the ledger: the tracker has no
-// Ready Records.
+// findMissing reads the ledger, because the tracker has no Ready Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil

@@ -86,7 +86,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner rejects an object of another server: the agent's Service of x has the name of x-agent's DNS Service.
+// Names may collide: server x's agent has a Service named x-agent, as has server x-agent.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -99,7 +99,6 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake returns true for an object of the fleet, or prepared by takeOver; false if missing; otherwise an error.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {

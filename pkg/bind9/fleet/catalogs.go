@@ -114,7 +114,7 @@ func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.A
 	return netip.AddrPort{}
 }
 
-// listUnkeyed returns the primaries of a bindcar's zones: a bindcar cannot name a key in a zone (S11.15).
+// A bindcar cannot name a key in a zone (S11.15).
 func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil

@@ -218,7 +218,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// checkUnchanged is the fence of requests to the signer: an error if the Zone has changed.
+// checkUnchanged is the fence of requests to the signer.
 func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -281,8 +281,7 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // day.
 const serialMargin = 100
 
-// raiseSerial patches the Zone's status: a serial beyond those of its servers (S6.11), and Ready=False. A Zone that has
-// changed since the read, or is gone, is left to the next reconcile.
+// A Zone that has changed since the read, or is gone, is left to the next reconcile.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.highest + serialMargin
 	if past == 0 {

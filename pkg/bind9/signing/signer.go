@@ -197,8 +197,7 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// hasOtherOwner reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed
-// there, else the Zone that the cluster's classes deliver first.
+// The owner is the Zone signed there, else the Zone that the cluster's classes deliver first.
 func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {

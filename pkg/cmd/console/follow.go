@@ -74,8 +74,7 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	return nil
 }
 
-// findUnfollowed returns the right whose lack leaves a page without changes, nil for none. A refused list beside a
-// followed list of the resource is a right that the page names.
+// The page names the right of a refused list beside a followed list of the resource.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

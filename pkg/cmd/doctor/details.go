@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// explainDelivery returns a zone's fault in a DNSClass or a row of a Delivery, and the next step; "" for none. Tenants'
-// objects do not name the server (S6.17).
+// Tenants' objects do not name the server (S6.17).
 func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 	for i := range f.deliveries {
 		d := &f.deliveries[i]
@@ -79,7 +78,6 @@ const (
 	injector   = "cainjector"
 )
 
-// describeBundle names the authorities in a caBundle, and the last writer, "" if unknown or our server.
 func describeBundle(of *apiregistrationv1.APIService) (text, writer string) {
 	certs, err := certutil.ParseCertsPEM(of.Spec.CABundle)
 	if err != nil {

@@ -46,7 +46,6 @@ func (r *room) connect() (namespace string, err error) {
 	return namespace, nil
 }
 
-// findSubject connects, and returns the zone or name of an argument: an object, else a DNS name.
 func (r *room) findSubject(ctx context.Context, text string) (s history.Subject, err error) {
 	namespace, err := r.connect()
 	if err != nil {

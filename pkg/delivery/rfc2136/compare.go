@@ -159,7 +159,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges returns new changes in place of changes with failed prerequisites: Before is the server's RRset.
+// reviseChanges replaces changes with failed prerequisites.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -243,8 +243,7 @@ func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
 }
 
-// subtractWritten returns the server's RRset without our records: empty if it is a version that we sent, or was
-// replaced with no version known; whole if our write is unconfirmed. Otherwise records added by clients stay.
+// Records that clients added stay, unless Replace is set and no version is known.
 func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: present.Name, Type: present.Type}
 	versions := w.listVersions(change)

@@ -348,8 +348,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation fails the batch's RRsets, so that no tenant's refused records block another's. If the server has
-// accepted nothing yet, the key may be the cause, and the attempt fails.
+// If the server has accepted nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

@@ -179,8 +179,6 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // isBelowQuota wants a twentieth of the quota free: the alarm must not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health. If etcd is full, space is freed; otherwise history may be compacted, and a
-// member defragmented.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -215,10 +213,7 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// compactHistory compacts, as the API server's compactor keeps enough history to fill the quota:
-//
-//   - after growth by an eighth of the quota, all history but keepHistory
-//   - at 0.7 of the quota, after growth by a 64th, all history but the changes since the last check
+// The API server's compactor keeps so much history that it can fill the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)
