@@ -172,8 +172,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// choosePages removes and returns whole pages, until they have at least most Records. Namespaces take turns, each with
-// its latest changes first. mu is held.
+// Namespaces take turns, each with its latest changes first. mu is held.
 func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range from.fresh {
@@ -292,7 +291,7 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 	return left, nil
 }
 
-// judgeStored judges a Record just read, if still in the zone. The caller holds mu.
+// The caller holds mu.
 func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verdict, bool) {
 	if zoneUID(record) != uid {
 		return verdict{}, false

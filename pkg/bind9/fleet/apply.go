@@ -40,9 +40,8 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject writes o by server-side apply, unless neither o nor the object has changed since. A foreign object (of
-// another manager) is an error, unless it has the annotation TakeOver. A foreign Service also waits for serving, which
-// returns an error until our pod can replace the pods behind the Service.
+// A foreign object (of another manager) is an error, unless it has the annotation TakeOver. serving returns an error
+// until our pod can replace the pods behind a foreign Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {

@@ -192,7 +192,7 @@ func (d *decision) decideSigning(f *facts) {
 	}
 }
 
-// reportLostKeys returns true, with a message, if the signer lacks the zone: other keys must not sign it (G4).
+// Other keys must not sign the zone (G4).
 func (d *decision) reportLostKeys(f *facts) bool {
 	if f.signing.Present {
 		return false
@@ -257,8 +257,9 @@ func (d *decision) decideSigned(f *facts) {
 // maxDS bounds the DS in the status (S12.3), maxWaiting the keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// The DS of a new key joins the old key's, which is dropped when no resolver needs it. If the parent never gets the DS,
-// named keeps each replaced key: of more than maxWaiting keys, the old DS are dropped for good.
+// wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's, which is dropped when no
+// resolver needs it. If the parent never gets the DS, named keeps each replaced key: of more than maxWaiting keys, the
+// old DS are dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {

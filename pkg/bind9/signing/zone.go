@@ -79,8 +79,7 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	return d.requeueAfter, w.writeStatus(ctx, d.status)
 }
 
-// isUnsignedHere reports whether there is no signing to end. DS without a phase come from a client that signs
-// elsewhere.
+// DS without a phase come from a client that signs elsewhere.
 func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 	return status == nil || status.Phase == "" && len(status.DS) > 0
 }

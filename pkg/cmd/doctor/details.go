@@ -53,7 +53,6 @@ func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 	return "", ""
 }
 
-// startProcess returns why a process does not work, or "", and the next step.
 func (f *facts) startProcess(process string) (fault, next string) {
 	namespace, _, _ := f.serviceRef()
 	name := "kubizone-" + process
@@ -122,7 +121,6 @@ func mendBundle(writer, host string) string {
 		" into the names of the certificate"
 }
 
-// nextForAPI is for an unavailable APIService without a cause in other checks.
 func (f *facts) nextForAPI(name, reason string) string {
 	switch required := slices.Contains(requiredAPIs, name); {
 	case required && isOfTrust(reason):

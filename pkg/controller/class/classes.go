@@ -177,7 +177,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// usesOf returns the names that this process or the status assigns to a class. c.mu is held.
+// c.mu is held.
 func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.keyNames != nil {
 		return known.keyNames

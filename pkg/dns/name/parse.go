@@ -226,7 +226,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen returns the octets on the wire; for a relative name the minimum, right below the root.
+// For a relative name the octets are the minimum, right below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1

@@ -163,7 +163,7 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// appendName appends the uncompressed wire form, in lower case. A relative name ends in top, the origin's.
+// A relative name ends in top, the origin's wire form.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {

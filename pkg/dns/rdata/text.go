@@ -191,7 +191,7 @@ func checkEscape(s string) (int, error) {
 	return 4, nil
 }
 
-// unescape returns s's first octet, and its length in s. It reads a malformed escape literally.
+// A malformed escape is read literally.
 func unescape(s string) (byte, int) {
 	if s[0] != '\\' || len(s) < 2 {
 		return s[0], 1

@@ -291,8 +291,8 @@ func leaderRank(m member) int {
 	return 0
 }
 
-// listAlarms returns the IDs of the members with a NOSPACE alarm (a full database). AlarmList is sent only if a
-// member's status shows the alarm, because even this read goes through etcd's raft log.
+// AlarmList is sent only if a member's status shows the alarm NOSPACE (a full database), because even this read goes
+// through etcd's raft log.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -403,8 +403,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace frees space when etcd's data exceed the quota and etcd rejects all writes (alarm NOSPACE). The history of
-// keys is compacted, and the file of a member defragmented. Members below the quota again lose the alarm (M2, M4).
+// etcd rejects all writes when its data exceed the quota (alarm NOSPACE). Members below the quota again lose the alarm
+// (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
