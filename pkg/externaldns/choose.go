@@ -87,8 +87,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ reverse, host name.Name }
 
-// sharePointer tells by the objects whose host a PTR names. An object is that of the adopted Record with the address,
-// else the endpoint's; unknown (zero) if the endpoint has several targets.
+// By the objects, sharePointer tells whose host a PTR names. An address has the object of its adopted Record, else the
+// endpoint's; unknown (zero) if the endpoint has several targets.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {

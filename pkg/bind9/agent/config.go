@@ -86,7 +86,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// The names that begin with two dots are Kubernetes' own.
+// Names with two dots in front are Kubernetes' own.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -221,8 +221,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// With unconfirmed, the members that not all servers have confirmed (dns.UnconfirmedTTL) are included, and may never
-// load. lacking is the error of unreadable catalogs.
+// With unconfirmed, members not confirmed by all servers (dns.UnconfirmedTTL) are included, and may never load. lacking
+// is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {

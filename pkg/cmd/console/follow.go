@@ -73,7 +73,7 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	return nil
 }
 
-// The page names the right of a refused list beside a followed list of the resource.
+// A refused list does not count beside a followed list of the same resource, because the page names that right.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

@@ -213,7 +213,7 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// The API server's compactor keeps so much history that it can fill the quota.
+// The API server's compactor keeps enough history to fill the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)

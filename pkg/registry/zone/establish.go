@@ -27,7 +27,7 @@ const subresourceEstablish = "establish"
 
 const maxReviews = 3
 
-// The text is such as "example.org", or "internal:example.org" in the view internal.
+// The entry is "example.org", or "internal:example.org" in the view internal.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
