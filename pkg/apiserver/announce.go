@@ -133,8 +133,7 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn reports the end of an object's grace period, or with endsAt 0 that rules allow the object again
-// (S2.12, S3.5). Without resourceVersion an object's Events form a series.
+// The reference has no resourceVersion, so that an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return

@@ -46,8 +46,7 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// returnQuota subtracts refused Records from the used quota, never below the existing Records, as Kubernetes'
-// controller takes minutes.
+// Kubernetes' controller would take minutes to recalculate the quota.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())

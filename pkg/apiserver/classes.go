@@ -28,8 +28,7 @@ type deliveredZones struct {
 
 const maxDelivered, maxDeliveredNames, deliveredWithin = 5000, 5, time.Second
 
-// describeWithdrawn returns the zones that a changed class no longer delivers, as "2 zones (a.example., b.example.)",
-// or "" (S2.16). after is nil for a deletion.
+// after is nil for a deletion.
 func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) string {
 	ctx, cancel := context.WithTimeout(context.Background(), deliveredWithin)
 	defer cancel()

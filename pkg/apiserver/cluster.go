@@ -43,8 +43,8 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 	return nil
 }
 
-// serveCore serves an empty core group, whose discovery clients read first, and a Namespace of any name, as kubectl
-// would report a missing namespace.
+// Discovery clients read the core group first. Without the answer for every Namespace, kubectl would report a missing
+// namespace.
 func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
 	core := schema.GroupVersion{Version: "v1"}
 	manager := server.AggregatedLegacyDiscoveryGroupManager

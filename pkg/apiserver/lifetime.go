@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/inprocess"
 )
 
-// refuseUntilReady answers 503 until the server is ready (A8): admission would answer 403, and decisions miss classes
-// and namespace labels.
+// Before the server is ready, admission would answer 403, and decisions would miss classes and namespace labels (A8).
 func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -35,7 +34,7 @@ func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver
 	})
 }
 
-// hasBeenReady queries /readyz until it passes: a client that saw it pass must be served.
+// A client that saw /readyz pass must be served.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true

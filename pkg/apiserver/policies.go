@@ -21,8 +21,7 @@ import (
 
 const policyPause = time.Minute
 
-// informOfPolicies registers informers for the MutatingAdmissionPolicy plugin. Before 1.36 kube-apiserver lacks the
-// kinds in v1: the factory's own informers would never sync.
+// Before 1.36 kube-apiserver lacks the kinds in v1, so the factory's own informers would never sync.
 func informOfPolicies(factory informers.SharedInformerFactory, pause time.Duration) {
 	informWhereServed(factory, pause, &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyList{},
 		func(client kubernetes.Interface) policyClient[*admissionv1.MutatingAdmissionPolicyList] {

@@ -175,8 +175,8 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps returns the stored steps up to the serial until, and the state there. They are proven if undoing all from
-// the newest, proven state leads to before, the stored state at their beginning.
+// The steps are proven if undoing all from the newest, proven state leads to before, the stored state at their
+// beginning.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
 	var err error

@@ -85,7 +85,6 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	return report, err
 }
 
-// The content of the work directory moves to dir at the end (B3).
 func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // etcd panics at damage undetected in the file

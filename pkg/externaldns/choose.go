@@ -87,9 +87,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ reverse, host name.Name }
 
-// findSources finds the object (such as an Ingress) behind each address of a host, so that sharePointer can tell whose
-// host a PTR names. It is the object of the adopted Record with the address, else the endpoint's; unknown (zero) if the
-// endpoint has several targets.
+// By the objects, sharePointer tells whose host a PTR names. An address has the object of its adopted Record, else the
+// endpoint's; unknown (zero) if the endpoint has several targets.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -128,8 +127,8 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// sharePointer splits a PTR endpoint of --create-ptr by the namespaces of its hosts, because external-dns names no
-// object for such an endpoint. Hosts of unknown objects are left out. Other endpoints stay whole.
+// external-dns names no object for a PTR endpoint of --create-ptr. Hosts of unknown objects are left out. Other
+// endpoints stay whole.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -373,9 +372,9 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// chooseExisting decides about an RRset that has a Record. Its holder, the object that wrote the Record, may change or
-// withdraw it; other objects are reported. A Record without a zone gives way to an admitted candidate of another
-// namespace: external-dns deletes it first (X2).
+// The holder of an RRset, the object that wrote its Record, may change or withdraw the Record; other objects are
+// reported. A Record without a zone gives way to an admitted candidate of another namespace: external-dns deletes it
+// first (X2).
 func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {

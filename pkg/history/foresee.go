@@ -19,8 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets p.Held if the revert removes so much that name servers would keep the former content (S7.5). It may
-// warn in vain, because it counts RRsets of any age, and young RRsets begin no hold.
+// The hold (S7.5) may be foreseen in vain, because RRsets of any age are counted, and young RRsets begin no hold.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {

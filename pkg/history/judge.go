@@ -145,8 +145,7 @@ type write struct {
 	counts bool
 }
 
-// orderSets returns the change sets by phase, of each namespace at most one. With split, the first phases delete the
-// Records whose names pass to other namespaces.
+// With split, the first phases delete the Records whose names pass to other namespaces.
 func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
 		last      bool

@@ -44,8 +44,7 @@ const (
 	settleEvery = 300 * time.Millisecond
 )
 
-// runObjects creates a deleted zone's Delegations before the Zone, because the first cascade of the Zone needs all
-// rules (S4.22). It then waits until the zone has adopted present Records.
+// A deleted zone's Delegations come before the Zone, because the first cascade of the Zone needs all rules (S4.22).
 func (r *Reader) runObjects(ctx context.Context, p *Plan) error {
 	for i := range slices.Backward(p.Objects) {
 		x := &p.Objects[i]

@@ -17,8 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunRecords asks the server about Records, in a change set for each namespace and zone; singly if the zone is
-// unknown or absent, or no change set can write as the Record's client does.
+// A Record is dry-run singly if its zone is unknown or absent, or no change set can write as the Record's client does.
 func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite

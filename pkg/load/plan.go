@@ -173,8 +173,7 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused resets the Zone's fields that err refuses, and returns the refusals, because a bad field of the SOA must
-// not block the records (L2).
+// A bad field of the SOA must not block the records (L2).
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -268,8 +267,8 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// zoneSpec returns the spec of a Zone for a zone file with the given SOA record. Values that the API would refuse, such
-// as a refresh time above 2147483647, are replaced, and reported to refuse. An error means that the SOA is malformed.
+// zoneSpec replaces values that the API would refuse, such as a refresh time above 2147483647, and reports them to
+// refuse. An error means that the SOA is malformed.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	// Read the two names and the five numbers.
 	fields := strings.Fields(soa.Data)
@@ -327,8 +326,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	return spec, nil
 }
 
-// contactOf converts an SOA's RNAME for spec.contact. It stays a name, unless its local part has a dot (RFC 1035 §8):
-// `john\.doe.example.org.` becomes john.doe@example.org.
+// An SOA's RNAME stays a name, unless its local part has a dot (RFC 1035 §8): `john\.doe.example.org.` becomes
+// john.doe@example.org.
 func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {
 		switch rname[i] {

@@ -87,8 +87,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, err
 }
 
-// checkZones reports the Zones that name servers would not load, and with Config.Prune the held Zones. It needs all
-// sources, which may depend on each other.
+// checkZones needs all sources, which may depend on each other.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {

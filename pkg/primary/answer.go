@@ -148,8 +148,8 @@ func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Ty
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR. Over UDP it sends the difference if that fits, else a lone SOA, so that the peer
-// retries over TCP (RFC 1995 §2, §4). Over TCP the transfer reads the difference in its slot.
+// Over UDP an IXFR gets the difference if that fits, else a lone SOA, so that the peer retries over TCP (RFC 1995 §2,
+// §4).
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

@@ -42,8 +42,8 @@ func newSmallMessage() *message {
 // overshoot is room for a record beyond the limit, until addRecord removes it.
 const overshoot = 8 << 10
 
-// beginMessage writes header and question. Answers point to the name in the question only if it is in lower case,
-// because a pointer to EXAMPLE.org would copy the client's spelling into owners.
+// Answers point to the name in the question only if it is in lower case, because a pointer to EXAMPLE.org would copy
+// the client's spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -84,7 +84,7 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// If the message is full, addRecord removes the owner, at mark, and returns false.
+// mark is the place where the owner begins.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)

@@ -87,8 +87,8 @@ func readRequest(msg []byte) (request, reading) {
 	return readMessage(msg)
 }
 
-// readMessage parses a message with at least a header, and trusts no count or length. Only the names of question and
-// TSIG are decoded, so time is linear in the message. If malformed, only id, flags and opcode are valid.
+// msg has at least a header. Only the names of question and TSIG are decoded, so that the time is linear in the
+// message. If malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),

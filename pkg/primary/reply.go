@@ -75,8 +75,7 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 	return b
 }
 
-// replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for BADKEY and BADSIG, signed for BADTIME
-// and BADTRUNC. An unsigned answer is never longer than the request (asked octets).
+// An unsigned answer is never longer than the request of asked octets (RFC 8945 §5.2, §5.3.2).
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)

@@ -57,7 +57,7 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 }
 
 // acceptConnections lets a connection without a slot wait briefly, unread: for minutes BIND takes a primary that closes
-// connections for dead. Further connections are closed at once.
+// connections for dead.
 func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -117,7 +117,7 @@ type connection struct {
 	idle   time.Duration
 }
 
-// clientOf returns the tenant, or the source; for IPv6 its /64, the smallest network of a host.
+// A /64 is the smallest network of an IPv6 host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}

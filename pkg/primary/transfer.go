@@ -39,8 +39,8 @@ type transferStats struct {
 	octets            int64
 }
 
-// sendTransfer calls write for each message, with length octets: the SOA, all other records, the SOA (RFC 5936 §2.2).
-// An unpackable record ends the transfer before the final SOA, so the peer discards it (coredns/coredns#7859).
+// An unpackable record ends the transfer before the final SOA, so that the peer discards the transfer
+// (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (transferStats, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, priorMAC: t.request.priorMAC()}
 	s.openMessage()

@@ -19,8 +19,8 @@ import (
 // updateTimeUDP is about the time after which clients repeat an update.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// answerUpdater passes to the Handler an UPDATE, or a client's question before one, such as an ordinary SOA query: the
-// Handler probes the key's rights first. It answers transfers; other requests are REFUSED.
+// The Handler also gets a client's question before an UPDATE, such as an ordinary SOA query, because the Handler probes
+// the key's rights first.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
@@ -93,7 +93,7 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 	return nil, false
 }
 
-// Update clients keep no serial, so the answer is the whole zone or the tenant's share, never a difference.
+// Update clients keep no serial, so no answer is a difference.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
@@ -111,8 +111,7 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
 }
 
-// replySOABelow answers an SOA question below the apex with the zone's SOA in the authority section, whether or not the
-// name exists: clients find the zone by it, and must learn nothing else.
+// The answer is the same whether or not the name exists: clients find the zone by it, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))

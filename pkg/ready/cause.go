@@ -57,8 +57,7 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 // AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is known sooner.
 const AwaitAfter = 40 * time.Second
 
-// awaitClass returns AwaitsClass if, for AwaitAfter, the Ready was Unknown and no class changed anything; otherwise
-// zero. since is the last such change, or zero.
+// since is the last change by a class, or zero.
 func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
 	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {

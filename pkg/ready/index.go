@@ -187,8 +187,7 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone and, for a zone of the default view, for zones of its name in other views, because
-// their classes follow from the default view's (S1.9).
+// The classes of a zone's name in other views follow from the default view's (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {

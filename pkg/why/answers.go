@@ -75,7 +75,7 @@ func (l *Link) setStepIfBad(role reasons.Role, step string) {
 	}
 }
 
-// judgeView returns Unknown for a named view: a server may answer this machine from the default view.
+// A server may answer this machine from the default view.
 func (j *judgement) judgeView(state State) State {
 	if j.Zone.View != "" {
 		return Unknown

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// addDerived adds the path (chain of checks) of data without a readable Record: SOA, name servers with their addresses,
-// and NS, glue and DS of child zones (S6.1). No rule gives such data to a namespace.
+// No rule gives data without a readable Record to a namespace: SOA, name servers with their addresses, and NS, glue and
+// DS of child zones (S6.1).
 func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1.Zone) (bool, error) {
 	if zone == nil || zone.Status.Serial == 0 {
 		return false, nil

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/verify"
 )
 
-// atOnce bounds requests to the API server.
 const atOnce = 8
 
 // Clients reads the API, and asks name servers, for an inquiry.

@@ -172,8 +172,7 @@ type surroundings struct {
 	cut       string
 }
 
-// lookAbove reads the Records and zones at each name above, up to the nearest zone. The closest encloser decides which
-// wildcard answers (RFC 4592 §3.3.1).
+// The closest encloser decides which wildcard answers (RFC 4592 §3.3.1).
 func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surroundings, err error) {
 	names := []name.Name{fqdn}
 	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {

@@ -76,7 +76,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// currentAccount deducts the rate until now, and reads the override. The caller holds b.mu.
+// The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]

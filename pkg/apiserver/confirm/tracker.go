@@ -83,8 +83,8 @@ type change struct {
 	deleted, reset bool
 }
 
-// followRecords queues changes after the resourceVersion since until the watch or ctx ends, and returns the
-// resourceVersion to continue from, or "". It never waits for the tracker: the watch cache closes slow watches.
+// followRecords returns the resourceVersion to continue from, or "". It never waits for the tracker, because the watch
+// cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {
@@ -195,7 +195,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 }
 
-// markDue adds a Record to due or noCause if its status differs. The caller holds mu.
+// The caller holds mu.
 func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked bool) {
 	v, differs := l.judgeRecord(uid, z, record)
 	switch {

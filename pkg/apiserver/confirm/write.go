@@ -103,8 +103,7 @@ func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait tim
 	return wait, err
 }
 
-// findMissing adds to z.due the Records of RRsets newly missing at a provider, from the ledger: the tracker has no
-// Ready Records.
+// findMissing reads the ledger, because the tracker has no Ready Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
@@ -173,8 +172,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// choosePages removes and returns whole pages, until they have at least most Records. Namespaces take turns, each with
-// its latest changes first. mu is held.
+// Namespaces take turns, each with its latest changes first. mu is held.
 func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range from.fresh {
@@ -293,7 +291,7 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 	return left, nil
 }
 
-// judgeStored judges a Record just read, if still in the zone. The caller holds mu.
+// The caller holds mu.
 func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verdict, bool) {
 	if zoneUID(record) != uid {
 		return verdict{}, false

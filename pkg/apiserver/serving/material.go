@@ -83,8 +83,8 @@ func (m *material) bundle() []byte {
 	return text.Bytes()
 }
 
-// renewIfDue returns the Secret's new content and the reason, or m and "". m is nil for an absent or empty Secret;
-// before then has the authorities of leaves still served. settled means that no replica serves an older leaf.
+// m is nil for an absent or empty Secret; before then has the authorities of leaves still served. settled means that no
+// replica serves an older leaf.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {
 	if m != nil {

@@ -172,7 +172,6 @@ func blockOf(field string, texts []string, render func(field, text string) ([]st
 	return append(tokens, "}"), nil
 }
 
-// renderServer parses "ADDRESS[:PORT][ key NAME]", or "list NAME" for a server list of named.conf.
 func renderServer(field, text string) ([]string, error) {
 	if list, named := strings.CutPrefix(text, "list "); named {
 		quoted, err := quoteName(field, list)
@@ -205,7 +204,6 @@ func renderServer(field, text string) ([]string, error) {
 	return tokens, nil
 }
 
-// renderMatch parses an address match list element: "ADDRESS", "ADDRESS/LENGTH", "key NAME", "any" or "none".
 func renderMatch(field, text string) ([]string, error) {
 	if key, keyed := strings.CutPrefix(text, "key "); keyed {
 		quoted, err := quoteName(field, key)

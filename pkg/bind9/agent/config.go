@@ -86,7 +86,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// hashFiles returns the SHA-256 over name, NUL, content and NUL of each file, without Kubernetes' two-dot names.
+// Names with two dots in front are Kubernetes' own.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

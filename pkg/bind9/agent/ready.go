@@ -154,8 +154,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// refreshZones makes named query the primary about missing zones. An unready pod gets no NOTIFY, because no Service
-// selects it, and named retries only after minutes or hours.
+// An unready pod gets no NOTIFY, because no Service selects it, and named retries only after minutes or hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -175,7 +174,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns when a primary last confirmed a catalog: named's expiry time less the SOA's expire value.
+// confirmedAt returns when a primary last confirmed a catalog.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -222,8 +221,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members not
-// confirmed by all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
+// With unconfirmed, members not confirmed by all servers (dns.UnconfirmedTTL) are included, and may never load. lacking
+// is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -359,8 +358,7 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	asking.Wait()
 }
 
-// askForZone reports whether named answers with authority for a catalog member, or without SERVFAIL (not loaded, never
-// transferred, or expired) for another zone.
+// named answers SERVFAIL for a zone that is not loaded, never transferred, or expired.
 func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)

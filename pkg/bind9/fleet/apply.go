@@ -40,9 +40,8 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject writes o by server-side apply, unless neither o nor the object has changed since. A foreign object (of
-// another manager) is an error, unless it has the annotation TakeOver. A foreign Service also waits for serving, which
-// returns an error until our pod can replace the pods behind the Service.
+// A foreign object (of another manager) is an error, unless it has the annotation TakeOver. serving returns an error
+// until our pod can replace the pods behind a foreign Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
@@ -86,7 +85,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner rejects an object of another server: the agent's Service of x has the name of x-agent's DNS Service.
+// Names may collide: server x's agent has a Service named x-agent, as has server x-agent.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -99,7 +98,6 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake returns true for an object of the fleet, or prepared by takeOver; false if missing; otherwise an error.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {

@@ -320,8 +320,7 @@ func (c *children) removeAll(ctx context.Context, namespace, owner string) (int,
 	return left, errors.Join(wrong...)
 }
 
-// readSecret returns a Secret of the fleet, or nil. It reads the live Secret unless the informer has it as last
-// applied: a lagging informer must not cause a new key.
+// A lagging informer must not cause a new key.
 func (c *children) readSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	c.mu.Lock()
 	last, known := c.applied[childKey{render.Secrets, namespace, name}]

@@ -24,8 +24,7 @@ const (
 	deletionLimit = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces another installation, which
-// also writes the status and removes the finalizer.
+// An object outside our namespaces has the finalizer of another installation, which also writes the status.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
 }
@@ -33,7 +32,7 @@ func hasFinalizer(object metav1.Object) bool {
 type patcher[T any] = func(ctx context.Context, name string, of types.PatchType, patch []byte, options metav1.PatchOptions,
 	subresources ...string) (T, error)
 
-// addFinalizer returns the patched object: an update of the status needs its new resourceVersion.
+// An update of the status needs the new resourceVersion.
 func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
 	if hasFinalizer(object) {
 		return object, nil

@@ -111,7 +111,6 @@ func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	})
 }
 
-// isGone asks the API, not the informer. An unclear answer is an error.
 func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	kind, name, _ := strings.Cut(of.owner, "/")
 	if f.findOwner(of.namespace, of.owner) {

@@ -208,8 +208,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// newSwitchError is for a call during which the servers change between the signed and the unsigned zone: the signer's
-// serial must not count as ahead.
+// While the servers change between the signed and the unsigned zone, the signer's serial must not count as ahead.
 func newSwitchError(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }

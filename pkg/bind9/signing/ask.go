@@ -106,8 +106,7 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere queries the servers of a parent that is no Zone here (S12.6). One address of each server must answer:
-// many machines have no IPv6. dsAtAll has the DS in all answers.
+// The parent is no Zone here (S12.6). An address of each server must answer: many machines have no IPv6.
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()

@@ -218,7 +218,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// checkUnchanged is the fence of requests to the signer: an error if the Zone has changed.
+// checkUnchanged is the fence of requests to the signer.
 func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -265,8 +265,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem writes a message, and keeps the phase. It returns a refusal of the API, for the log: a zone's owner
-// cannot give rights to this process.
+// writeProblem returns a refusal of the API, for the log: a zone's owner cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -281,8 +280,7 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // day.
 const serialMargin = 100
 
-// raiseSerial patches the Zone's status: a serial beyond those of its servers (S6.11), and Ready=False. A Zone that has
-// changed since the read, or is gone, is left to the next reconcile.
+// A Zone that has changed since the read, or is gone, is left to the next reconcile.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.highest + serialMargin
 	if past == 0 {

@@ -192,7 +192,7 @@ func (d *decision) decideSigning(f *facts) {
 	}
 }
 
-// reportLostKeys returns true, with a message, if the signer lacks the zone: other keys must not sign it (G4).
+// After a loss, other keys must not sign the zone (G4).
 func (d *decision) reportLostKeys(f *facts) bool {
 	if f.signing.Present {
 		return false

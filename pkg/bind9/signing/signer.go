@@ -185,8 +185,7 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// listSignedAt returns the Zones of a name whose status names the signer. A zone is sent there only after its status
-// was read back.
+// A zone is sent to a signer only after its status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -197,8 +196,7 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// hasOtherOwner reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed
-// there, else the Zone that the cluster's classes deliver first.
+// The owner is the Zone signed there, else the Zone that the cluster's classes deliver first.
 func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {

@@ -25,8 +25,8 @@ const (
 	maxOrphans = 1000
 )
 
-// sweepSigners removes zones without a Zone from the signers: a renamed Zone leaves the old zone behind (S12.9). Keys
-// stay. Without any signed Zone nothing is removed: the store may be lost.
+// A renamed Zone leaves its old zone at the signers (S12.9). Without any signed Zone nothing is removed, because the
+// store may be lost.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return

@@ -79,14 +79,12 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	return d.requeueAfter, w.writeStatus(ctx, d.status)
 }
 
-// isUnsignedHere reports whether there is no signing to end. DS without a phase come from a client that signs
-// elsewhere.
+// DS without a phase come from a client that signs elsewhere.
 func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 	return status == nil || status.Phase == "" && len(status.DS) > 0
 }
 
-// removeDeleted removes a deleted Zone from the signer after its Deliveries, and clears the status, which blocks the
-// deletion (S12.9). The keys stay for a while.
+// The status blocks the deletion until it is cleared (S12.9). The keys stay for a while.
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if status == nil || status.Phase == "" || status.Signer == nil {

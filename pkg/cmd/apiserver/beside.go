@@ -140,8 +140,7 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runSubcommands waits until the server is ready, and runs the sub-commands until ctx ends (P4). Its error is a
-// sub-command that does not stop (process.ErrUnfinished).
+// The error is of a sub-command that does not stop (process.ErrUnfinished, P4).
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil

@@ -256,8 +256,6 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader requires the names of clients that may name users in headers (attack 42): an empty list allows
-// every certificate of the authority.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember keeps the etcd member running until ctx ends: other members may need the quorum, though this program
-// cannot read the store. /livez passes, so no kubelet restarts the process; /readyz fails with the reason.
+// Other members may need the quorum, though this program cannot read the store. /livez passes, so that no kubelet
+// restarts the process.
 func (o *Options) keepMember(ctx context.Context, why error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
 		why, o.Member.Cluster.MemberName)

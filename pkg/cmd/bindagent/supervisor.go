@@ -150,8 +150,7 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// watchNamed keeps the probe address open while named answers. The kernel accepts connections even if this process
-// hangs: the pod stays in the Service.
+// The kernel accepts connections even if this process hangs: the pod stays in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var open net.Listener
 	closeProbe := func() {

@@ -108,7 +108,6 @@ func (o *options) placeFile() (string, error) {
 	return filepath.Join(directory, "open.html"), nil
 }
 
-// reserveFile creates a file, which must not exist: the console replaces and removes it.
 func reserveFile(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {

@@ -171,8 +171,7 @@ func setHeaders(h http.Header) {
 	}
 }
 
-// ofThisOrigin reports whether a request is of this origin, or typed by a person. A page on another port is of the
-// same site. Forms of this origin have the origin null, since pages send no referrer.
+// A page on another port is of the same site. Forms of this origin have the origin null, since pages send no referrer.
 func (d *door) ofThisOrigin(r *http.Request) bool {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
 	return (site == "" || site == "same-origin" || site == "none") &&

@@ -24,8 +24,7 @@ type source struct {
 	selector            fields.Selector
 }
 
-// followList calls changed at the beginning, and after each change of the list, until ctx ends. Then it returns nil. If
-// the user may not list or watch, it returns the missing right at once.
+// changed is called at the beginning, too. The result is the missing right, or nil when ctx ends.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
 	// A watch begins at the resourceVersion of a list. A list of a single object is enough for it. It has no selector,
 	// because with a selector the server would sort all objects of an index. A user with rights to a single name needs
@@ -74,8 +73,7 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	return nil
 }
 
-// findUnfollowed returns the right whose lack leaves a page without changes, nil for none. A refused list beside a
-// followed list of the resource is a right that the page names.
+// A refused list does not count beside a followed list of the same resource, because the page names that right.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

@@ -79,8 +79,7 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// readEntries returns a page of entries, at most most. It goes on where the server ended a search early, for about
-// searchTime.
+// A search goes on where the server ended it early, for about searchTime.
 func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, error) {
 	all, next := &v1alpha1.ZoneEntries{}, parameters["continue"]

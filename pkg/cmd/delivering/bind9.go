@@ -100,8 +100,7 @@ type readServers struct {
 	releaseKeys func()
 }
 
-// listInstances returns the servers of the class, last those without an address or a key, then those in known that left
-// the class and still run.
+// listInstances adds the servers in known that left the class and still run.
 func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

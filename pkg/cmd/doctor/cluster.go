@@ -57,7 +57,6 @@ func (f *facts) judgeInstallation(time.Time) Finding {
 	return ok(check, fmt.Sprintf("%s at service %s/%s", strings.Join(names, ", "), namespace, service))
 }
 
-// installAgain returns the command that restores deleted objects: helm's, if its release is noted in them.
 func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
 	annotated := []map[string]string{}

@@ -122,7 +122,6 @@ func newCollector(config *rest.Config) (c *collector, err error) {
 	return c, err
 }
 
-// collectFacts sends a request as soon as its arguments are known, within the time limit (D5).
 func (c *collector) collectFacts(ctx context.Context) *facts {
 	ctx, cancel := context.WithTimeout(ctx, c.within)
 	defer cancel()

@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// explainDelivery returns a zone's fault in a DNSClass or a row of a Delivery, and the next step; "" for none. Tenants'
-// objects do not name the server (S6.17).
+// A tenant's objects do not name the server (S6.17), so the Deliveries are read.
 func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 	for i := range f.deliveries {
 		d := &f.deliveries[i]
@@ -54,7 +53,6 @@ func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 	return "", ""
 }
 
-// startProcess returns why a process does not work, or "", and the next step.
 func (f *facts) startProcess(process string) (fault, next string) {
 	namespace, _, _ := f.serviceRef()
 	name := "kubizone-" + process
@@ -79,7 +77,6 @@ const (
 	injector   = "cainjector"
 )
 
-// describeBundle names the authorities in a caBundle, and the last writer, "" if unknown or our server.
 func describeBundle(of *apiregistrationv1.APIService) (text, writer string) {
 	certs, err := certutil.ParseCertsPEM(of.Spec.CABundle)
 	if err != nil {
@@ -124,7 +121,6 @@ func mendBundle(writer, host string) string {
 		" into the names of the certificate"
 }
 
-// nextForAPI is for an unavailable APIService without a cause in other checks.
 func (f *facts) nextForAPI(name, reason string) string {
 	switch required := slices.Contains(requiredAPIs, name); {
 	case required && isOfTrust(reason):

@@ -46,7 +46,7 @@ type answer struct {
 	err          error
 }
 
-// askPaths reads both paths at once: each may take seconds while etcd hangs.
+// Each path may take seconds while etcd hangs.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var failed [2][]string
 	var errs [2]error
@@ -165,7 +165,7 @@ type clocks struct {
 
 func newClocks() *clocks { return &clocks{skews: map[string]time.Duration{}} }
 
-// note compares an answer's date, in whole seconds, with the middle of the request.
+// A Date header has whole seconds.
 func (c *clocks) note(from string, answer *http.Response, asked, answered time.Time) {
 	date, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {

@@ -97,7 +97,6 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 // ofTheirOwners are reasons for a zone's owners and tenants to end. They do not explain why other zones wait.
 var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
 
-// judgeZones returns a finding for each reason, most zones first.
 func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	const check = "zones"
 	o := f.overview
@@ -183,8 +182,8 @@ func (f *facts) judgeBackup(now time.Time) Finding {
 	}
 }
 
-// judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its end, so
-// they come from a backup or a forced finalization (S8.5).
+// kube-controller-manager empties a namespace before its end, so such objects come from a backup or a forced
+// finalization (S8.5).
 func (f *facts) judgeNamespaces(time.Time) Finding {
 	i := f.overview.Installation
 	if i == nil || len(i.NamespacesGone) == 0 {

@@ -170,7 +170,6 @@ func (f *foundRules) addNumber(rules []rule, number string) error {
 	return nil
 }
 
-// listNames returns the reasons and alerts.
 func listNames() (names []string) {
 	for _, one := range reasons.All() {
 		names = append(names, one.Reason)

@@ -67,7 +67,6 @@ func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*uns
 	return object, err
 }
 
-// readTexts returns all texts of a candidate's object, or of a DNSEndpoint's endpoints of that type.
 func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
 	object, err := t.readObject(ctx, c.Resource)
 	switch {
@@ -100,8 +99,7 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes an Event for each candidate left out, or whose Record stays: at most minShare per namespace and
-// call. client-go's recorder would merge Events of an object's names.
+// client-go's recorder is not used, because it would merge the Events of an object's names.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
 		return

@@ -161,8 +161,7 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll dry-runs changes, in turn by namespace, and closes shared after each namespace's share: the answer need not
-// wait for a large namespace.
+// shared closes after the share of each namespace, so that the answer need not wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -209,8 +208,7 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, good)
 }
 
-// orderFairly interleaves elements by namespace. share is the length of the first part: of each namespace up to the
-// median, and at least minShare.
+// share is the length of the first part: of each namespace up to the median, and at least minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -254,7 +252,7 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns one tenant, else nil, such as for an unavailable API.
+// readAnswer returns nil unless the refusal concerns one tenant.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {

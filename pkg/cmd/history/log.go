@@ -186,8 +186,7 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 	return nil
 }
 
-// printEvents returns the last printed serial. The end of the stream is no error: the next request shows whether the
-// server answers.
+// The end of the stream is no error: the next request shows whether the server answers.
 func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, stream io.Reader, out io.Writer) (int64, error) {
 	decoder := json.NewDecoder(stream)
 	for {

@@ -46,7 +46,6 @@ func (r *room) connect() (namespace string, err error) {
 	return namespace, nil
 }
 
-// findSubject connects, and returns the zone or name of an argument: an object, else a DNS name.
 func (r *room) findSubject(ctx context.Context, text string) (s history.Subject, err error) {
 	namespace, err := r.connect()
 	if err != nil {
@@ -168,7 +167,6 @@ func (r *room) findDeleted(ctx context.Context, s history.Subject) (*history.Sub
 	return nil, nil
 }
 
-// findZone sets the zone with the longest name that encloses s.Name, if readable.
 func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 	for up, ok := s.Name, true; ok; up, ok = up.Parent() {
 		zone, err := r.client.Search(r.api, s.Namespace).ZoneAt(ctx, up)
@@ -206,7 +204,6 @@ func narrow(s *history.Subject, past *history.Past) {
 	}
 }
 
-// until reads steps up to a moment; all if zero.
 func until(m history.Moment) func(*v1alpha1.HistoryStep) bool {
 	if m.IsZero() {
 		return nil

@@ -206,8 +206,7 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 	return of, nil
 }
 
-// foreseeHold returns why the zone is or would be held for a mass deletion, or "". A name that other Records keep
-// counts as removed: a hold is rather predicted in vain than missed.
+// A name that other Records keep counts as removed: a hold is rather predicted in vain than missed.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {

@@ -165,7 +165,7 @@ func (l *linter) addObjects(path string, text []byte) {
 	}
 }
 
-// judgeAlone validates an object as in a creation. An object that does not decode is nil in the result.
+// An object that does not decode is nil in the result.
 func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList,
 	[]string)) *judged {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {

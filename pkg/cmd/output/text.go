@@ -238,8 +238,7 @@ func fitColumns(rows [][]string, width int) (widths []int) {
 	return widths
 }
 
-// wrapText breaks a text at spaces into lines of a width (0 for none), and within a longer word. Later lines begin with
-// indent.
+// A width of 0 breaks no line.
 func wrapText(text string, width int, indent string) (lines []string) {
 	for width > len(indent) && utf8.RuneCountInString(text) > width {
 		runes := []rune(text)

@@ -28,8 +28,7 @@ const (
 
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
-// waitForEndpoint waits until an own address has been a ready endpoint of the Service for proxyTime. After
-// endpointTimeout it logs the reason: another address may lead here.
+// After endpointTimeout only the reason is logged, because another address may lead here.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
 	var last error
 	times := 0

@@ -32,7 +32,6 @@ type jsonFormat struct {
 	printError func(to io.Writer, err error)
 }
 
-// setUpLog sets up klog, which is global to the process (P4).
 func (p *Program) setUpLog(to io.Writer) error {
 	if p.format != logText && p.format != logJSON {
 		return fmt.Errorf("--logging-format %q: write %s or %s", p.format, logText, logJSON)

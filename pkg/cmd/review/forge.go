@@ -163,8 +163,8 @@ type comment struct {
 	bot    bool
 }
 
-// findAuthor returns a function that recognizes the token's comments. GitHub answers 403, since a job's token has no
-// user: then all programs' comments count, as no other begins with the first line.
+// GitHub answers 403, since a job's token has no user: then all programs' comments count, as no other begins with the
+// first line.
 func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	var user struct {
 		Login    string `json:"login"`

@@ -152,8 +152,7 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	}
 }
 
-// eachObject calls do, under mu, for the objects in each namespace, the first most, or all if 0. The error is nil if
-// any namespace was read, or the API is absent.
+// A most of 0 reads all. The error is nil if any namespace was read, or the API is absent.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
 	most int64, list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {
 	options, read := metav1.ListOptions{FieldSelector: selector.String(), Limit: most}, false

@@ -86,8 +86,7 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary adds the next step to a message of reason SerialBehind or ContentDiffers. It returns the sighting to
-// pass; zero for none, or if asked, the last request to the API server, was the same.
+// asked is the last request to the API server. seen is zero if there is no sighting to pass, or if asked was the same.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

@@ -150,8 +150,7 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims sets lost: a key name belongs to the class that uses it, else to the oldest, as at primaries
-// (transferclass). It enqueues changed classes. c.mu is held.
+// A key name belongs to the class that uses it, else to the oldest, as at primaries (transferclass). c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9 claim nothing.
 	order := c.index.AllClasses()
@@ -178,7 +177,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// usesOf returns the names that this process or the status assigns to a class. c.mu is held.
+// c.mu is held.
 func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.keyNames != nil {
 		return known.keyNames
@@ -271,7 +270,6 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	return nil
 }
 
-// releaseClass removes the finalizer of a deleted class without Deliveries, after farewellTime.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	// While a Delivery needs the class, the time has not begun.
 	held, err := c.store.holdsClass(ctx, of)
@@ -335,8 +333,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// replaceClass replaces known, nil for a new class. If fresh loses a key name, it gets an error instead of the
-// provider.
+// known is nil for a new class.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -365,9 +362,8 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval returns the interval between comparisons of a zone, or queries for serials: the class's, doubled until
-// queries keep within half of requestsPerSecond and, in a fetched class without driftInterval, its share of
-// allPerSecond.
+// The class's interval is doubled until queries keep within half of requestsPerSecond and, in a fetched class without
+// driftInterval, its share of allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {

@@ -55,7 +55,7 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	return used, err
 }
 
-// readSecret returns the data and a digest, or "none" or "error". Out of the process, a digest would confirm guesses.
+// Out of the process, the digest would confirm guesses.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, secrets.ErrNotFound) {

@@ -39,8 +39,8 @@ func (q *questions) setNumber(name string, n int) {
 	}
 }
 
-// findInterval returns the shortest interval for a class's queries. DNSClasses share allPerSecond by number of queries;
-// of the Bind9Clusters' share, half is split equally among namespaces.
+// DNSClasses share allPerSecond by number of queries; of the Bind9Clusters' share, half is split equally among
+// namespaces.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

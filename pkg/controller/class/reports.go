@@ -61,8 +61,7 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery stores a Delivery's state; nil removes it. After a report of the Loop, only another worker's later
-// serial counts.
+// After a report of the Loop, only another worker's later serial counts.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

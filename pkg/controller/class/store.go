@@ -45,7 +45,7 @@ type store struct {
 	lastSeen map[delivery.Key]observed
 }
 
-// logFailure logs the provider's words, which the Delivery lacks, once until they change or the zone is delivered.
+// The Delivery lacks the provider's words.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {

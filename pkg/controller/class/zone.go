@@ -150,8 +150,7 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	}
 }
 
-// forgetZone drops a deleted Zone from the Loop, and deletes Deliveries without finalizer: standalone nothing else
-// would.
+// Standalone, nothing else would delete the Deliveries without finalizer.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesByUID(uid) {

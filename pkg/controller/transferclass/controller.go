@@ -372,9 +372,8 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys decides which class has the right to the key names of class of: the class with the name in its status
-// (S11.18), else the oldest. Others that lose a name are no longer served; if of loses, the result is an error. Keys of
-// servers yield (see Keys).
+// A key name belongs to the class with the name in its status (S11.18), else to the oldest. Keys of servers yield (see
+// Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

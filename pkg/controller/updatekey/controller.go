@@ -152,7 +152,6 @@ func (k *candidate) uses() []string {
 	return []string{k.object.Status.KeyName}
 }
 
-// syncKeys gives the primary its keys, and writes the status of UpdateKeys.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -260,7 +259,6 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey returns the key, or a verdict other than Served.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.lastKeys, of.UID)

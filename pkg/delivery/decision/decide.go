@@ -210,8 +210,7 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.NextWake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// updateServers stores the class's servers. It returns true, once for each set of servers, if the state has rows of
-// others: a former server's row stays until its removal is confirmed.
+// The result is true, once for each set of servers, if the state has rows of former servers.
 func (m *Memory) updateServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false

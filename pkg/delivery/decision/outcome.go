@@ -158,8 +158,7 @@ func (m *Memory) recordSuccess(f *Facts, planned PlannedWrite, plan delivery.Pla
 
 const maxRefusedOctets = 32 << 10
 
-// limitRefusals returns the first refusals within the bounds of a State, and digests of the next. The order is stable,
-// so that a repeated failure writes nothing to the store.
+// The order is stable, so that a repeated failure writes nothing to the store.
 func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
@@ -302,8 +301,7 @@ func (m *Memory) confirmIntent(f *Facts, planned PlannedWrite, next *delivery.St
 	}
 }
 
-// loseZone makes the next plan write the whole zone: a recreated zone is empty. The intent keeps the earliest serial,
-// in case the old zone comes back.
+// The intent keeps the earliest serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {

@@ -70,8 +70,7 @@ func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.St
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// recordRefusals stores failed in m, and returns the intent for the retry. From stays if the provider may have earlier
-// data in place of a refused RRset.
+// From stays if the provider may have earlier data in place of a refused RRset.
 func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -96,8 +95,7 @@ func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed [
 	return intent
 }
 
-// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history;
-// in place of a fresh RRset, none.
+// In place of an earlier RRset the provider may have data known from the history; in place of a fresh RRset, none.
 func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil

@@ -156,7 +156,6 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 	}), nil
 }
 
-// undoChanges returns the changed RRsets as before, without the SOA and names outside the zone.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
 	original := func(entry dns.Entry) (delivery.RRsetKey, bool) {

@@ -159,7 +159,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges returns new changes in place of changes with failed prerequisites: Before is the server's RRset.
+// The prerequisites of changes have failed, so Before becomes the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -180,8 +180,7 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts drops changes still in conflict with the foreign data found last. An update of prerequisites alone
-// asks whether the server still has the foreign data.
+// An update of prerequisites alone asks whether the server still has the foreign data found last.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -243,8 +242,7 @@ func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
 }
 
-// subtractWritten returns the server's RRset without our records: empty if it is a version that we sent, or was
-// replaced with no version known; whole if our write is unconfirmed. Otherwise records added by clients stay.
+// Records that clients added stay, unless Replace is set and no version is known.
 func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: present.Name, Type: present.Type}
 	versions := w.listVersions(change)

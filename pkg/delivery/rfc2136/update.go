@@ -157,8 +157,6 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// isBlind returns true if the class replaces foreign data and the plan is uncertain; for removals, only without a
-// history.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
@@ -306,7 +304,6 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 	return missed, nil
 }
 
-// isolateRefused halves a refused batch until an RRset is refused alone, or maxIsolating updates are sent.
 func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
 	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
@@ -348,8 +345,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation fails the batch's RRsets, so that no tenant's refused records block another's. If the server has
-// accepted nothing yet, the key may be the cause, and the attempt fails.
+// If the server has accepted nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

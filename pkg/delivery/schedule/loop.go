@@ -459,7 +459,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// releaseProvider ends the use by an attempt or, if closing, by the Loop. The last use closes the provider. mu is held.
+// closing is true if the Loop ends its use. mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return

@@ -111,8 +111,7 @@ func (n *names) setAwaitedName(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name. If
-// over is true, the delivery has ended and has none.
+// A leaving delivery claims and awaits no name.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 
 	r := n.ensureRight(key)

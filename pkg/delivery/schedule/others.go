@@ -114,8 +114,8 @@ func (o siblings) isAtWork(class string) bool {
 	return other != nil && other.running
 }
 
-// isReplaced reports whether a former class may drop the zone: once every class in force has it. An expelled class
-// loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is held.
+// An expelled class loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is
+// held.
 func (l *Loop) isReplaced(i *item) bool {
 	if slices.Contains(i.zone.ExpelledClasses, i.key.Class) {
 		return true
@@ -135,7 +135,7 @@ func (l *Loop) isHandedOver(i *item) bool {
 	})
 }
 
-// listLeaving returns the sorted classes that still have the zone, and must lose it. mu is held.
+// mu is held.
 func (l *Loop) listLeaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

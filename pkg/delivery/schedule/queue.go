@@ -101,8 +101,7 @@ func (q *queue) startNext() {
 	}
 }
 
-// dequeueJob returns the next job, or nil. Tenants take turns. A tenant has at most as many workers as stay free for
-// others.
+// Tenants take turns. A tenant has at most as many workers as stay free for others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -148,8 +147,7 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run of a job. pause is the error of a provider that asks all jobs to wait, or nil. worked is true after
-// a change or comparison.
+// pause is the error of a provider that asks all jobs to wait, or nil. worked is true after a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

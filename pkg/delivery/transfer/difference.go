@@ -145,7 +145,6 @@ func (c *comparison) endComparison() *difference {
 	return found
 }
 
-// readContent finds the differing RRsets of a secondary. It transfers the zone, and compares each record on arrival.
 // The octets received are valid beside an error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
 	// Of a large zone, ask only for a sample of the RRsets.

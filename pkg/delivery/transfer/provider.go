@@ -230,8 +230,7 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	asking.Wait()
 }
 
-// askSecondaries asks for each secondary's serial; with wait, until it has the plan's or followTimeout is over. A
-// transfer from a signer may take longer.
+// With wait, followTimeout limits the wait for the plan's serial; a transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {

@@ -107,8 +107,7 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// compareContent adds to rows the comparison of data at the plan's serial; without routine, only of servers that had
-// other data. Signers are compared by S6.14 instead.
+// Without routine, only servers that had other data are compared. Signers are compared by S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	summary := sync.OnceValue(func() zoneSummary { return measureZone(plan) })
@@ -156,8 +155,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	return last.found
 }
 
-// takeSample returns zero if the server got another serial meanwhile, or ctx ended. The row gets the reason why the
-// data cannot be compared: a refusal is no difference.
+// A refusal is no difference: the row gets the reason why the data cannot be compared.
 func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {

@@ -99,8 +99,7 @@ func (p *Provider) forgetSignedZone(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// askSigner transfers the zone if observed, the signer's serial, is new. While the pace forbids a transfer, it returns
-// the last match.
+// While the pace forbids a transfer, the last match is returned.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	z := p.ensureSignedZone(plan)
 	z.mu.Lock()
@@ -304,8 +303,7 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind returns the zone's serial that has the data of observed, a signer's serial at a secondary behind it. A
-// secondary that also transfers from our primaries may answer the zone's own serial.
+// A secondary that also transfers from our primaries may answer the zone's own serial.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return probe{serial: observed}

@@ -41,8 +41,7 @@ type answer struct {
 	secrets []string
 }
 
-// callServer sends a signed request, and again if the server has seen the nonce before. Errors of before are returned
-// unchanged; others are *delivery.Error and mean no answer.
+// Errors of before are returned unchanged; others are *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
 	for again := false; ; again = true {
@@ -193,7 +192,6 @@ func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout ti
 	return failure
 }
 
-// cleanForeign makes foreign text short and printable, without the request's secrets.
 func cleanForeign(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if secret != "" {

@@ -205,8 +205,8 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before its host's
-// address, an address's removal before the RRset that names it, and a new RRset before a removal.
+// The server may refuse an MX before its host's address, an address's removal before the RRset that names it, and a new
+// RRset before a removal.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err

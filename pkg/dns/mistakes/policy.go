@@ -98,8 +98,7 @@ func isDMARCOwner(owner string) bool {
 	return first == "_dmarc"
 }
 
-// hasLabel reports whether a label of owner after the first is in labels: at such names a provider keeps policies of
-// customers, whose CNAMEs lead there.
+// At a name below such a label, a provider keeps policies of customers, whose CNAMEs lead there.
 func hasLabel(owner string, labels ...string) bool {
 	all := strings.Split(strings.ToLower(owner), ".")
 	return slices.ContainsFunc(all[1:], func(label string) bool { return slices.Contains(labels, label) })

@@ -138,8 +138,8 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// mapIDNA maps text to A-labels. Beyond the library's rules, the text must be UTF-8, no label becomes empty ("www.xn--"
-// would become absolute), and the result maps to itself.
+// Beyond the library's rules, the text must be UTF-8, no label becomes empty ("www.xn--" would become absolute), and
+// the result maps to itself.
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -226,7 +226,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen returns the octets on the wire; for a relative name the minimum, right below the root.
+// For a relative name the octets are the minimum, right below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1

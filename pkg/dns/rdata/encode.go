@@ -36,7 +36,6 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	return top, noMark, errors.New("the names in the value use every control character there is; remove one")
 }
 
-// appendStrings appends text as strings of at most 255 octets (S5.3), at least one.
 func appendStrings(wire []byte, text string) []byte {
 	for {
 		at := len(wire)
@@ -135,7 +134,7 @@ func ParseSeconds(text string) (uint32, error) {
 
 var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}
 
-// appendTypes appends RR types, in any order, as a bit map (RFC 4034 §4.1.2).
+// The bit map is that of RFC 4034 §4.1.2.
 func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	types := make([]Type, 0, 16)
 	for _, f := range fields {
@@ -164,7 +163,7 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// appendName appends the uncompressed wire form, in lower case. A relative name ends in top, the origin's.
+// A relative name ends in top, the origin's wire form.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {
@@ -247,7 +246,7 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2), also without leading zeros, as BIND writes them.
+// Groups without leading zeros are accepted, as BIND writes them (RFC 6742 §2.1.2).
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {
@@ -266,7 +265,6 @@ func appendLocator64(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendEUI parses octets of two hex digits, separated by hyphens (RFC 7043 §3.2, §4.2).
 func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
 	groups := strings.Split(text, "-")
 	ok := len(groups) == octets

@@ -186,7 +186,7 @@ var byNumber = func() []*format {
 	return at
 }()
 
-// formatOf returns the format of a type; nil for an unlisted type, whose data is octets (RFC 3597).
+// An unlisted type has nil: its data is octets (RFC 3597).
 func formatOf(t Type) *format {
 	if int(t) < len(byNumber) {
 		return byNumber[t]

@@ -108,8 +108,6 @@ func checkKey(wire []byte) error {
 	return checkPrivateAlgorithm(wire[3], wire[4:])
 }
 
-// checkPrivateAlgorithm checks a private algorithm's key, which begins with the algorithm's name or object identifier
-// (RFC 4034 §A.1.1).
 func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 	const privateDNS, privateOID = 253, 254
 	switch algorithm {

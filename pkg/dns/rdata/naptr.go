@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// checkSubstitution checks a NAPTR's regexp (RFC 3402 §3.2): empty, or delimiter, POSIX extended regular expression,
-// delimiter, replacement, delimiter, flags. It rejects expressions that POSIX implementations read differently.
+// Expressions that POSIX implementations read differently are rejected (RFC 3402 §3.2).
 func checkSubstitution(text []byte) error {
 	if len(text) == 0 {
 		return nil

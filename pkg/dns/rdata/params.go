@@ -170,8 +170,7 @@ func appendMandatory(wire []byte, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendALPN appends protocols, each with a length octet. Commas and backslashes in a protocol are escaped twice (RFC
-// 9460 §A.1).
+// Commas and backslashes in a protocol are escaped twice (RFC 9460 §A.1).
 func appendALPN(wire []byte, list string) ([]byte, error) {
 	if list == "" {
 		return wire, nil // checkParams has the error

@@ -26,8 +26,7 @@ type syntax struct {
 	innerQuotes bool
 }
 
-// splitText splits text into fields, and rejects newlines, comments, parentheses and directives (S5.3). Errors do not
-// repeat the text.
+// Errors do not repeat the text.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -77,8 +76,7 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	return fields, f.checkCount(fields)
 }
 
-// encodeBareText encodes a text type without a leading quote, octet by octet (S5.3): backslash, quote and semicolon are
-// served as written. Invisible octets need quotes.
+// Backslash, quote and semicolon are served as written (S5.3).
 func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -193,7 +191,7 @@ func checkEscape(s string) (int, error) {
 	return 4, nil
 }
 
-// unescape returns s's first octet, and its length in s. It reads a malformed escape literally.
+// A malformed escape is read literally.
 func unescape(s string) (byte, int) {
 	if s[0] != '\\' || len(s) < 2 {
 		return s[0], 1
@@ -243,7 +241,7 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
-// appendLabel appends a label in lower case (RFC 4034 §6.2), escaped for any place in a master file.
+// The text is in lower case (RFC 4034 §6.2).
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {

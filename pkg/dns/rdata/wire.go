@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// encodeText appends a text's uncompressed wire rdata. Relative names end in top, an absolute name's wire form; without
-// top they are rejected.
+// Relative names end in top, an absolute name's wire form; without top they are rejected.
 func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
 	if isGeneric(text) {

@@ -133,8 +133,7 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment appends text to l.logical, without comment and parentheses, and returns the number of open parentheses.
-// BIND nests them, unlike RFC 1035.
+// BIND nests parentheses, unlike RFC 1035.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -154,8 +154,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// joinFormed configures a member without data for an existing cluster, formed (E6). It fails if the member had data: a
-// fresh start would give the first's name a second vote.
+// A member that had data fails, because a fresh start would give the first's name a second vote (E6).
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {

@@ -124,7 +124,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd in its own goroutine, ended by the hooks of its logger's Fatal and Panic (E4).
+// The hooks of the logger's Fatal and Panic end the goroutine (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd

@@ -179,8 +179,6 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // isBelowQuota wants a twentieth of the quota free: the alarm must not flap.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health. If etcd is full, space is freed; otherwise history may be compacted, and a
-// member defragmented.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -215,10 +213,7 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// compactHistory compacts, as the API server's compactor keeps enough history to fill the quota:
-//
-//   - after growth by an eighth of the quota, all history but keepHistory
-//   - at 0.7 of the quota, after growth by a 64th, all history but the changes since the last check
+// The API server's compactor keeps enough history to fill the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)
@@ -296,8 +291,8 @@ func leaderRank(m member) int {
 	return 0
 }
 
-// listAlarms returns the IDs of the members with a NOSPACE alarm (a full database). AlarmList is sent only if a
-// member's status shows the alarm, because even this read goes through etcd's raft log.
+// AlarmList is sent only if a member's status shows the alarm NOSPACE (a full database), because even this read goes
+// through etcd's raft log.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -408,8 +403,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace frees space when etcd's data exceed the quota and etcd rejects all writes (alarm NOSPACE). The history of
-// keys is compacted, and the file of a member defragmented. Members below the quota again lose the alarm (M2, M4).
+// etcd rejects all writes when its data exceed the quota (alarm NOSPACE). Members below the quota again lose the alarm
+// (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()

@@ -128,7 +128,7 @@ func (t *explainedTxn) isResendable() bool {
 }
 
 // findOutcome returns the outcome of a first copy after refusal, the answer to the second: refusal if the first was not
-// carried out, an answer like the lost one if it was, doubt if the keys show neither.
+// carried out, an answer like the lost answer if the first was, doubt if the keys show neither.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	compared := map[string]int64{}
 	last := int64(0) // the highest

@@ -73,8 +73,7 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the MAC over the prior MAC, the message up to the TSIG record, and the TSIG variables or, with
-// timersOnly, the timers alone (RFC 8945 §4.3, §5.3.1). id and arcount replace the values in msg.
+// id and arcount replace the values in msg (RFC 8945 §4.3, §5.3.1).
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte

@@ -120,8 +120,8 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
 
-// solveChallenge returns the reason of a refusal, or "". denied is the error of a caller without the right. Cleanup of
-// an absent challenge succeeds even then: otherwise Challenge and namespace could not be deleted.
+// denied is the error of a caller without the right. Cleanup of an absent challenge succeeds even then: otherwise
+// Challenge and namespace could not be deleted.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -167,8 +167,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports whether err asks to wait over a second: as an error it would block a worker of all namespaces in
-// cert-manager.
+// A wait of over a second, returned as an error, would block a worker of all namespaces in cert-manager.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)

@@ -43,8 +43,8 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// checkStatus refuses a write of a Delivery's status by a user without the right confirm for the class. The status says
-// that name servers have a zone, and makes its Records Ready, so only the class's controller may write it (S6.18).
+// The status says that name servers have a zone, and makes its Records Ready, so only the class's controller may write
+// it (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	class := v1alpha1.Resource("dnsclasses")

@@ -115,7 +115,7 @@ func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runti
 	return out, rest.EnsureObjectNamespaceMatchesRequestNamespace(w.Namespace, accessor)
 }
 
-// isNew reports whether an update creates: then storage passes an empty object.
+// For a creation, storage passes an empty object.
 func isNew(current runtime.Object) bool {
 	accessor, err := meta.Accessor(current)
 	return err != nil || accessor.GetUID() == ""

@@ -46,7 +46,6 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return out, immediately, err
 }
 
-// checkUnchanged returns errOutdated if finalizers, uid or deletionTimestamp have changed since the read.
 func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if was := b.read; was != nil {

@@ -92,7 +92,7 @@ func statusOf(is bool) string {
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }
 
-// rrtype returns the canonical type; spec has any case or a number (S4.5).
+// The spec has any case or a number (S4.5).
 func rrtype(record *v1alpha1.Record) string {
 	t, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {

@@ -307,8 +307,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier copy of the message wrote, or nil. It proves that the whole message was
-// written, in a single transaction, even if prerequisites no longer hold.
+// A Record that an earlier copy of the message wrote proves that the whole message was written, in a single
+// transaction, even if prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -345,8 +345,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds RRsets of the Zone's spec to present in the namespace's own zone, because updates may not change them.
-// If the message updates NS at the apex, ForeignNS is set for further NS values there.
+// Updates may not change the RRsets of the Zone's spec. If the message updates NS at the apex, ForeignNS is set for
+// further NS values there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })

@@ -27,8 +27,7 @@ const subresourceEstablish = "establish"
 
 const maxReviews = 3
 
-// resourceName returns a zone's entry in a Role's resourceNames, such as "example.org", or "internal:example.org" in
-// the view internal; false for a relative or invalid name.
+// The entry is "example.org", or "internal:example.org" in the view internal.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false

@@ -144,7 +144,6 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// The fleet's agents have token and authority in one Secret.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {

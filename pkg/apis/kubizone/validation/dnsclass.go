@@ -220,7 +220,6 @@ func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *f
 	return nil
 }
 
-// validateBind9 requires namespaces with a selector of servers: any team's servers could have the labels.
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList

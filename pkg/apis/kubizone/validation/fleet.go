@@ -489,7 +489,6 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings warns of lists of exclusions only: BIND denies a client that matches no element.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil

@@ -12,8 +12,6 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// onlyNewErrors returns the errors now of an update which the stored object lacks. before is called only if there are
-// errors. An error at another index of its list is not new.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil

@@ -110,8 +110,7 @@ func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule)
 	return warnings
 }
 
-// mayMeet reports whether a rule may allow a name that text, an absolute pattern, matches: it compares the labels after
-// the last "*".
+// mayMeet reports whether a rule may allow a name that text, an absolute pattern, matches.
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	zone, _ := name.Parse(rule.Zone)
 	wanted, err := pattern.Parse(text)

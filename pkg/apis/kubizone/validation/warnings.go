@@ -143,8 +143,6 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
-// tenantWarnings warns of patterns in a rule for tenants: "@" gives nothing, and with _acme-challenge.* a namespace can
-// get certificates for each name of the zone.
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {

@@ -312,7 +312,6 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// A contact (S6.5) is a mail address, or a name with an escaped "@" in the first label.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))

@@ -25,7 +25,6 @@ type Signing struct {
 
 const maxKeys = 64
 
-// acquireAgent refuses a bindcar, which does not report key states.
 func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err == nil && !speaks.agent {

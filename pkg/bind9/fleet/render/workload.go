@@ -40,8 +40,8 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// renderWorkload returns the Deployment or StatefulSet of a BIND server. A server with a volume claim gets a
-// StatefulSet, because the new pod of a Deployment would wait for the old pod's volume.
+// A server with a volume claim gets a StatefulSet, because the new pod of a Deployment would wait for the old pod's
+// volume.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
