@@ -29,7 +29,7 @@ func (o *WriteOrder) FailedRRsets(zone name.Name) map[RRsetKey]uint64 {
 	return maps.Clone(o.failures[zone])
 }
 
-// Note records the result of a write. It ignores new failures beyond MaxFailed of a zone.
+// Note records whether the last write of an RRset failed. It keeps at most MaxFailed failed RRsets of a zone.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,7 +58,8 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failures, zone)
 }
 
-// Divide separates the changes at names with failed RRsets (last), so that others are written first.
+// Divide separates the changes at names with failed RRsets (last, the oldest failure first), so that others are written
+// first.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.FailedRRsets(zone) {

@@ -87,8 +87,6 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ reverse, host name.Name }
 
-// By the objects, sharePointer tells whose host a PTR names. An address has the object of its adopted Record, else the
-// endpoint's; unknown (zero) if the endpoint has several targets.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -127,8 +125,7 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// external-dns names no object for a PTR endpoint of --create-ptr. Hosts of unknown objects are left out. Other
-// endpoints stay whole.
+// external-dns names no object for a PTR endpoint of --create-ptr.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -171,8 +168,9 @@ func reverseName(address netip.Addr) name.Name {
 	return fqdn
 }
 
-// KeepTargets drops values of other objects (X5). texts are all texts of the object; if none has a value, all values
-// are kept. With an Asker, Record becomes nil if the texts lack the name, and Err errUnknown if they lack all values.
+// KeepTargets removes values that the object itself does not have: external-dns joins the targets of several objects
+// (X5). texts are all texts of the object; if none has a value, all values are kept. With an Asker, Record becomes nil
+// if the texts lack the name, and Err errUnknown if they have the name without a value.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -229,9 +227,10 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	})
 }
 
-// AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
-// external-dns names one object for joined endpoints. It drops all DNSEndpoints of a name for an invalid target, so a
-// DNSEndpoint gets a candidate even without an endpoint.
+// AddHolders adds candidates for objects that wrote existing Records and are no longer named by external-dns, which
+// names one object for joined endpoints. An object gets a candidate if only other namespaces want its RRset. A
+// DNSEndpoint gets a candidate even if none does, because external-dns drops all DNSEndpoints of a name for an invalid
+// target.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]
@@ -372,9 +371,7 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// The holder of an RRset, the object that wrote its Record, may change or withdraw the Record; other objects are
-// reported. A Record without a zone gives way to an admitted candidate of another namespace: external-dns deletes it
-// first (X2).
+// A Record without a zone gives way to an admitted candidate of another namespace: external-dns deletes it first (X2).
 func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {

@@ -181,8 +181,8 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds new registry texts to the name's. Each Record keeps the texts of all types: external-dns does not
-// write known texts again.
+// KeepTexts adds to the candidate's Record the name's registry texts of external-dns, old and new. Each Record has the
+// texts of all types, because external-dns does not write known texts again.
 func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {

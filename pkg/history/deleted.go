@@ -137,8 +137,7 @@ func metaOf(namespace, object string, was *v1alpha1.HistoryState) metav1.ObjectM
 	return m
 }
 
-// into is "" for the former namespace. A zone's own namespace needs rules too, so rules for the former namespace then
-// apply to the new as well.
+// A zone's own namespace needs rules too, so rules for the former namespace then apply to the new as well.
 func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) {
 	was := removal.Zone
 	if was.Before == nil || was.Before.Spec == nil {

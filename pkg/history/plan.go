@@ -207,8 +207,8 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert plans to undo the steps after a moment. unreadable has, by namespace, why Records are missing from now,
-// the present ones.
+// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment. now has the present Records;
+// unreadable has, by namespace, why some are missing there.
 func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {

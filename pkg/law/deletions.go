@@ -51,8 +51,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess after the own namespace removes "taken" more RRsets older than a period or, with
-// nameServers, the last apex NS; nil without a hold.
+// ForeseeHold returns the excess if deliveries would stop (a hold) once the own namespace removes "taken" more RRsets
+// older than a period of ten minutes or, with nameServers, the last apex NS. It returns nil without a hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -79,8 +79,8 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungExcess returns the removals of the period if this change would begin a hold with RRsets of any age counted; else
-// nil, also if removals were let through beforehand (S7.9).
+// YoungExcess returns the removals of the period if this change would begin a hold (a stop of deliveries) with RRsets
+// of any age counted. It returns nil otherwise, and if removals were let through beforehand (S7.9).
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil {
 		return nil
@@ -113,7 +113,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// restart begins new periods at now. had is the ended hold's stock; if nil, the first period's removals do not count.
+// had is the ended hold's stock; if nil, the first period's removals do not count.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.PeriodStart, d.LeastStocks, d.PeakStock = now, [3]Stock{has}, nil
@@ -139,8 +139,8 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions ends a hold, and lets removals of the next ten minutes through, if the annotation
-// kubi.zone/publish-deletions changed to the delivered or a later serial (S7.9).
+// PublishDeletions ends a hold (a stop of deliveries), and lets removals of the next ten minutes through, if the
+// annotation kubi.zone/publish-deletions changed to the delivered or a later serial (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {

@@ -125,8 +125,8 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds marks of the cascade id that lock the names of the removed zones in "from". It returns h if id has
-// no mark.
+// WithOrigins adds marks of the cascade id that lock the names of the removed zones in "from", until their records have
+// moved. It returns h if id has no mark.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -197,8 +197,8 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is WithWork for a cascade that brings records at and below a name (locks) from a zone (losing); both may be
-// zero.
+// WithMove adds the mark of a cascade that brings records at and below a name (locks) from a zone (losing); both may be
+// zero. It returns h if id is "" or has a mark.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -251,7 +251,8 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver is of a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds).
+// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds). It returns false if
+// the zone is overdue already.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false

@@ -82,7 +82,8 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n (1 or -1) for a namespace, or returns false if the count would be negative.
+// CountNaming adds n (1 or -1) to the Delegations that reserve the name for a namespace, or returns false if the count
+// would be negative.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -338,7 +339,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct counts values, once for all TTLs, and their octets on the wire.
+// CountDistinct returns the number of different values of a type, regardless of TTL, and their octets on the wire.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -398,7 +399,8 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Holds reports whether the claim keeps its name from others: own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n (1 or -1) to a claim, or returns false if a count would be negative. own means the zone's own
+// CountClaim adds n (1 or -1) to the namespace's claim on the owner; a is the kind of rule that admits the record. A
+// tenant's underscore rule claims nothing. The result is false if a count becomes negative. own means the zone's own
 // namespace.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {

@@ -99,7 +99,8 @@ Secret for all of them, and write it to files. It runs before the server, as an 
 	return command
 }
 
-// Run copies the members' certificate and key from the Secret into o.Dir. A missing Secret is created.
+// Run writes the etcd member's certificate from the Secret into o.Dir. It creates a missing Secret, and renews a
+// certificate that is old or lacks a host.
 func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -190,7 +191,7 @@ func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 	return authority, leaf, nil
 }
 
-// coversHosts compares hosts as texts: x509 does not verify a wildcard.
+// x509 does not verify a wildcard.
 func coversHosts(cert *x509.Certificate, hosts []string) bool {
 	has := slices.Clone(cert.DNSNames)
 	for _, address := range cert.IPAddresses {

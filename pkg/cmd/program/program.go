@@ -253,7 +253,6 @@ func addUsage(text *output.Text, command *cobra.Command) {
 	}
 }
 
-// Shared flags are added only if all is true.
 func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	var rows [][]string
 	flags.VisitAll(func(flag *pflag.Flag) {

@@ -76,7 +76,8 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallback}, nil
 }
 
-// Read returns the present state, and calls each for every zone unless each is nil.
+// Read returns the present state, and calls each for every zone unless each is nil. Failed reads are listed in the
+// Overview.
 func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -152,7 +153,6 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	}
 }
 
-// A most of 0 reads all. The error is nil if any namespace was read, or the API is absent.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
 	most int64, list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {
 	options, read := metav1.ListOptions{FieldSelector: selector.String(), Limit: most}, false

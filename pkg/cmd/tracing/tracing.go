@@ -59,7 +59,8 @@ func (o *Options) Open(ctx context.Context, process string) (tracing.TracerProvi
 	return Open(ctx, config, process)
 }
 
-// Open returns a provider, nil without a config. It connects later; lost spans are no error.
+// Open returns a provider of OpenTelemetry spans, or nil without a config. It connects later, so an absent collector is
+// no error.
 func Open(ctx context.Context, config *Config, process string) (tracing.TracerProvider, error) {
 	if config == nil {
 		return nil, nil

@@ -97,7 +97,8 @@ if you may get the DNSClass, else the zone's NS names.`,
 	return command
 }
 
-// FindResolver returns the resolver's HOST:PORT: the flag's, or else the first of resolv.conf. "none" gives "".
+// FindResolver returns the resolver's HOST:PORT: the flag's (asked), or else the first of resolv.conf. It returns ""
+// for the flag "none", or without such a server.
 func FindResolver(asked string) (string, error) {
 	switch asked {
 	case noResolver:

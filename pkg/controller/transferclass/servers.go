@@ -59,7 +59,8 @@ func (s *Servers) ListServers(of *v1alpha1.DNSClass) ([]apiclass.Server, error) 
 	return apiclass.ServersOf(of, instances, s.Cluster), nil
 }
 
-// Find returns the server of a Bind9Instance. runs is false if the instance is absent, stopped or under deletion.
+// Find returns the server of a Bind9Instance. runs is false if the instance is absent, stopped or under deletion. An
+// error means that instances are not listed yet.
 func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool, err error) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return apiclass.Server{}, false, errUnlisted

@@ -18,8 +18,8 @@ const compareWithin = 10 * time.Second // after a change of the class's servers
 
 const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
-// BeginAttempt updates m. A change of the class, the zone's join or leave, f.Woken, or a new request cancels the delay
-// of a failed delivery.
+// BeginAttempt updates m before an attempt to deliver. The delay after a failure ends if the class changed, the zone
+// joined or left the class, a user requests a retry, or f.Woken is set.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
@@ -210,7 +210,6 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.NextWake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// The result is true, once for each set of servers, if the state has rows of former servers.
 func (m *Memory) updateServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false
@@ -219,7 +218,6 @@ func (m *Memory) updateServers(f *Facts) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
 }
 
-// scheduleComparison spreads overdue comparisons over ten minutes after a restart.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
 	others := m.updateServers(f)

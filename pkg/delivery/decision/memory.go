@@ -95,7 +95,8 @@ func (t *times) isFuture(c cause, now time.Time) bool { return t[c].After(now) }
 
 func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds > 0 || m.blocked }
 
-// LoadState sets the stored state, with this process's unsaved intent unless another worker has begun.
+// LoadState replaces m.State by the stored state. An intent (the serial noted before an outside write) that this
+// process could not save is kept, unless another worker has begun since.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
 	m.refusals.byRRset, m.refusals.remaining = nil, nil
@@ -117,7 +118,6 @@ func (m *Memory) KeepStored(state delivery.State) {
 // BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsavedIntent = next, next.Intent }
 
-// While a repeat is due, me stays the holder.
 func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil

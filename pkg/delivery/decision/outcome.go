@@ -51,7 +51,8 @@ const (
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
-// RecordAnswer fails the attempt if the provider refuses all RRsets for lack of the zone.
+// RecordAnswer updates m after the provider's answer to a write, and returns the attempt's result. If the provider
+// refuses all RRsets because it lacks the zone, the attempt fails.
 func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Report, err error) Result {
 	if planned.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -423,7 +424,6 @@ func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error
 	return m.reportComparison(f)
 }
 
-// Only a request or a finding is stored.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)

@@ -62,8 +62,9 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.nextState, l.covered, l.recorded, l.begun, l.fenceErr = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call stores the intent, later calls check it. A covered
-// worker, without a stored intent, checks that it still is State.Holder.
+// PassFence returns an error if another worker has taken over the delivery. An attempt calls it before each write to
+// the provider. The first call stores the intent (the serial to write), later calls check it. A covered worker checks
+// instead that it still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +98,8 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.fenceErr
 }
 
-// RunWithWatchdog runs f, and calls stop if f goes longer than stallTimeout without passing the fence.
+// RunWithWatchdog runs f and returns its error. It calls stop if f goes longer than stallTimeout without calling
+// PassFence.
 func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stallTimeout, stop)

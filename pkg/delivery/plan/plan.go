@@ -26,7 +26,8 @@ type Source struct {
 	EndedRRsets func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the zone's content, settled or at zone.FrozenSerial; nil if unknown.
+// FindDeliverable returns the content of a zone for name servers: settled (no cascade or hold) or, while a terminating
+// namespace deletes its Records, at zone.FrozenSerial. It returns nil if the content is unknown.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -142,7 +143,6 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	return []delivery.Plan{plan, second}, nil
 }
 
-// readDifference returns the changed RRsets, empty but not nil without any.
 func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
 	if net, err := s.Views.Difference(snapshot, since); err == nil {

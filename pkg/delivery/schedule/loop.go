@@ -194,7 +194,8 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass returns false, without effect, while the class has a zone or removes a zone.
+// RemoveClass forgets a class, and returns true, also for an unknown name. It returns false, without effect, until all
+// zones are withdrawn from the servers of the class.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,7 +270,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health returns the provider's Health. Without a fault, deliveries that failed because of the class are retried.
+// Health asks the servers of a class through its provider, and returns their fault, or nil. Without a fault, or with
+// ErrNotProven, deliveries that failed because of the class are retried.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -334,7 +336,8 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	return nil
 }
 
-// AskLast compares all zones of a class at once if a server has lost a zone.
+// AskLast asks each server of a class for its zone that changed last. If a server lacks the serial, all zones of the
+// class are compared at once, because the server may have lost others too.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -459,7 +462,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// closing is true if the Loop ends its use. mu is held.
+// mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return

@@ -35,7 +35,7 @@ func (s *ServedKeys) noteSignature(record mdns.RR) {
 	}
 }
 
-// AskKeys asks a secondary for the DNSKEY records, the serial and both signatures, until ctx ends.
+// AskKeys asks a secondary for a zone's DNSKEY and SOA records, and returns the keys, the serial and both signatures.
 func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (ServedKeys, error) {
 	got := ServedKeys{Keys: map[string]bool{}}
 	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)

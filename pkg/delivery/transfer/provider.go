@@ -111,7 +111,8 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member and waits briefly for the secondaries: the wait occupies a worker.
+// Deliver makes the zone a member of the class, and waits for the secondaries: briefly, since the wait occupies a
+// worker. The Report confirms the serial only if all have it. A name of the catalog or of another zone is a Conflict.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -230,7 +231,6 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	asking.Wait()
 }
 
-// With wait, followTimeout limits the wait for the plan's serial; a transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {

@@ -30,7 +30,8 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
-// OfValues returns the mistake in the values of an RRset together, and the index of the value.
+// OfValues returns a mistake that several values of an RRset make together, such as two SPF policies, and the index of
+// the faulty value. fault is "" without a mistake.
 func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -122,7 +123,6 @@ func aliasFault(owner, host string) string {
 	return ""
 }
 
-// exchangeFault returns the fault of "10 .": receivers know "0 ." alone.
 func exchangeFault(_, text string) string {
 	if fields := strings.Fields(text); len(fields) == 2 && fields[1] == "." && strings.Trim(fields[0], "0") != "" {
 		return `means no mail only with the preference 0 (RFC 7505 §3): write "0 ."`
@@ -137,7 +137,6 @@ func serviceFault(_, text string) string {
 	return ""
 }
 
-// hasPath reports whether a host has a slash, except in labels such as 0/25 (RFC 2317).
 func hasPath(host string) bool {
 	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
 		first, size, slash := strings.Cut(label, "/")
@@ -192,8 +191,6 @@ var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault returns the fault of a reverse zone in the order of an address: the labels give a network in written or,
-// reversed, no network.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {

@@ -30,7 +30,7 @@ var profile = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// IsAbsolute reports whether the mapped text, valid or not, ends in a dot (S1.1, S1.2).
+// IsAbsolute reports whether text, valid or not, ends in a dot after IDNA mapping (S1.1, S1.2).
 func IsAbsolute(text string) bool {
 	if text == "" || len(text) > maxText {
 		return strings.HasSuffix(text, ".")
@@ -138,8 +138,7 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// Beyond the library's rules, the text must be UTF-8, no label becomes empty ("www.xn--" would become absolute), and
-// the result maps to itself.
+// No label may become empty: "www.xn--" would become absolute.
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -177,7 +176,6 @@ type asciiScan struct {
 
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
-// scanASCII checks S1.3. It allocates only for a fault.
 func scanASCII(text string) asciiScan {
 	var a asciiScan
 	switch text {
@@ -226,7 +224,6 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// For a relative name the octets are the minimum, right below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1

@@ -21,8 +21,7 @@ import (
 // noMark is the mark of a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a label of a single octet (the mark), not in the text, that ends relative names in the wire form
-// for decodeWire.
+// chooseMark returns a label that the text lacks, to mark the end of relative names for decodeWire.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -134,7 +133,6 @@ func ParseSeconds(text string) (uint32, error) {
 
 var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}
 
-// The bit map is that of RFC 4034 §4.1.2.
 func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	types := make([]Type, 0, 16)
 	for _, f := range fields {
@@ -163,7 +161,6 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// A relative name ends in top, the origin's wire form.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {
@@ -221,7 +218,6 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// appendGateway appends IPSECKEY's gateway (RFC 4025 §2.5).
 func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]byte, error) {
 	switch gatewayType {
 	case 0:

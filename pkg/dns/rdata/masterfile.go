@@ -50,7 +50,6 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	return v.Type.String(), out.String(), nil
 }
 
-// generic returns "\# length hex" (RFC 3597 §5).
 func (v Value) generic() (string, error) {
 	wire, err := v.Pack(name.Name{})
 	if err != nil {

@@ -210,7 +210,7 @@ func Absolute(t Type, text string) string {
 	return full
 }
 
-// Spellings returns the texts of all values that mean the same in the zone origin, with names relative or absolute.
+// Spellings returns the texts of all Values equal to v in the zone origin: each name may be relative or absolute.
 func (v Value) Spellings(origin name.Name) ([]string, error) {
 	resolved, err := v.Resolve(origin)
 	if err != nil {

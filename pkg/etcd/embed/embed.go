@@ -192,7 +192,8 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// RunningEndpoint returns the endpoint of another process's etcd in a data directory; ok is false without a socket.
+// RunningEndpoint returns the endpoint of another process's etcd in a data directory. ok is false without its socket,
+// so no etcd runs.
 func RunningEndpoint(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {

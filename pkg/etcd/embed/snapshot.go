@@ -26,7 +26,7 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot calls each with a snapshot's changes in order. Compacted changes are missing, but no key's last change.
+// ReadSnapshot calls each with a snapshot's changes in order. Of a compacted key, at least the last change is there.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())

@@ -16,7 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Probe returns an error for an etcd rejected by M3 (for example kine) or M6.
+// Probe returns an error for an etcd that Kubizone cannot use: without transactions of several operations, as in kine
+// (M3), or restored to its old revision (M6).
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).

@@ -126,8 +126,7 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets calls soa first, then next for each RRset, until a call returns false. It buffers the apex, because the SOA
-// may need the first name server there.
+// walkSets buffers the apex, because the SOA may need the first name server there.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false

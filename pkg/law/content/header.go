@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Canonical returns names and addresses in canonical form (S1.2): mail addresses as names, addresses sorted without
-// repetition. Unparsable values stay.
+// Canonical returns h with names and addresses in canonical form (S1.2): mail addresses as names, addresses sorted
+// without repetition. Unparsable values stay.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
@@ -195,7 +195,6 @@ func ContactName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalContact escapes the dots of a local part (RFC 1035 §8).
 func canonicalContact(text string) (string, error) {
 	at := unescapedAt(text)
 	if at < 0 || text == "@" {

@@ -111,8 +111,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether p matches a single name, at or above n, below the zone and without underscore labels; labels
-// counts its labels there.
+// IsAbove reports whether p is a single name at or above n, below the zone and without underscore labels, so that a
+// rule with p reserves n. labels counts the name's labels there.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false

@@ -31,9 +31,9 @@ type Withdrawn struct {
 	Now   time.Time
 }
 
-// UpdateWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is
-// true if the period is over. A new period begins when the own namespace withdraws more, or after rules came back for
-// everything.
+// UpdateWithdrawal plans the change of the namespace's grace period in a zone (its withdrawal), and returns it; nil
+// without a period. release is true if the period is over. A new period begins when the own namespace withdraws more,
+// or after rules came back for everything.
 func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withdrawal, release bool) {
 	if x.Begins && x.Grace == 0 {
 		return nil, true

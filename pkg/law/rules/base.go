@@ -9,7 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Base returns the base name of an owner (S4.7): the labels after the last label "*" or "_…".
+// Base returns the base name of an owner (S4.7): the labels after the last label "*" or "_…". For example,
+// _acme-challenge.www has the base www.
 func Base(owner name.Rel) name.Rel {
 	labels := owner.Labels()
 	for i := len(labels) - 1; i >= 0; i-- {
