@@ -45,7 +45,7 @@ func (n *namespaces) labelsOf(name string) map[string]string {
 	return map[string]string{class.LabelNamespaceName: name}
 }
 
-// budgetOf returns the budget annotation. Only users who may update the Namespace set it.
+// Only users who may update the Namespace set the annotation.
 func (n *namespaces) budgetOf(name string) string {
 	if found := n.find(name); found != nil {
 		return found.Annotations[v1alpha1.AnnotationBudget]

@@ -174,7 +174,6 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns when a primary last confirmed a catalog.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)

@@ -276,7 +276,7 @@ func (c *Controller) renotify() {
 	}
 }
 
-// rankOf returns a class's precedence for key names. Bind9Clusters come last: teams choose their keys.
+// Bind9Clusters come last: teams choose their keys.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	_, _, cluster := apiclass.SplitCluster(of.Name)
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}

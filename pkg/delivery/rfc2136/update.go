@@ -65,8 +65,7 @@ func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, see
 	return err
 }
 
-// writeAll writes changes. seen is true if Before is the server's content, not our last delivery; reviews counts
-// transfers.
+// seen is true if Before is the server's content, not our last delivery; reviews counts transfers.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {

@@ -65,7 +65,6 @@ const (
 	healthIgnored
 )
 
-// enqueueJob lets a running job run once more afterwards.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.dropped || j.queued:

@@ -140,7 +140,6 @@ func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	return text
 }
 
-// markEnds reports whether the next label, of n octets, is the mark that ends a name of total octets.
 func (d *decoder) markEnds(n, total int) bool {
 	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }
