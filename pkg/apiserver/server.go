@@ -220,8 +220,6 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	return s.installGroups(registry, options, stored, items)
 }
 
-// storageDecorator builds each resource's storage: etcd, ledger, budgets, watch cache, fromcache; if plain, etcd and
-// cache.
 func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
 	judge := budgetJudge{s.budgets, s.ledger.Layout()}
 	above := fromcache.Storage

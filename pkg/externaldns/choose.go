@@ -227,10 +227,10 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	})
 }
 
-// AddHolders adds candidates for objects that wrote existing Records and are no longer named by external-dns, which
-// names one object for joined endpoints. An object gets a candidate if only other namespaces want its RRset. A
-// DNSEndpoint gets a candidate even if none does, because external-dns drops all DNSEndpoints of a name for an invalid
-// target.
+// AddHolders adds candidates for objects that wrote existing Records and that external-dns no longer names, because
+// joined endpoints name a single object. An object gets a candidate if only other namespaces want its RRset. A
+// DNSEndpoint gets a candidate even for an unwanted RRset, because external-dns drops all DNSEndpoints of a name for an
+// invalid target.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]

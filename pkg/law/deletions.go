@@ -52,7 +52,7 @@ func (e *Excess) String() string {
 }
 
 // ForeseeHold returns the excess if deliveries would stop (a hold) once the own namespace removes "taken" more RRsets
-// older than a period of ten minutes or, with nameServers, the last apex NS. It returns nil without a hold.
+// older than a period of ten minutes or, with nameServers, the last apex NS. Nil means no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -80,7 +80,7 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 }
 
 // YoungExcess returns the removals of the period if this change would begin a hold (a stop of deliveries) with RRsets
-// of any age counted. It returns nil otherwise, and if removals were let through beforehand (S7.9).
+// of any age counted. The result is nil otherwise, and if removals were let through beforehand (S7.9).
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil {
 		return nil

@@ -198,7 +198,7 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 }
 
 // WithMove adds the mark of a cascade that brings records at and below a name (locks) from a zone (losing); both may be
-// zero. It returns h if id is "" or has a mark.
+// zero. If id is "" or has a mark, the result is h.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -251,8 +251,8 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver is of a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds). It returns false if
-// the zone is overdue already.
+// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds). The result is false
+// if the zone is overdue already.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false

@@ -18,7 +18,7 @@ type Reading struct {
 
 type missingFacts struct{}
 
-// Decide runs the decision "by" on the facts in seen, and marks the used facts. If facts are missing, the outcome has
+// Decide runs the decision "by" on the facts in seen, and marks the used facts. If "by" needs others, the outcome has
 // their keys in Need.
 func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {

@@ -97,7 +97,7 @@ if you may get the DNSClass, else the zone's NS names.`,
 	return command
 }
 
-// FindResolver returns the resolver's HOST:PORT: the flag's (asked), or else the first of resolv.conf. It returns ""
+// FindResolver returns the resolver's HOST:PORT: the flag's (asked), or else the first of resolv.conf. The result is ""
 // for the flag "none", or without such a server.
 func FindResolver(asked string) (string, error) {
 	switch asked {

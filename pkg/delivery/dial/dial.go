@@ -77,9 +77,9 @@ var (
 	siteLocal   = netip.MustParsePrefix("fec0::/10")
 )
 
-// Check returns a *LocalAddressError for an address near the process, to which classes may not connect by default:
-// loopback, link-local, site-local, cloud metadata, unspecified or multicast, also embedded in an IPv6 address. For
-// others it returns nil.
+// Check returns a *LocalAddressError for an address near the process, forbidden to classes by default: loopback,
+// link-local, site-local, cloud metadata, unspecified or multicast, also embedded in an IPv6 address. Other addresses
+// give nil.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
 	if kind := kindOf(plain); kind != "" {

@@ -62,9 +62,9 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.nextState, l.covered, l.recorded, l.begun, l.fenceErr = next, covered, false, false, nil
 }
 
-// PassFence returns an error if another worker has taken over the delivery. An attempt calls it before each write to
-// the provider. The first call stores the intent (the serial to write), later calls check it. A covered worker checks
-// instead that it still is State.Holder.
+// PassFence returns an error if another worker has taken over the delivery. An attempt calls PassFence before each
+// write to the provider. The first call stores the intent (the serial to write), later calls check the intent. A
+// covered worker checks instead that it still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +98,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.fenceErr
 }
 
-// RunWithWatchdog runs f and returns its error. It calls stop if f goes longer than stallTimeout without calling
+// RunWithWatchdog runs f, returns f's error, and calls stop if f goes longer than stallTimeout without calling
 // PassFence.
 func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 	l.mu.Lock()
@@ -158,7 +158,7 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 }
 
 // SaveState stores a delivery's state. A conflict with another kind of write, such as of labels, is retried; a conflict
-// with another worker's write is ErrFenced.
+// with another worker's write is ErrFenced. After any error, the state must be loaded again.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)

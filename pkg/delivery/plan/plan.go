@@ -27,7 +27,7 @@ type Source struct {
 }
 
 // FindDeliverable returns the content of a zone for name servers: settled (no cascade or hold) or, while a terminating
-// namespace deletes its Records, at zone.FrozenSerial. It returns nil if the content is unknown.
+// namespace deletes its Records, at zone.FrozenSerial. The result is nil if the content is unknown.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {

@@ -112,7 +112,8 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 }
 
 // Deliver makes the zone a member of the class, and waits for the secondaries: briefly, since the wait occupies a
-// worker. The Report confirms the serial only if all have it. A name of the catalog or of another zone is a Conflict.
+// worker. The Report confirms the serial only if all have it. The error is a Conflict if the name is the catalog's or
+// another zone's.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:

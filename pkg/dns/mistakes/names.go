@@ -30,8 +30,8 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
-// OfValues returns a mistake that several values of an RRset make together, such as two SPF policies, and the index of
-// the faulty value. fault is "" without a mistake.
+// OfValues returns a mistake of several values of an RRset together, such as two SPF policies, and the index of the
+// faulty value. fault is "" without a mistake.
 func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })

@@ -127,7 +127,7 @@ func reportFault(owner, text string) string {
 
 var dmarcPolicies = []string{"none", "quarantine", "reject"}
 
-// keyFault returns the fault of a DKIM key. Lower case keeps base64 valid.
+// Lower case keeps base64 valid.
 func keyFault(owner, text string) string {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	if first != "*" && !hasLabel(owner, "_domainkey", "domainkey", "dkim") {

@@ -101,7 +101,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of the parent's content. Values that records have, too, stay.
+// Values that records have, too, stay.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

@@ -33,7 +33,7 @@ const (
 )
 
 // ReviewName decides whether a namespace could create a record at a name (S14.1). If no rule gives the namespace the
-// name, the answer is the same as without a zone, which thus stays hidden (S14.2).
+// name, the answer is the same as without a zone, so that the zone stays hidden (S14.2).
 func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
