@@ -99,8 +99,8 @@ Secret for all of them, and write it to files. It runs before the server, as an 
 	return command
 }
 
-// Run writes the etcd member's certificate and key from the Secret into o.Dir. A missing Secret is created, and an old
-// certificate, or one without a host, is renewed.
+// Run writes the etcd member's certificate and key from the Secret into o.Dir. A missing Secret is created, and a
+// certificate that is old or lacks a host is renewed.
 func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

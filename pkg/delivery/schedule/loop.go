@@ -194,8 +194,8 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class, and returns true, also for an unknown name. It returns false, without effect, until all
-// zones are withdrawn from the servers of the class.
+// RemoveClass forgets a class, and returns true, also for an unknown name. The result is false, without effect, until
+// all zones are withdrawn from the servers of the class.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
