@@ -43,7 +43,7 @@ func NewElement(parts ...string) Element {
 
 // Update returns the state without the removed and with the added elements. An element listed twice counts twice; in
 // both lists, it cancels out. Pass related elements together, since each call costs 12 µs. Update fails if s is
-// invalid: if it encodes no group point.
+// invalid.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()

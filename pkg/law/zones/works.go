@@ -13,7 +13,7 @@ import (
 )
 
 // DecideUnlock lets clients write again at a name after a cascade has moved its records. Plan.Zone is nil if the lock
-// or the zone is gone.
+// is gone.
 func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -27,7 +27,7 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 }
 
 // DecideDelegationsDone marks a new zone's waiting Delegations as decided, so the zone may adopt Records. Plan.Zone is
-// nil if they are already marked or the zone is gone.
+// nil if they already are.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -125,7 +125,7 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 }
 
 // DecideCascadeDone removes the mark by which an unfinished cascade delays delivery of a zone. Plan.Zone is nil if the
-// mark or the zone is gone.
+// mark is gone.
 func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
