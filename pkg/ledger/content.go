@@ -86,7 +86,7 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 	return nil
 }
 
-// ReadApex returns the RRsets made by a zone's spec, and the values of its apex NS Records.
+// ReadApex returns the RRsets made by a zone's spec, and the values of its apex NS Records; none if the zone is gone.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Decide: func(seen *law.Facts) law.Outcome {

@@ -20,7 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// PreviewRecord sets after.Status and returns errors as the write would, but commits nothing.
+// PreviewRecord sets after.Status and returns errors as the write would, but commits nothing: a dry run. before is nil
+// for a creation, after for a deletion.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)

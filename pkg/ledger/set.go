@@ -81,7 +81,8 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowthInSet adds the octets of ctx's write to its change set's growth, and returns the sum.
+// GrowthInSet notes the octets by which ctx's write grows, and returns the sum of its change set, or octets without a
+// set.
 func GrowthInSet(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {

@@ -329,7 +329,7 @@ func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInt
 		DryRun: l.dryRun(), FieldValidation: metav1.FieldValidationStrict})
 }
 
-// ReadObjects parses YAML or JSON without Namespaces, and reports and counts invalid documents.
+// ReadObjects parses YAML or JSON, drops Namespace objects, and reports and counts invalid documents.
 func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.Unstructured, refused int) {
 	objects, wrong := ReadObjects(path, text)
 	for _, r := range wrong {

@@ -74,8 +74,8 @@ type Files struct {
 	Manifests, Zones []string
 }
 
-// Files lists manifests and zone files. In a directory, zone files end in .zone or .db; a file given directly is a zone
-// file unless IsManifest.
+// Files lists manifests and zone files. A file given directly is a zone file unless IsManifest. In a directory, zone
+// files end in .zone or .db, and other files are skipped unless IsManifest.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {

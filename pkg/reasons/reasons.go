@@ -90,7 +90,7 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns a reason's explanation under a heading, or else its first.
+// FindOf returns a reason's explanation under a heading, or else its first, or, if unknown, the reason alone.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

@@ -23,7 +23,8 @@ func ReadTSIGKey(ref v1alpha1.SecretReference, secret GetFunc) (tsig.Key, error)
 	return key, err
 }
 
-// ReadTSIGKeys reads the TSIG keys of a Secret. The first signs; the others are of a rotation.
+// ReadTSIGKeys reads TSIG keys from a Secret. key signs; others, under the prefixes next- and former-, are accepted
+// during a rotation. A missing or invalid value gives a *delivery.Error; errors of secret are returned unchanged.
 func ReadTSIGKeys(ref v1alpha1.SecretReference, secret GetFunc) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

@@ -83,7 +83,7 @@ type ReservedAbove struct {
 	Mine   bool
 }
 
-// FindReserved lists the names at or above n reserved by rules without "*".
+// FindReserved lists the names at or above n that patterns without "*" reserve, and whether for the namespace.
 func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {

@@ -178,7 +178,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule gives the namespace n literally, without "*".
+// NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. A former rule's
+// records thus justify no new records.
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {

@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlock lets clients write again at a name after a cascade has moved its records.
+// DecideUnlock lets clients write again at a name after a cascade has moved its records. Plan.Zone is nil if the lock
+// is gone.
 func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -25,7 +26,8 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideDelegationsDone marks a new zone's waiting Delegations as decided, so the zone may adopt Records.
+// DecideDelegationsDone marks a new zone's waiting Delegations as decided, so the zone may adopt Records. Plan.Zone is
+// nil if they already are.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -90,7 +92,8 @@ func DecideReleaseDone(seen *law.Facts, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEndingDone clears Ending once an ended zone's data is released, and plans a new decision about waiting zones.
+// DecideEndingDone clears Ending once an ended zone's data is released, and plans a new decision about objects that
+// wait for the zone's parent or name. Plan.Zone is nil unless the Zone still has Ending.
 func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -121,7 +124,8 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	})
 }
 
-// DecideCascadeDone removes the mark by which an unfinished cascade delays delivery.
+// DecideCascadeDone removes the mark by which an unfinished cascade delays delivery of a zone. Plan.Zone is nil if the
+// mark is gone.
 func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -136,7 +140,7 @@ func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome 
 	})
 }
 
-// DecideOverdue resumes delivery if a cascade delays a zone for too long.
+// DecideOverdue resumes delivery if cascades have delayed a zone for too long. Plan.Zone is nil if not.
 func DecideOverdue(seen *law.Facts, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

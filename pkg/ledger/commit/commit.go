@@ -219,7 +219,8 @@ func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	return ctx, b.span
 }
 
-// WriteObjectOnly puts an object, or deletes it if data is nil. The zone does not change, so it needs no lock.
+// WriteObjectOnly puts or, if data is nil, deletes an object that is still at the revision expected. The zone does not
+// change, so it needs no lock.
 func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {

@@ -170,8 +170,8 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 // writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes up to PurgePage keys between "from" and end if all cmps hold. Go on at next, since etcd is slow
-// over deleted keys.
+// DeletePage deletes up to PurgePage keys between "from" and end if all cmps hold. While more, go on at next, since
+// etcd is slow over deleted keys.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

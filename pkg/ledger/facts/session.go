@@ -175,7 +175,8 @@ var ErrMoved = errors.New("the object has changed since it was read")
 // ErrOverlayMoved means that the batch's zone has changed: the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide repeats a decision, each time with the facts that it lacked, until none is missing.
+// Decide calls ask, a decision, and reads the missing facts (stored values), until ask lacks none. If ask needs a fact
+// again, facts contradict each other, so Decide starts over; the third time it returns ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -833,7 +834,8 @@ func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	}
 }
 
-// VerifyFacts reports whether the facts and the object are unchanged in etcd.
+// VerifyFacts reports whether etcd still has the decision's facts, and the object at key still has before's revision.
+// Too many compares for a transaction give false, too.
 func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

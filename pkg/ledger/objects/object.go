@@ -112,7 +112,8 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or a waiting Record's name and zone.
+// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or a waiting Record's name and zone. The other
+// result is nil.
 func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {

@@ -81,7 +81,8 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 // AcceptsFrom is that of the replay.Memory.
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
-// Enter reserves a place for the message and copies its octets. After true, the caller must call Apply.
+// Enter copies the message's octets, and reserves a place unless the queue is full. After true, the caller must call
+// Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -34,7 +34,7 @@ func Ready(conditions []metav1.Condition) string {
 }
 
 // Message returns reason and message of the first of types whose condition is not True or has the reason
-// DelegationWithdrawn.
+// DelegationWithdrawn, or None.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)

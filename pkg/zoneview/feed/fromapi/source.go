@@ -63,7 +63,7 @@ type Source struct {
 	catchUpInterval time.Duration
 }
 
-// New returns a source for events of Zones.
+// New returns a source for events of Zones. It fails if the informer has stopped.
 func New(config Config) (*Source, error) {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
