@@ -238,7 +238,6 @@ func fitColumns(rows [][]string, width int) (widths []int) {
 	return widths
 }
 
-// A width of 0 breaks no line.
 func wrapText(text string, width int, indent string) (lines []string) {
 	for width > len(indent) && utf8.RuneCountInString(text) > width {
 		runes := []rune(text)
