@@ -217,7 +217,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// one is nil to remove the row. mu is held.
+// mu is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)

@@ -459,7 +459,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// closing is true if the Loop ends its use. mu is held.
+// mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return
@@ -481,7 +481,8 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// enqueueClass begins with the deliveries confirmed last: no old disk has them. mu is held.
+// enqueueClass begins with the deliveries confirmed last, because a server restored from an old disk lacks them. mu is
+// held.
 func (l *Loop) enqueueClass(c *knownClass) {
 	var items []*item
 	for _, z := range l.zones {
