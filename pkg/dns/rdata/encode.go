@@ -21,8 +21,8 @@ import (
 // noMark is the mark of a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a label of a single octet (the mark), not in the text, that ends relative names in the wire form
-// for decodeWire.
+// chooseMark returns a character (the mark) that is not in the text. As a top label it marks the relative names in the
+// wire form.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -134,7 +134,6 @@ func ParseSeconds(text string) (uint32, error) {
 
 var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}
 
-// The bit map is that of RFC 4034 §4.1.2.
 func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	types := make([]Type, 0, 16)
 	for _, f := range fields {
@@ -246,7 +245,6 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// Groups without leading zeros are accepted, as BIND writes them (RFC 6742 §2.1.2).
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {
