@@ -257,9 +257,9 @@ func (d *decision) decideSigned(f *facts) {
 // maxDS bounds the DS in the status (S12.3), maxWaiting the keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the DS that the parent should have. A new key's DS joins the old key's, until no resolver needs the
-// old. If the parent never gets the new DS, named keeps each replaced key, so beyond maxWaiting keys the old DS are
-// dropped for good.
+// wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's, which is dropped when no
+// resolver needs it. If the parent never gets the DS, named keeps each replaced key: of more than maxWaiting keys, the
+// old DS are dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
