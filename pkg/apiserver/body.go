@@ -125,7 +125,7 @@ func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
 
-// readWhole checks YAML before its aliases are expanded: 61 KB grew to 3.6 GiB.
+// readWhole rejects aliases before YAML is decoded, because their expansion made 3.6 GiB of 61 KB.
 func (b *boundedBody) readWhole() {
 	text, err := io.ReadAll(io.LimitReader(b.ReadCloser, maxBody+1))
 	var document yaml.Node

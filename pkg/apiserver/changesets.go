@@ -55,6 +55,7 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 			"namespace", namespace, "records", records)
 		return
 	}
+
 	for range maxGiveBacks {
 		quotas, err := q.core.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -63,6 +64,7 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 			return
 		}
 		conflict := false
+
 		for i := range quotas.Items {
 			quota := &quotas.Items[i]
 			used, counts := quota.Status.Used[quotaOfRecords]

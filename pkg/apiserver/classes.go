@@ -28,7 +28,6 @@ type deliveredZones struct {
 
 const maxDelivered, maxDeliveredNames, deliveredWithin = 5000, 5, time.Second
 
-// after is nil for a deletion.
 func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) string {
 	ctx, cancel := context.WithTimeout(context.Background(), deliveredWithin)
 	defer cancel()

@@ -43,8 +43,8 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 	return nil
 }
 
-// Discovery clients read the core group first. Without the answer for every Namespace, kubectl would report a missing
-// namespace.
+// serveCore imitates Kubernetes' core group. Discovery clients read the group first, and kubectl needs an answer for
+// every Namespace.
 func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
 	core := schema.GroupVersion{Version: "v1"}
 	manager := server.AggregatedLegacyDiscoveryGroupManager

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/inprocess"
 )
 
-// Before the server is ready, admission would answer 403, and decisions would miss classes and namespace labels (A8).
+// refuseUntilReady answers 503 until /readyz has passed once (A8). Earlier, admission would answer 403.
 func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -34,7 +34,6 @@ func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver
 	})
 }
 
-// A client that saw /readyz pass must be served.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true

@@ -82,8 +82,8 @@ func (n *namespaces) isTerminating(name string) bool {
 	return found != nil && found.DeletionTimestamp != nil
 }
 
-// began returns the creation of a namespace in Unix seconds, 0 standalone. It fails for an unknown or terminating
-// namespace: the informer may lack its successor.
+// began returns a namespace's creation in Unix seconds. A terminating namespace is an error, because the informer may
+// lack its successor.
 func (n *namespaces) began(name string) (int64, error) {
 	if n.lister == nil {
 		return 0, nil

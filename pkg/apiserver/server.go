@@ -445,7 +445,6 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// runCascades first waits up to ten seconds for the terminating namespaces, whose Records cascades omit (S2.6).
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, 10*time.Second)

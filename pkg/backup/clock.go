@@ -62,9 +62,9 @@ func (c Clock) advance(from, most, step uint64) uint64 {
 	return to + (uint64(c.Now.UnixMilli())%step+step-to%step)%step
 }
 
-// serial returns the first serial of a restored zone; last is 0 for a zone without serial. A long advance could make
-// last, or today's serial, count as ahead again (RFC 1982): the advance takes at most half of the way, and limited is
-// true if that is shorter than the age.
+// serial returns the first serial of a restored zone, given the last serial in the backup (0: none). The serial
+// advances by the backup's age in milliseconds. A long advance could count as a step back (RFC 1982), so it is bounded.
+// limited is true if the age exceeds the bound.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)

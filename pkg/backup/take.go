@@ -118,7 +118,7 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 	return errors.Join(wrong...)
 }
 
-// A linearizable read: a later snapshot has every answered write (B1), not only the member's own state.
+// caughtUp makes a linearizable read at the member, so that a later snapshot has every answered write (B1).
 func caughtUp(ctx context.Context, config clientv3.Config) error {
 	client, err := clientv3.New(config)
 	if err != nil {

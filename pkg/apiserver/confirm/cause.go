@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// writeCauseOfZone writes the cause of a Pending Zone while no controller works. The next controller replaces the
-// reason NoController (S7.12).
+// writeCauseOfZone writes the cause of a Pending Zone while no controller works (S7.12).
 func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)
@@ -25,6 +24,7 @@ func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 		return nil
 	}
 	uid := string(zone.UID)
+
 	stalled := l.stalls.Judge(&zone.ObjectMeta, zone.Status.Conditions, now.AsCondition(),
 		func(in time.Duration) { l.queue.AddAfter(uid, in) })
 	isNamed := before.Reason == now.Reason && (before.Message == now.Message || now.Reason == v1alpha1.ReasonPending)
@@ -35,6 +35,7 @@ func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 		l.queue.AddAfter(uid, time.Second)
 		return nil
 	}
+
 	changed, err := l.config.Ledger.ChangeZone(ctx, zone.Namespace, zone.Name, func(stored *v1alpha1.Zone) bool {
 		if stored.ResourceVersion != zone.ResourceVersion {
 			return false // its event is on the way

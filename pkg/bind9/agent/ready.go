@@ -220,8 +220,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// With unconfirmed, members not confirmed by all servers (dns.UnconfirmedTTL) are included, and may never load. lacking
-// is the error of unreadable catalogs.
+// listExpected returns the zones that named should have. With unconfirmed, members not confirmed by all servers
+// (dns.UnconfirmedTTL) are included, and may never load.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -357,7 +357,8 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	asking.Wait()
 }
 
-// named answers SERVFAIL for a zone that is not loaded, never transferred, or expired.
+// askForZone reports whether named has a zone as expected. named answers SERVFAIL for a zone that is not loaded, never
+// transferred, or expired.
 func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)

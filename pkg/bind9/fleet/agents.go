@@ -58,7 +58,6 @@ func (s *silences) find(at cache.ObjectName) error {
 	return nil
 }
 
-// A pod's readiness depends on BIND alone (S11.32), so watchAgents asks each agent for its health.
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
 		all, _ := f.instances.List(labels.Everything()) // a lister cannot fail

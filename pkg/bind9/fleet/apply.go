@@ -85,7 +85,8 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// Names may collide: server x's agent has a Service named x-agent, as has server x-agent.
+// checkOwner rejects an object of another server. Names may collide: server x's agent has a Service named x-agent, as
+// has server x-agent.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -98,6 +99,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
+// mayTake returns false if there is no object, and an error for a foreign object.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {

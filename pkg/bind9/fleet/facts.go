@@ -221,7 +221,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// A bindcar does not report its configuration, but each new key replaces its pods.
+// haveKeys reports whether every pod runs with the current configuration. A bindcar (another project's agent) cannot
+// report that, but each new key replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.hasSameTemplate()
@@ -236,7 +237,8 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
-// checkServing goes beyond readiness, which does not cover new zones.
+// checkServing returns an error until the pod can replace the pods behind the Service. Readiness does not cover new
+// zones.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {
 	case !w.ready:
@@ -251,7 +253,8 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	})
 }
 
-// A signer records the cluster's keys, too, because followers must not sign with an unknown key.
+// noteKeys records whether a server and its primaries accept both keys of a rotation. A signer records the cluster's
+// keys, too, because its followers must not sign with an unknown key.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {
@@ -270,7 +273,7 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	}
 }
 
-// An unreachable primary does not count: it reads both keys at its start.
+// An unreachable primary does not count, because it reads both keys at its start.
 func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {

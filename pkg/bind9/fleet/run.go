@@ -101,8 +101,7 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// before is nil except for updates. A change of a status enqueues no instances, as each of a thousand would enqueue
-// all.
+// before is nil except for updates. A changed status enqueues no instances, as each of a thousand would enqueue all.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {

@@ -218,7 +218,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// checkUnchanged is the fence of requests to the signer.
+// checkUnchanged is the fence of requests to the signer: an error if the Zone has changed since the decision.
 func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -280,7 +280,6 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // day.
 const serialMargin = 100
 
-// A Zone that has changed since the read, or is gone, is left to the next reconcile.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.highest + serialMargin
 	if past == 0 {

@@ -84,7 +84,7 @@ func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 	return status == nil || status.Phase == "" && len(status.DS) > 0
 }
 
-// The status blocks the deletion until it is cleared (S12.9). The keys stay for a while.
+// The status blocks the deletion until it is cleared (S12.9).
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if status == nil || status.Phase == "" || status.Signer == nil {

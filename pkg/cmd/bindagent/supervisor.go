@@ -150,7 +150,8 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// The kernel accepts connections even if this process hangs: the pod stays in the Service.
+// watchNamed keeps the port of the readiness probe open while named answers. The kernel accepts connections even if
+// this process hangs, so the pod stays in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var open net.Listener
 	closeProbe := func() {

@@ -137,7 +137,7 @@ func (o *options) printAddress(ctx context.Context, say func(format string, args
 	}
 }
 
-// openBrowser passes a browser the file, as arguments are readable to every user of the machine.
+// openBrowser passes a file in place of the address, because every user of the machine can read arguments.
 func openBrowser(ctx context.Context, file string) error {
 	var command *exec.Cmd
 	switch runtime.GOOS {

@@ -73,7 +73,6 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	return nil
 }
 
-// A refused list does not count beside a followed list of the same resource, because the page names that right.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// A tenant's objects do not name the server (S6.17), so the Deliveries are read.
 func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 	for i := range f.deliveries {
 		d := &f.deliveries[i]

@@ -99,12 +99,14 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// client-go's recorder is not used, because it would merge the Events of an object's names.
+// reportAll writes an Event for each refused change. client-go's recorder is not used, because it would merge Events
+// about different names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
 		return
 	}
 	defer t.reporting.Unlock()
+
 	recent := map[string]*cache.LRUExpireCache{}
 	fresh := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
 		namespace := c.Resource.Namespace
@@ -119,7 +121,9 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 		_, again := recent[namespace].Get(c.Resource.String() + "|" + noteOf(&c))
 		return again
 	})
+
 	orderFairly(fresh, func(c externaldns.Candidate) string { return c.Resource.Namespace })
+
 	counts := map[string]int{}
 	for _, c := range fresh {
 		if counts[c.Resource.Namespace]++; ctx.Err() != nil || counts[c.Resource.Namespace] > minShare {

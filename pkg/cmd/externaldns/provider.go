@@ -161,7 +161,7 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// shared closes after the share of each namespace, so that the answer need not wait for a large namespace.
+// decideAll closes shared after the share of each namespace, so that the answer need not wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -208,7 +208,6 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, good)
 }
 
-// share is the length of the first part: of each namespace up to the median, and at least minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -252,7 +251,7 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns nil unless the refusal concerns one tenant.
+// readAnswer returns the API's refusal of a single change, or nil for a fault that concerns all changes.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -289,14 +288,15 @@ type failure struct {
 	err       error
 }
 
-// applyChanges continues after failures. Only changes without an answer are an error, which fails the cycle of all
-// objects.
+// applyChanges continues after failures. Only a change without an answer is an error, because an error repeats the
+// cycle for all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p.lastSnapshot = nil
+
 	all, refused, wrong := p.sortChanges(existing, changes)
 	orderFairly(all, func(x *change) string { return x.namespace })
 	failed := make([][]failure, len(all))
@@ -312,6 +312,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 			wrong = append(wrong, f.err)
 		}
 	}
+
 	if len(refused) > 0 {
 		p.refuseAdmitted(refused)
 	}

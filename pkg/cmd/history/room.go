@@ -145,8 +145,7 @@ func (r *room) findPast(ctx context.Context, s *history.Subject, kind string, at
 	return true, r.setRecord(ctx, s, at.Namespace, fqdn, step.View)
 }
 
-// findDeleted returns the deleted zone of the longest name at or above a name and below its present zone, nil for none,
-// and for a name in a deleted zone.
+// findDeleted returns the deleted zone of the longest name at or above s.Name, but below the present zone.
 func (r *room) findDeleted(ctx context.Context, s history.Subject) (*history.Subject, error) {
 	if s.Zone != nil && s.Zone.Status.FQDN == "" {
 		return nil, nil

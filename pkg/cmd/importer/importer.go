@@ -138,7 +138,6 @@ func (o *options) sourceOf(argument string) (source, error) {
 	return source{name: argument, manifest: manifest}, nil
 }
 
-// Each namespace defaults to the other, and both to the context's.
 func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if o.zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")

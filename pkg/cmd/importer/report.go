@@ -206,7 +206,7 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 	return of, nil
 }
 
-// A name that other Records keep counts as removed: a hold is rather predicted in vain than missed.
+// A name that other Records keep counts as removed, because a needless warning harms less than a missed hold.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -215,11 +215,13 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 	if zone.Status.FQDN == "" {
 		return "", nil
 	}
+
 	counted := z.countRRsets(func(namespace string) bool { return namespace == zone.Namespace })
 	gone := 0
 	for _, n := range counted {
 		gone -= min(max(n, -1), 1)
 	}
+
 	of, err := lawform.Zone(zone)
 	if err != nil {
 		return "", err
@@ -228,6 +230,7 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 	if err != nil {
 		return "", err
 	}
+
 	switch excess := of.ForeseeHold(gone, nameServers); {
 	case excess == nil:
 		return "", nil

@@ -120,7 +120,7 @@ func (f *Format) printDocument(out io.Writer, kind string, result any) error {
 	return err
 }
 
-// readNode reads JSON with the order of its fields. JSON may have characters that YAML escapes.
+// readNode reads JSON into YAML, because a map would lose the order of fields.
 func readNode(from *json.Decoder) (*yaml.Node, error) {
 	from.UseNumber()
 	token, err := from.Token()

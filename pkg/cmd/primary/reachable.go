@@ -28,7 +28,6 @@ const (
 
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
-// After endpointTimeout only the reason is logged, because another address may lead here.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
 	var last error
 	times := 0

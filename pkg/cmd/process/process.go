@@ -161,7 +161,6 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	}
 }
 
-// readZones calls WaitFirst before zones: the rest may determine the wanted zones.
 func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
 	if p.WaitFirst != nil {
 		if err := p.WaitFirst(running); err != nil {

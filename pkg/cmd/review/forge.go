@@ -163,8 +163,7 @@ type comment struct {
 	bot    bool
 }
 
-// GitHub answers 403, since a job's token has no user: then all programs' comments count, as no other begins with the
-// first line.
+// A GitHub job's token has no user (403). Then all programs' comments count, as no other begins with the first line.
 func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	var user struct {
 		Login    string `json:"login"`

@@ -18,7 +18,7 @@ import (
 
 const consoleStop = 2 * time.Second
 
-// clientProgram returns the client (kubectl-kubizone) beside this program, or "" if others may write there.
+// clientProgram returns "" if any user may replace the client.
 func clientProgram() string {
 	program, err := os.Executable()
 	if err != nil {

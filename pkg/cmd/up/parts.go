@@ -28,7 +28,7 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// Parts end in order, so they outlast ctx (U4).
+// startPart runs a part until stop, even after the end of ctx, because parts end in order (U4).
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}

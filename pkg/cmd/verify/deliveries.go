@@ -245,7 +245,6 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 	return r.keys[*ref]
 }
 
-// Views at an address may differ by key.
 func (r *run) addServer(one askedServer) {
 	for i, other := range r.servers {
 		if other.address != one.address {

@@ -86,7 +86,8 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// asked is the last request to the API server. seen is zero if there is no sighting to pass, or if asked was the same.
+// passSecondary returns the serial that the zone's serial should pass, and adds this step to the message. seen is zero
+// for none, or if asked, the last request, was the same.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

@@ -110,7 +110,6 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// enqueueCluster passes a Bind9Cluster to the Loop once a zone names it or has a Delivery of it.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -125,8 +124,7 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
-// forgetCluster drops an unused Bind9Cluster, since tenants create any number. A zone is indexed before enqueueCluster
-// reads c.known, so none is missed.
+// A zone is indexed before enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -333,7 +331,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// known is nil for a new class.
+// A class that loses a TSIG key's name gets an error in place of its provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -362,8 +360,8 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// The class's interval is doubled until queries keep within half of requestsPerSecond and, in a fetched class without
-// driftInterval, its share of allPerSecond.
+// driftInterval returns the time between comparisons of a zone: the class's interval, doubled until queries keep within
+// half of requestsPerSecond. A fetched class without an interval also keeps within its share of allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
@@ -376,6 +374,7 @@ func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities)
 			requests += max(0, len(one.Status.Servers)-1)
 		}
 	}
+
 	least := time.Duration(2*requests) * time.Second / time.Duration(perSecond)
 	shared := time.Duration(0)
 	if can.Fetched {
@@ -384,6 +383,7 @@ func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities)
 		shared = c.questions.findInterval(of.Name)
 		c.mu.Unlock()
 	}
+
 	switch {
 	case of.Spec.DriftInterval != nil:
 		interval = of.Spec.DriftInterval.Duration

@@ -45,7 +45,6 @@ type store struct {
 	lastSeen map[delivery.Key]observed
 }
 
-// The Delivery lacks the provider's words.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {

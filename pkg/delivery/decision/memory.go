@@ -118,6 +118,7 @@ func (m *Memory) KeepStored(state delivery.State) {
 // BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsavedIntent = next, next.Intent }
 
+// withoutHolder lets any worker continue the intent. While a repeat is due, me stays the holder.
 func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil

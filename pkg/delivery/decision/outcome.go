@@ -158,7 +158,6 @@ func (m *Memory) recordSuccess(f *Facts, planned PlannedWrite, plan delivery.Pla
 
 const maxRefusedOctets = 32 << 10
 
-// The order is stable, so that a repeated failure writes nothing to the store.
 func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {

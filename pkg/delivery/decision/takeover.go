@@ -30,8 +30,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns another worker's intent, or nil. If that worker confirmed a serial without an intent, it makes
-// one from State.Serial on; TakeOver adds the RRsets.
+// foreignIntent returns another worker's intent, or nil. A worker that confirmed State.Serial may have begun a later
+// serial without a stored intent: then the intent is made from State.Serial on.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {

@@ -159,7 +159,6 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// The prerequisites of changes have failed, so Before becomes the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -242,13 +241,14 @@ func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
 }
 
-// Records that clients added stay, unless Replace is set and no version is known.
+// subtractWritten returns the server's RRset without our records.
 func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: present.Name, Type: present.Type}
 	versions := w.listVersions(change)
 	switch {
 	case slices.ContainsFunc(versions, func(version delivery.RRset) bool { return sameData(present, version) }):
 		return nothing
+	// We overwrote the RRset, and no version is known.
 	case w.config.Replace && w.plan.Uncertain && w.plan.History == nil:
 		return nothing
 	case !w.config.Replace && w.isUnconfirmed(present.Key()):
@@ -315,7 +315,8 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts drops changes that servers ignore (RFC 2136 §3.4.2.2): a CNAME beside other data, or the reverse.
+// dropAliasConflicts drops changes that servers silently ignore (RFC 2136 §3.4.2.2): a CNAME beside other data, or the
+// reverse.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {

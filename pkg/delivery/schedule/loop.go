@@ -484,7 +484,8 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// enqueueClass begins with the deliveries confirmed last: no old disk has them. mu is held.
+// enqueueClass begins with the deliveries confirmed last, because a server restored from an old disk lacks them. mu is
+// held.
 func (l *Loop) enqueueClass(c *knownClass) {
 	var items []*item
 	for _, z := range l.zones {

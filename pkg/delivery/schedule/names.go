@@ -111,7 +111,7 @@ func (n *names) setAwaitedName(key delivery.Key, zone name.Name) {
 	}
 }
 
-// A leaving delivery claims and awaits no name.
+// updateNames returns the deliveries that waited for a name now free.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 
 	r := n.ensureRight(key)

@@ -145,7 +145,6 @@ func (c *comparison) endComparison() *difference {
 	return found
 }
 
-// The octets received are valid beside an error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
 	// Of a large zone, ask only for a sample of the RRsets.
 	c := &comparison{plan: plan}
@@ -200,7 +199,6 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 	return c.endComparison(), octets, nil
 }
 
-// An RRset below a zone cut is left out: the server answers with a referral.
 func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {

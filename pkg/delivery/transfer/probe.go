@@ -78,7 +78,6 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
-// BIND recreates a lost zone of a catalog only after a transfer of the catalog, which needs a change.
 func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) probe {
 	remedy := "make the zone there"
 	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {

@@ -107,7 +107,8 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// Without routine, only servers that had other data are compared. Signers are compared by S6.14 instead.
+// Without routine, only servers that had other data are compared. Signers change the data, and are compared otherwise
+// (S6.14).
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	summary := sync.OnceValue(func() zoneSummary { return measureZone(plan) })
@@ -155,7 +156,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	return last.found
 }
 
-// A refusal is no difference: the row gets the reason why the data cannot be compared.
+// A refused transfer is no difference: the row gets the reason why the data cannot be compared.
 func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {

@@ -62,7 +62,7 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 
 func (d *decoder) readString() []byte { return d.readOctets(int(d.readOctets(1)[0])) }
 
-// readName reads an uncompressed name; with the mark (chooseMark) as top label, a relative name.
+// readName reads an uncompressed name. The text is relative if the name ends in the mark (chooseMark).
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {

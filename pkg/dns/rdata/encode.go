@@ -21,7 +21,8 @@ import (
 // noMark is the mark of a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a label that the text lacks, to mark the end of relative names for decodeWire.
+// chooseMark returns a character (the mark) that is not in the text. As a top label it marks the relative names in the
+// wire form.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -242,7 +243,6 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// Groups without leading zeros are accepted, as BIND writes them (RFC 6742 §2.1.2).
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {

@@ -95,8 +95,8 @@ func typeInList(text string) string {
 	return text
 }
 
-// writeParam writes, for PowerDNS, "=" even without a value and a port without quotes, and the key's number if servers
-// lack its name.
+// For PowerDNS, "=" comes even without a value, and a port without quotes. Keys unknown to servers are written by
+// number.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {

@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// Expressions that POSIX implementations read differently are rejected (RFC 3402 §3.2).
 func checkSubstitution(text []byte) error {
 	if len(text) == 0 {
 		return nil

@@ -170,7 +170,6 @@ func appendMandatory(wire []byte, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// Commas and backslashes in a protocol are escaped twice (RFC 9460 §A.1).
 func appendALPN(wire []byte, list string) ([]byte, error) {
 	if list == "" {
 		return wire, nil // checkParams has the error
@@ -438,7 +437,6 @@ func checkParams(wire []byte) error {
 	return nil
 }
 
-// isQueryPath reports whether path is a URI template (RFC 6570) with the variable dns (RFC 9461 §5).
 func isQueryPath(path string) bool {
 	before, after, ok := strings.Cut(path, "{?dns}")
 	if !ok {

@@ -26,7 +26,6 @@ type syntax struct {
 	innerQuotes bool
 }
 
-// Errors do not repeat the text.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -241,7 +240,6 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
-// The text is in lower case (RFC 4034 §6.2).
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Relative names end in top, an absolute name's wire form; without top they are rejected.
+// top is the wire form that completes relative names; without top they are rejected.
 func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
 	if isGeneric(text) {

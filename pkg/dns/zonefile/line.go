@@ -133,7 +133,7 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// BIND nests parentheses, unlike RFC 1035.
+// stripComment returns the number of open parentheses. BIND nests them, unlike RFC 1035.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

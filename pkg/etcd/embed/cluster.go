@@ -154,7 +154,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// A member that had data fails, because a fresh start would give the first's name a second vote (E6).
+// A member that lost its data fails, because a fresh start could vote a second time (E6).
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {

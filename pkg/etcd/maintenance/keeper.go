@@ -356,7 +356,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// Writes wait while a leader stops.
+// handOver moves the leadership to another member, because writes wait while a leader stops.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leaderRank(m) == 0 {
 		return nil

@@ -160,7 +160,7 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to every namespace of the class: a server gets all zones of its
+// takesZones reports whether an instance accepts every namespace of the class, because a server gets all zones of its
 // catalog.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
@@ -169,10 +169,12 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 			consents = cluster.Spec.ZoneNamespaces
 		}
 	}
+
 	consents = cmp.Or(consents, &bind9.NamespaceSelection{})
 	if all := consents.Selector; all != nil && len(all.MatchLabels)+len(all.MatchExpressions) == 0 {
 		return true
 	}
+
 	delivers := of.Spec.Namespaces
 	if delivers == nil {
 		return !IsDefault(of) // other classes deliver no zone

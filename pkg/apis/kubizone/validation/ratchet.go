@@ -26,6 +26,7 @@ func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.Err
 	}
 	var left field.ErrorList
 	for _, err := range now {
+		// A list above its limit may stay.
 		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany && n <= tooMany[err.Field] {
 			continue
 		}

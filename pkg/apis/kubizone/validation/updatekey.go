@@ -110,7 +110,6 @@ func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule)
 	return warnings
 }
 
-// mayMeet reports whether a rule may allow a name that text, an absolute pattern, matches.
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	zone, _ := name.Parse(rule.Zone)
 	wanted, err := pattern.Parse(text)

@@ -145,6 +145,7 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
+	// The rule has no tenants.
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
 		return nil
 	}
