@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package topten chooses the namespaces that a metric names: the first ten in an order.
+// Package topten chooses the namespaces that a metric names, for example the ten with the largest values: more would
+// fill the memory of Prometheus.
 //
-// Guarantees: (1) However many namespaces a tenant creates, a metric has at most ten, so Prometheus does not run full.
-// (2) Equal maps give equal keys.
+// Guarantees: (1) A metric names at most ten namespaces. (2) Equal values give the same choice at each scrape.
 //
-// Out of scope: the metrics.
+// Out of scope: the values.
 //
 // Read topten.go.
 package topten

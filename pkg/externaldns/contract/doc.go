@@ -4,7 +4,7 @@
 // Package contract has the JSON bodies of the HTTP protocol between external-dns and a webhook provider (version 1, as
 // of external-dns v0.22). An Endpoint is an RRset in the words of external-dns.
 //
-// Guarantees: (1) At most 32 MiB of a body are read. (2) No input panics.
+// Guarantees: (1) A body over 32 MiB is an error. (2) No input panics.
 //
 // Out of scope: Records, and the sender.
 //
