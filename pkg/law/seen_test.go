@@ -111,8 +111,8 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	}
 }
 
-// The decision about a tenant's name reads who has the name, the names up to the apex, and those below. It reads the
-// same facts whether or not there are own names of the zone's namespace above, which the decision must find too (S4.9).
+// The decision about a tenant's name reads the same number of facts below names of the zone's own namespace as
+// elsewhere, although the decision must find these names (S4.9).
 func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 	w := newWorld()
 	spec := specOf("owner", "org", "org.")

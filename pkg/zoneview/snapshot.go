@@ -30,7 +30,7 @@ type Zone struct {
 }
 
 // Snapshot is the content of a zone at a serial. It never changes: Apply makes the next Snapshot, and shares unchanged
-// RRsets with it. It may be used concurrently.
+// RRsets with it. Goroutines may share a Snapshot.
 type Snapshot struct {
 	zone   Zone
 	header content.Header

@@ -292,8 +292,8 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// A user without the right to read a namespace gets a refusal that is the same for an existing and a missing object, so
-// it reveals neither (attack 48).
+// A user without the right to read a namespace gets the same refusal for an existing and a missing object, so that the
+// refusal does not tell whether the object exists (attack 48).
 func TestConfinement_refusalsRevealNothing(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)

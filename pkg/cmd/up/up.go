@@ -264,7 +264,7 @@ func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zo
 		}
 	}
 	if waiting.Err() != nil && ctx.Err() == nil {
-		c.printf("warning: DNS does not answer with the stored content of all zones yet: kubectl kubizone status names the others")
+		c.printf("warning: DNS does not yet answer with the stored content of every zone: kubectl kubizone status names the late zones")
 	}
 	return ctx.Err()
 }

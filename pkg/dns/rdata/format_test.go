@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A value that cannot be parsed gets an error with the field at fault, the expected format and an example, so that the
-// user can correct it (S5.3).
+// The error for a malformed value names the faulty field and the expected format, and gives an example, so that the
+// user can correct the value (S5.3).
 func TestParse_namesTheField_S5_3(t *testing.T) {
 	for _, test := range []struct{ kind, text, want string }{
 		{"MX", "mail.example.org.", `1 field; MX has preference (a number 0-65535), exchange (a domain name), for example: 10 mail.example.org.`},

@@ -66,8 +66,8 @@ type Report struct {
 	Damage Findings
 	// Pending has work that a running server will finish: outbox items, pending cuts, and objects waiting for them.
 	Pending Findings
-	// Notes has names claimed by two tenants against the present rules. Former rules or records may have allowed both,
-	// so it is no damage.
+	// Notes has names claimed by two tenants against the present rules. Former rules or records may have allowed both
+	// claims, so fsck does not count such a name as damage.
 	Notes Findings
 }
 

@@ -26,8 +26,8 @@ import (
 // ErrAwaitsDelivery is returned while a purge waits for Delivery to withdraw the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
-// EndedContent has the RRsets that a provider may still have of an ended zone, a zone without a name now. A provider
-// that cannot list its RRsets needs them for the removal.
+// EndedContent has the RRsets that a provider may still have of an ended zone, whose object has lost its DNS name. A
+// provider that cannot list its RRsets needs them for the removal.
 type EndedContent struct {
 	Header content.Header
 	Serial serial.Serial // the zone's last
