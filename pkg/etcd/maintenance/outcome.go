@@ -13,6 +13,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/raft/v3"
 	"google.golang.org/grpc/status"
@@ -127,54 +128,93 @@ func (t *explainedTxn) isResendable() bool {
 	})
 }
 
-// findOutcome returns the outcome of a first copy after refusal, the answer to the second: refusal if the first was not
-// carried out, an answer like the lost answer if the first was, doubt if the keys show neither.
+// findOutcome returns the outcome of a first copy after refusal, the answer to the second: an answer like the lost answer
+// if the first was carried out, refusal if not, and doubt while a late copy may be carried out or if etcd has compacted
+// the answer.
+//
+// The transaction compares the revision of a key that it writes, so only the key's next change can be this transaction.
+// Another transaction may put equal values at some of its keys: at that revision, all its keys must be as written.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
-	compared := map[string]int64{}
-	last := int64(0) // the highest
-	for _, c := range t.cmps {
-		if revision := revisionIn(c); revision > 0 {
-			compared[string(c.KeyBytes())] = revision
-			last = max(last, revision)
-		}
-	}
-	var (
-		unchanged bool  // a written key has its compared revision
-		moved     bool  // a late copy will be rejected
-		taken     bool  // another transaction created a written key
-		absent    bool  // a key to put is absent
-		at        int64 // revision of a key put by this transaction; 0 if unknown
-	)
-	found, err := t.readWrittenKeys(ctx)
+	found, now, err := t.readWrittenKeys(ctx, 0)
 	if err != nil {
 		return nil, doubt
 	}
 	for i, op := range t.then {
-		was, kv := compared[string(op.KeyBytes())], found[i]
-		once := kv.GetVersion() == 1 && kv.GetCreateRevision() > last
-		switch same := op.IsPut() && bytes.Equal(kv.GetValue(), op.ValueBytes()); {
-		case was > 0 && kv.GetModRevision() == was:
-			unchanged = true
-		case same && (once || len(t.then) == 1):
-			at = kv.GetModRevision()
-		case once:
-			taken = true
-		case was == 0 && kv == nil && op.IsPut():
-			absent = true
+		was := t.comparedRevision(op.KeyBytes())
+		if was == 0 || found[i].GetModRevision() == was {
+			continue
 		}
-		moved = moved || was > 0 && kv != nil && kv.GetModRevision() != was
-	}
-	switch {
-	case at > 0 && !unchanged && !taken:
-		return t.makeResponse(at, refusal), nil
-	case at == 0 && moved && (unchanged || taken || absent):
+		at, err := t.findNextChange(ctx, string(op.KeyBytes()), was, cmp.Or(found[i].GetModRevision(), now))
+		if err != nil {
+			return nil, doubt
+		}
+		written, _, err := t.readWrittenKeys(ctx, at)
+		if err != nil {
+			return nil, doubt
+		}
+		if t.isWritten(written, at) {
+			return t.makeResponse(at, refusal), nil
+		}
 		return refusal, nil
 	}
 	return nil, doubt
 }
 
-func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
-	revision := int64(0)
+// comparedRevision returns the revision that a key must have, 0 if none or absent.
+func (t *explainedTxn) comparedRevision(key []byte) int64 {
+	for _, c := range t.cmps {
+		if bytes.Equal(c.KeyBytes(), key) {
+			return revisionIn(c)
+		}
+	}
+	return 0
+}
+
+// findNextChange returns the revision of a key's first change or deletion after the revision was. At the revision now
+// the key has another one. ErrCompacted means that the change may be older than the last compaction.
+func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now int64) (int64, error) {
+	before, seen := was, true
+	for at := now; ; {
+		switch {
+		case at <= before+1 && seen:
+			return at, nil
+		case at <= before+1:
+			return 0, rpctypes.ErrCompacted
+		}
+		middle := before + (at-before)/2
+		found, err := t.sendRead(ctx, nil, []clientv3.Op{clientv3.OpGet(key, clientv3.WithRev(middle), clientv3.WithKeysOnly())}, nil)
+		switch {
+		case errors.Is(err, rpctypes.ErrCompacted):
+			before, seen = middle, false
+			continue
+		case err != nil:
+			return 0, err
+		}
+		switch kv := firstKV(found.Responses[0]); {
+		case kv.GetModRevision() == was:
+			before, seen = middle, true
+		case kv != nil:
+			at = kv.ModRevision
+		default:
+			at = middle
+		}
+	}
+}
+
+// isWritten reports whether the transaction's keys, as found at a revision, are as the transaction writes them then.
+func (t *explainedTxn) isWritten(found []*mvccpb.KeyValue, at int64) bool {
+	for i, op := range t.then {
+		kv := found[i]
+		if op.IsDelete() && kv != nil || op.IsPut() && (kv.GetModRevision() != at || !bytes.Equal(kv.GetValue(), op.ValueBytes())) {
+			return false
+		}
+	}
+	return true
+}
+
+// readWrittenKeys returns the values of the written keys at a revision, nil for an absent key, and that revision. The
+// revision 0 means the newest.
+func (t *explainedTxn) readWrittenKeys(ctx context.Context, revision int64) (all []*mvccpb.KeyValue, at int64, err error) {
 	for part := range slices.Chunk(t.then, maxProbes) {
 		gets := make([]clientv3.Op, len(part))
 		for i, op := range part {
@@ -182,18 +222,21 @@ func (t *explainedTxn) readWrittenKeys(ctx context.Context) (all []*mvccpb.KeyVa
 		}
 		found, err := t.sendRead(ctx, nil, gets, nil)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		revision = found.Header.Revision
+		revision = cmp.Or(revision, found.Header.Revision)
 		for _, one := range found.Responses {
-			var kv *mvccpb.KeyValue
-			if kvs := one.GetResponseRange().Kvs; len(kvs) > 0 {
-				kv = kvs[0]
-			}
-			all = append(all, kv)
+			all = append(all, firstKV(one))
 		}
 	}
-	return all, nil
+	return all, revision, nil
+}
+
+func firstKV(of *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
+	if kvs := of.GetResponseRange().GetKvs(); len(kvs) > 0 {
+		return kvs[0]
+	}
+	return nil
 }
 
 func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {

@@ -162,11 +162,34 @@ func TestOutcome_isFound(t *testing.T) {
 				put("zone", "theirs")
 				put("step2", "theirs")
 			}, conflict, 2},
+		"another was first, and put an equal value at another key": {[]string{"put zone", "add new", "add count"}, []fate{lostBefore},
+			func(put func(key, value string), _ func(string)) {
+				put("zone", "theirs")
+				put("count", "ours")
+			}, conflict, 2},
+		"another was first, and put equal values at all other keys": {change, []fate{lostBefore},
+			func(put func(key, value string), _ func(string)) {
+				put("zone", "theirs")
+				put("object", "ours")
+				put("step", "ours")
+			}, conflict, 2},
+		"carried out, and the new object was deleted": {[]string{"put zone", "add new", "add step"}, []fate{lostAfter},
+			func(put func(key, value string), del func(string)) {
+				put("zone", "theirs")
+				del("new")
+			}, done, 3},
+		"carried out, and all was deleted": {[]string{"put zone", "add step"}, []fate{lostAfter},
+			func(_ func(key, value string), del func(string)) {
+				del("step")
+				del("zone")
+			}, done, 0},
+		"another deleted the zone": {change, []fate{lostBefore},
+			func(_ func(key, value string), del func(string)) { del("zone") }, conflict, 0},
 		"many keys":       {many, []fate{lostAfter}, nil, done, 2},
 		"the object went": {[]string{"put zone", "del object", "add step"}, []fate{lostAfter}, nil, done, 2},
 		"one object":      {[]string{"put object"}, []fate{lostAfter}, nil, done, 2},
-		"one object, and another came first or behind": {[]string{"put object"}, []fate{lostBefore},
-			func(put func(key, value string), _ func(string)) { put("object", "theirs") }, doubt, 2},
+		"one object, and another came first": {[]string{"put object"}, []fate{lostBefore},
+			func(put func(key, value string), _ func(string)) { put("object", "theirs") }, conflict, 2},
 		"nothing keeps it from being carried out twice": {[]string{"add step"}, []fate{lostBefore}, nil, doubt, 0},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -235,6 +258,44 @@ func TestOutcome_isFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The search for a key's next change ends at the change, in few reads, while etcd has its revision, also where the
+// compared revision itself is compacted.
+func TestOutcome_findsTheNextChange(t *testing.T) {
+	t.Parallel()
+	_, endpoint, _ := startSoleMember(t, 0)
+	client := connectClient(t, endpoint)
+	put := func(key string) int64 { return must.Get(client.Put(t.Context(), key, ""))(t).Header.Revision }
+	was := put("key")
+	var others []int64
+	for range 100 {
+		others = append(others, put("other"))
+	}
+	want := put("key")
+	for range 100 {
+		put("other")
+	}
+	put("key")
+	must.Get(client.Delete(t.Context(), "key"))(t)
+	now := put("other")
+	sought := &explainedTxn{kv: client.KV, parent: t.Context()}
+	find := func(want int64, err error) {
+		t.Helper()
+		got, failed := sought.findNextChange(t.Context(), "key", was, now)
+		if got != want || !errors.Is(failed, err) {
+			t.Errorf("%d, %v; want %d, %v", got, failed, want, err)
+		}
+	}
+	find(want, nil)
+	for _, at := range []int64{others[0], others[50], others[98]} {
+		must.Get(client.Compact(t.Context(), at))(t)
+		find(want, nil)
+	}
+	must.Get(client.Compact(t.Context(), want+1))(t)
+	find(0, rpctypes.ErrCompacted)
+	must.Get(client.Compact(t.Context(), now))(t)
+	find(0, rpctypes.ErrCompacted)
 }
 
 // Several writers extend a chain of steps over lines with losses and delays. Acknowledged steps are in the chain
