@@ -4,9 +4,15 @@
 package ledger_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -128,10 +134,79 @@ func TestEarlyRecord_withoutMemoryPasses(t *testing.T) {
 	st := store.New(t)
 	store.Must(st.Server().CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*"))))
 	cold := st.Server()
-	if rule, err := cold.Ledger.EarlyRecord(cold.Ctx, nil, store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1")); rule != "" || err != nil {
+	rule, err := cold.Ledger.EarlyRecord(cold.Ctx, nil, store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1"))
+	if rule != "" || err != nil {
 		t.Errorf("%q, %v", rule, err)
 	}
 	if n := cold.Ledger.Stats().Reads.Load() + cold.Ledger.Stats().Transactions.Load(); n != 0 {
 		t.Errorf("%d round trips", n)
 	}
+}
+
+// Each transaction has an operation, because etcd answers compares alone from a member that may lag: a refusal and a
+// dry run would rest on an old state.
+func TestTransactions_areOfTheMajority(t *testing.T) {
+	t.Parallel()
+	sent := &transactions{}
+	s := store.New(t).Server(func(c *ledger.Config) {
+		sent.KV = c.Client.KV
+		client := clientv3.NewCtxClient(c.Client.Ctx())
+		client.KV, client.Lease, client.Watcher = sent, c.Client.Lease, c.Client.Watcher
+		c.Client = client
+	})
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("team", "*"))))
+	must.Get(s.CreateRecord(s.Ctx, store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))(t)
+	foreign := store.Record("other", "www", "www.example.org.", "A", "192.0.2.1")
+	for range 2 { // the second from memory
+		if _, err := s.CreateRecord(s.Ctx, foreign); !apierrors.IsForbidden(err) {
+			t.Errorf("another namespace's name: %v", err)
+		}
+		if _, err := s.Ledger.EarlyRecord(s.Ctx, nil, foreign); !apierrors.IsForbidden(err) {
+			t.Errorf("another namespace's name, early: %v", err)
+		}
+		must.Succeed(t, s.Ledger.PreviewRecord(s.Ctx, nil, store.Record("team", "two", "two.example.org.", "A", "192.0.2.1")))
+	}
+	if n := sent.empty.Load(); n > 0 {
+		t.Errorf("%d of %d transactions only compare", n, sent.all.Load())
+	}
+}
+
+// transactions counts all transactions, and those without an operation.
+type transactions struct {
+	clientv3.KV
+	all, empty atomic.Int64
+}
+
+func (c *transactions) Txn(ctx context.Context) clientv3.Txn {
+	return &countedTransaction{Txn: c.KV.Txn(ctx), of: c}
+}
+
+type countedTransaction struct {
+	clientv3.Txn
+	of  *transactions
+	ops int
+}
+
+func (x *countedTransaction) If(cmps ...clientv3.Cmp) clientv3.Txn {
+	x.Txn = x.Txn.If(cmps...)
+	return x
+}
+
+func (x *countedTransaction) Then(ops ...clientv3.Op) clientv3.Txn {
+	x.ops += len(ops)
+	x.Txn = x.Txn.Then(ops...)
+	return x
+}
+
+func (x *countedTransaction) Else(ops ...clientv3.Op) clientv3.Txn {
+	x.ops += len(ops)
+	x.Txn = x.Txn.Else(ops...)
+	return x
+}
+
+func (x *countedTransaction) Commit() (*clientv3.TxnResponse, error) {
+	if x.of.all.Add(1); x.ops == 0 {
+		x.of.empty.Add(1)
+	}
+	return x.Txn.Commit()
 }

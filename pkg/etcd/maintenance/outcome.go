@@ -21,7 +21,7 @@ import (
 
 // Answers get lost though etcd is healthy: a leader that hands over or ends drops forwarded writes silently.
 //
-// A write that compares the revision of a key it writes is then sent again. If the first copy changed that revision,
+// A write that compares the revision of a written key is then sent again. If the first copy changed that revision,
 // the second copy is rejected, and the keys show the outcome.
 
 const (
@@ -128,11 +128,11 @@ func (t *explainedTxn) isResendable() bool {
 	})
 }
 
-// findOutcome returns the outcome of a first copy after refusal, the answer to the second: an answer like the lost answer
+// findOutcome returns the outcome of a first copy after refusal, the answer to the second: an answer like the lost
 // if the first was carried out, refusal if not, and doubt while a late copy may be carried out or if etcd has compacted
 // the answer.
 //
-// The transaction compares the revision of a key that it writes, so only the key's next change can be this transaction.
+// The transaction compares the revision of a written key, so only the next change of this key can be the transaction.
 // Another transaction may put equal values at some of its keys: at that revision, all its keys must be as written.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	found, now, err := t.readWrittenKeys(ctx, 0)

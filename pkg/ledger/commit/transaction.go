@@ -173,6 +173,9 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	started := time.Now()
 	com.mem.Stats.Transactions.Add(1)
 	b.sent = len(then) > 0
+	if !b.sent && len(cmps) > 0 {
+		then = []clientv3.Op{etcd.OpCount(string(cmps[0].KeyBytes()))}
+	}
 	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
 	o := outcome{r: r, err: err, trip: time.Since(started), refused: etcd.IsRefused(err)}
 	o.endTransaction(span, len(cmps), len(then))

@@ -86,6 +86,10 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
+// OpCount makes a transaction of compares a linearizable read: etcd answers a transaction without operations from a
+// member's own state, which may lag.
+func OpCount(key string) clientv3.Op { return clientv3.OpGet(key, clientv3.WithCountOnly()) }
+
 // ReadKey returns a key, nil if absent, and the read's revision. It fails while etcd is unavailable: transactions,
 // unlike gets, do not wait.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {

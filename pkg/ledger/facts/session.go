@@ -849,7 +849,7 @@ func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.
 		return false, nil
 	}
 	s.mem.Stats.Transactions.Add(1)
-	r, err := s.mem.Client.Txn(ctx).If(cmps...).Commit()
+	r, err := s.mem.Client.Txn(ctx).If(cmps...).Then(etcd.OpCount(key)).Commit()
 	if err != nil {
 		return false, err
 	}
