@@ -67,10 +67,10 @@ type Set struct {
 
 // zoneState is a zone in the Set. It is never modified, only replaced, so readers need no lock for it.
 type zoneState struct {
-	// newest is the last proven content.
+	// newest is the last content that agrees with the zone's hash in etcd.
 	newest *Snapshot
-	// settled is the content for name servers. It may be older, while a cascade or a mass deletion is outstanding
-	// (S7.2). It is nil until the zone settles for the first time.
+	// settled is the content for name servers. It is older while a change of many records is half done (a cascade), or
+	// a mass deletion waits for consent (S7.2). It is nil until the zone is first without such a delay.
 	settled *Snapshot
 	// steps lead to newest without a gap, oldest first. octets is their size.
 	steps  []content.Step
