@@ -24,7 +24,8 @@ type source struct {
 	selector            fields.Selector
 }
 
-// changed is called at the beginning, too. The result is the missing right, or nil when ctx ends.
+// followList watches the source, and calls changed at the beginning and after changes, until ctx ends. It returns nil
+// then, or earlier the missing right, if the user must not list or watch the resource.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
 	// A watch begins at the resourceVersion of a list. A list of a single object is enough for it. It has no selector,
 	// because with a selector the server would sort all objects of an index. A user with rights to a single name needs
