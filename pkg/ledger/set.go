@@ -266,7 +266,6 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 		s.closedErr = errSetEnded(cmp.Or(b.RequirementErr, errOthersRefused))
 	}
 
-	// Answer the writes.
 	for _, w := range writes {
 		var a commit.SetAnswer
 		switch {

@@ -63,7 +63,6 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 			}
 		}
 
-		// Without locks to take or a temporary refusal (Later), the answer is final.
 		a := com.submitGroup(ctx, g)
 		switch locks = a.Locks; {
 		case a.Err != nil:

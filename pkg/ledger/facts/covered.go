@@ -27,7 +27,6 @@ func (s *Session) CheckCovered(ctx context.Context) {
 		return
 	}
 
-	// Collect the facts that have no proof of their own, and read them again.
 	var keys []law.Key
 	for k := range s.Seen.All() {
 		overlaid := false
