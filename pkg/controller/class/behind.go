@@ -15,7 +15,7 @@ import (
 )
 
 // sighting is a secondary's answer for which the controller asks the API server to raise the zone's serial. Otherwise
-// the secondary would never transfer the zone, because its serial is ahead of the zone's, or equal but with other data
+// the secondary would not transfer the zone, because its serial is ahead of the zone's, or equal but with other data
 // (differs).
 type sighting struct {
 	// serial is the serial to exceed: the secondary's, or with differs its successor.

@@ -281,7 +281,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 		return nil
 	}
 
-	// Wait for farewellTime if servers follow a catalog of the class: they must get the empty catalog first.
+	// Wait only if servers follow a catalog of the class.
 	c.mu.Lock()
 	since, known := c.emptied[of.UID]
 	if !known {

@@ -40,7 +40,7 @@ type knownZone struct {
 	// items has the zone's deliveries, by class name.
 	items map[string]*item
 	// lastContent is the last content of a removed zone, or of a zone that ended because its parent no longer lists it.
-	// The provider's records are removed by it. Nil for other zones.
+	// It names the records to remove at providers. Nil for other zones.
 	lastContent *zoneview.Snapshot
 }
 

@@ -148,8 +148,8 @@ func (q *queue) setTimer(wait time.Duration) {
 }
 
 // endRun ends a run of a job and frees its worker. If the provider failed (pause is not nil), the queue pauses all
-// jobs, for longer after each failure. If the run worked (a change or comparison), the failed jobs are retried. A run
-// from before a change of the class (an old revision) has neither effect.
+// jobs, for pause.RetryAfter or a growing delay. If the run worked (a change or comparison), the failed jobs are
+// retried. A run from before a change of the class (an old revision) has neither effect.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

@@ -18,9 +18,8 @@ import (
 // zone each second. If the serial is earlier than confirmed, the secondary has lost changes, for example by a restart
 // from an old disk, and all zones are compared.
 type confirmations struct {
-	mu sync.Mutex
-	// bySecondary is by the secondary's name.
-	bySecondary map[string]confirmation
+	mu          sync.Mutex
+	bySecondary map[string]confirmation // by name
 }
 
 type confirmation struct {

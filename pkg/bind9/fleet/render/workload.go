@@ -61,7 +61,6 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 			annotations).WithSpec(spec)}
 	}
 
-	// The volume claim has the capacity and class of the settings, or the defaults of the cluster.
 	storage := s.Settings.Storage
 	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
 	if storage.Capacity != "" {
