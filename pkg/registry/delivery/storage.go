@@ -69,8 +69,7 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 		return nil
 	}
 
-	// The confirmed serial must be a serial that name servers can have. Read the Zone from etcd (a Get without a
-	// resourceVersion), since the servers may be ahead of the watch cache.
+	// Read the Zone from etcd (a Get without a resourceVersion), since the servers may be ahead of the watch cache.
 	obj, err := c.Zones().Get(genericapirequest.WithNamespace(ctx, after.Namespace), after.Spec.Zone.Name, &metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
