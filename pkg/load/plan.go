@@ -271,7 +271,6 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 // name. It replaces values that the API would refuse, such as a refresh time above 2147483647, and reports them to
 // refuse. An error means that the SOA is malformed.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
-	// Read the two names and the five numbers.
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
 		return v1alpha1.ZoneSpec{}, fmt.Errorf("SOA %q: seven fields are needed (RFC 1035 §3.3.13): primary name server, contact, "+
@@ -286,7 +285,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		numbers[i] = uint32(n)
 	}
 
-	// Replace times that are too long. The serial may have 32 bits.
+	// The serial may have 32 bits.
 	replaced := func(reason, fix string) {
 		refuse(Refusal{Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data, Reason: reason, Fix: fix})
 	}

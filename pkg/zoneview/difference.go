@@ -41,8 +41,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 }
 
 // undoState computes the RRsets of a zone at an earlier serial: it begins with the snapshot after, and undoes the steps
-// (changes of serial), the newest first. It checks no hashes, because all content in the Set agrees with the hashes in
-// etcd.
+// (changes of serial), the newest first. It checks no hashes, because all content in the Set agrees with the Zone's.
 type undoState struct {
 	after  *Snapshot
 	header content.Header
