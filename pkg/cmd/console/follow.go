@@ -25,7 +25,7 @@ type source struct {
 }
 
 // followList watches the source, and calls changed at the beginning and after changes, until ctx ends. It returns nil
-// then, or earlier the missing right, if the user must not list or watch the resource.
+// then, or earlier the missing right to list or watch.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
 	// A watch begins at the resourceVersion of a list, for which a single object is enough. The list has no selector,
 	// because with a selector the server would sort all objects of an index. A user with rights to a single name needs

@@ -402,9 +402,9 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace makes etcd accept writes again after the alarm NOSPACE, raised when a member exceeds its quota. It compacts
-// etcd, defragments a member, and disarms the alarm of members below the quota. alarms has the ids of the members with
-// the alarm (M2, M4).
+// freeSpace makes etcd accept writes again after the alarm NOSPACE, raised when a member exceeds its quota: the
+// function compacts etcd, defragments a member, and disarms the alarm of members below the quota. alarms has the ids of
+// the members with the alarm (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()

@@ -518,7 +518,7 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 
 // ReadFacts reads facts (stored values) and their zones from etcd, at the same revision. If a zone that the decision
 // has read has changed, ReadFacts resets the session, so that all facts are read again. With an Overlay (a batch's
-// earlier writes) it returns ErrOverlayMoved instead.
+// earlier writes) the error is ErrOverlayMoved instead.
 func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	// If etcd allows fewer operations, read each half.
 	mem := s.mem
