@@ -95,13 +95,14 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted is the etcd storage of a resource, for example of Zones. It refuses a write beyond the budget of the
-// object's namespace. It lies between the watch cache and etcd, so it judges objects as they are stored.
+// budgeted wraps the etcd storage of a resource, for example of Zones, and refuses a write beyond a budget of the
+// object's namespace (octets stored, octets written over time). It lies below the watch cache, so it measures objects
+// as etcd stores them.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
 	resource schema.GroupResource
-	// charges is true if budgeted charges the written octets to the namespace, and false if the ledger does.
+	// charges is false for Zones, Records and Delegations, because their transactions are charged as a whole.
 	charges bool
 	// clusters counts the Bind9Clusters of a namespace, for their own budget. It is nil for other resources.
 	clusters func(ctx context.Context, namespace string) (int64, error)

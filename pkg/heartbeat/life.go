@@ -64,7 +64,7 @@ type sight struct {
 	Replica
 	// seen is the time of the last change, or of the first look, by the Watcher's clock.
 	seen time.Time
-	// changed is false until the Watcher has seen a renewal.
+	// changed is false until the Watcher has seen a renewal: only a renewal shows that the process works.
 	changed bool
 }
 

@@ -137,8 +137,9 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is the write of a Record by a revert. A Reversal, the restored state of a Record, has two writes if the
-// Record's name passes to another namespace: an early deletion to free the name, and a later creation.
+// write is the write of a Record by a revert. A Reversal, the restored state of a Record, has two writes if the revert
+// gives the Record's present DNS name back to another namespace: an early deletion to free the name, and a later
+// creation.
 type write struct {
 	*Reversal
 	change rrsets.Change

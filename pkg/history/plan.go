@@ -110,7 +110,8 @@ type touch struct {
 	// stateBefore is the Record before oldest. existed is false if oldest created the Record.
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
-	// renewer is a client that would write the Record again, for example "external-dns"; "" for none.
+	// renewer is the client that would write the Record again, for example "external-dns", so that only
+	// Options.IncludeManaged reverts it; "" for none.
 	renewer string
 	// challenge is true if an ACME client wrote the Record.
 	challenge bool

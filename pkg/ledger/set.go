@@ -44,12 +44,13 @@ type Set struct {
 	serial int64
 }
 
-// setItem is the state of a write of a change set.
+// setItem is the state of a write of a change set. A request carries the write through Kubernetes' storage to the Set,
+// where it waits until all other writes have arrived or their requests have ended.
 type setItem struct {
-	// write is nil before the write has passed through Kubernetes' storage, and again after its answer.
+	// write is nil before the arrival, and again after the answer.
 	write *commit.SetWrite
-	// ended is true after the request's end, arrived once the write has first reached the commit. creates is true for a
-	// creation, unchanged if the write changes nothing.
+	// ended is true after the request's end. arrived is true from the first arrival on. creates is true for a creation,
+	// unchanged if the write changes nothing.
 	ended, arrived, creates, unchanged bool
 	// growth is the growth of the stored object in octets.
 	growth int64
@@ -265,7 +266,6 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 		s.closedErr = errSetEnded(cmp.Or(b.RequirementErr, errOthersRefused))
 	}
 
-	// Answer the writes.
 	for _, w := range writes {
 		var a commit.SetAnswer
 		switch {

@@ -28,9 +28,10 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-// storeWrite is a write that the ledger commits in place of Kubernetes' storage, because the object and its zone must
-// change in the same transaction. A decorated storage (write.go) puts the storeWrite into its context. When Kubernetes'
-// storage then puts or deletes the object, the etcd client below it (hook) calls commitWrite.
+// storeWrite is a write of an object that the ledger commits in place of Kubernetes' storage, because object and zone
+// must change in the same transaction. The storage above (write.go) puts the storeWrite into the request's context.
+// Kubernetes' storage then puts or deletes the object through its etcd client, and the client (hook) calls commitWrite
+// instead.
 type storeWrite interface {
 	// commitWrite writes put, the object as encoded by the storage, under key. If put is nil, it deletes key. expected
 	// is the revision that the storage has read, 0 for an absent key. If it is another now, Outcome.OK is false.

@@ -267,10 +267,10 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// zoneSpec replaces values that the API would refuse, such as a refresh time above 2147483647, and reports them to
+// zoneSpec returns the spec of a new Zone from the SOA of a zone file, with a rule for Records of namespace at every
+// name. It replaces values that the API would refuse, such as a refresh time above 2147483647, and reports them to
 // refuse. An error means that the SOA is malformed.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
-	// Read the two names and the five numbers.
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
 		return v1alpha1.ZoneSpec{}, fmt.Errorf("SOA %q: seven fields are needed (RFC 1035 §3.3.13): primary name server, contact, "+
@@ -285,7 +285,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		numbers[i] = uint32(n)
 	}
 
-	// Replace times that are too long. The serial may have 32 bits.
+	// The serial may have 32 bits.
 	replaced := func(reason, fix string) {
 		refuse(Refusal{Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data, Reason: reason, Fix: fix})
 	}
@@ -296,7 +296,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		}
 	}
 
-	// The rule admits Records of the file's namespace at every name, of every type except types written by number.
+	// The rule admits every type except types written by number.
 	serial, refresh, retry, expire, minimum := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 	spec := v1alpha1.ZoneSpec{
 		DomainName:            soa.Name.String(),

@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// prior is an earlier change of a zone in a dry run. The server does not store it, and may so refuse a later object,
-// for example a Record in a new zone. The dry run then shows the object with the change that must be written first
-// (L8).
+// prior is a change of a zone that a dry run of the load has shown, but not stored. So the server may refuse a later
+// object, for example a Record in a new zone. The dry run then shows the object with the change that must be written
+// first (L8).
 type prior struct {
 	// object is the title of the changed object, for example "Zone platform/example-org".
 	object string

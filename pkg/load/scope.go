@@ -17,19 +17,20 @@ import (
 // has is left over, and may be removed after the load if the same field manager wrote it.
 type scope struct {
 	zone types.NamespacedName
-	// readable is true if a file was written into the Zone and the user may read the Zone.
+	// readable is true if a file was written into the Zone and the user may read the Zone: then checkZones reports a
+	// Zone without name servers.
 	readable bool
-	// The loaded files have wantedRRsets.
+	// RRsets of the loaded files.
 	wantedRRsets map[rrset]bool
 	existing     *existingRecords
-	destination  *destination
+	destination  *destination // of the last file
 
 	paths []string
 	// doubt says why the files may be incomplete, for example "2 lines of PATH could not be read", or "". With a doubt
 	// no Record counts as left over.
 	doubt string
 
-	refusedWrites []*recordWrite
+	refusedWrites []*recordWrite // to try again with the removals, which may free their names
 }
 
 func (s *scope) what() string { return "zone " + s.zone.String() }

@@ -38,7 +38,6 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
 
-	// Sort the objects by project, that is by API group.
 	for _, o := range all {
 		if o.GetDeletionTimestamp() != nil {
 			c.refuse(o, "it is being deleted", "let it go, or make it again")
@@ -54,7 +53,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 		}
 	}
 
-	// In bindy and Gardener the older object of a name wins (M3).
+	// Older objects come first: in bindy and Gardener the older of two objects for a DNS name wins (M3).
 	for _, group := range groups {
 		slices.SortFunc(group, func(one, other *unstructured.Unstructured) int {
 			return cmp.Or(one.GetCreationTimestamp().Compare(other.GetCreationTimestamp().Time),

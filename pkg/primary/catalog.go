@@ -22,14 +22,15 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is the catalog zone of a class (RFC 9432), the list of zones for secondaries. All primaries number its
-// versions alike (Membership), but each may skip some. A secondary that asks another primary for the changes since a
-// skipped serial gets the whole catalog. The class's mutex guards all fields.
+// catalog is the catalog zone of a class (RFC 9432), the list of zones for secondaries. All primaries give the same
+// list the same serial (Membership.Serial), but each merges changes within catalogInterval, and so skips serials. A
+// secondary that asks another primary for the changes since a skipped serial gets the whole catalog. The class's mutex
+// guards all fields.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// pending has the changes to publish, published the present members, both by the member's name in the catalog. A
-	// zero listing in pending removes the member.
+	// pending has the changes to publish, published the present members, both by the member's name in the catalog. The
+	// empty listing{} in pending removes the member.
 	pending   map[name.Rel]listing
 	published map[name.Rel]listing
 	// serial is the published serial, targetSerial the serial of the next version.

@@ -39,7 +39,7 @@ type classes struct {
 // peerIndex sums up the keys and rules of a class, to find quickly the classes that may admit a message.
 type peerIndex struct {
 	keys tsig.Keyring
-	// byAddress is true if a rule admits only certain source addresses, anyAddress if a rule admits a key from every
+	// byAddress is true if a rule has source prefixes, anyAddress if a rule has none, and so admits its key from every
 	// source.
 	byAddress, anyAddress bool
 }
@@ -217,7 +217,7 @@ type changeQueue struct {
 	// the class. The value is true to send the NOTIFY even to secondaries that have confirmed it.
 	pending      map[classUID]bool
 	wakeNotifier chan struct{}
-	wakeCatalogs chan struct{}
+	wakeCatalogs chan struct{} // to publish changed catalogs
 }
 
 type classUID struct {

@@ -39,8 +39,9 @@ type result struct {
 type qname struct {
 	// wire is the name as asked, or a target in lower case.
 	wire []byte
-	// zoneSuffix is the longest suffix of the name that a Record can have. extraLabels counts the labels before it. If
-	// there are any, the name itself does not exist.
+	// zoneSuffix is the longest suffix that name.Parse accepts, since labels on the wire may have octets that are not
+	// allowed in the name of a Record. extraLabels counts the labels before it. If there are any, the name itself does
+	// not exist.
 	zoneSuffix  name.Name
 	extraLabels int
 	// isQuestion is true for the name of the question.

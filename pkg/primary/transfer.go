@@ -27,7 +27,7 @@ type transfer struct {
 	request request
 	// key signs the messages; nil means unsigned.
 	key *tsig.SigningKey
-	// shareKey, if not nil, limits the transfer to the records that DNS updates made for its namespace.
+	// shareKey, if not nil, limits the transfer to the records that DNS updates made for the key's tenant.
 	shareKey    *updates.Key
 	incremental bool
 	// records are sent instead of the whole zone, unless nil.

@@ -40,8 +40,8 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return undone.makeDifference(since), nil
 }
 
-// undoState computes the RRsets of a zone at an earlier serial: it begins with the last snapshot, and undoes one step
-// after the other. It computes no hashes, because the snapshot and each step are proven already.
+// undoState computes the RRsets of a zone at an earlier serial: it begins with the snapshot after, and undoes the steps
+// (changes of serial), the newest first. It checks no hashes, because all content in the Set agrees with the Zone's.
 type undoState struct {
 	after  *Snapshot
 	header content.Header

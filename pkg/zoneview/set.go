@@ -67,10 +67,10 @@ type Set struct {
 
 // zoneState is a zone in the Set. It is never modified, only replaced, so readers need no lock for it.
 type zoneState struct {
-	// newest is the last proven content.
+	// newest is the last content that agrees with the hash of the Zone.
 	newest *Snapshot
-	// settled is the content for name servers. It may be older, while a cascade or a mass deletion is outstanding
-	// (S7.2). It is nil until the zone settles for the first time.
+	// settled is the content for name servers. It is older while a change of many records is half done (a cascade), or
+	// a mass deletion waits for consent (S7.2). It is nil until the zone is first without such a delay.
 	settled *Snapshot
 	// steps lead to newest without a gap, oldest first. octets is their size.
 	steps  []content.Step
@@ -123,8 +123,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 }
 
 // Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or the zone's removal (tx.Gone).
-// first identifies a zone that tx creates. After ErrMisfit or ErrUnknown nothing has changed: read the whole zone again
-// (Put).
+// first identifies a zone that tx creates. If a step does not follow the content (ErrMisfit), or the Set lacks the zone
+// (ErrUnknown), nothing has changed: read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -155,7 +155,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		return next.newest.misfitError(last, "the zone is at step %d, those between are missing", next.newest.n)
 	}
 
-	// A transaction that settles an earlier step does not settle the newest (S7.2).
+	// Name servers get the newest content only if the transaction settles it, not an earlier step (S7.2).
 	settles := tx.Settled && (last == 0 || last == next.newest.n)
 	if settles {
 		next.settled = next.newest
@@ -236,7 +236,7 @@ func (v *Set) boundSteps(now int64) {
 	}
 	v.swept = now
 
-	// Count the steps of each zone that are too old. The oldest step of each zone that is left goes into a heap.
+	// The oldest step of each zone that is not too old goes into a heap.
 	var zones byOldest
 	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {
@@ -250,8 +250,7 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
-	// Drop the oldest step of all zones, again and again. An eighth below the limit is enough for a while, so that the
-	// search is rare.
+	// Drop an eighth more than needed, so that the search is rare.
 	if full {
 		heap.Init(&zones)
 	}
@@ -267,7 +266,6 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
-	// Replace the zones that lose steps.
 	for uid, n := range drop {
 		if n > 0 {
 			v.zones[uid] = v.zones[uid].withoutSteps(n)

@@ -127,8 +127,8 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// An unknown name gives nil, and a text with the most similar field, if any, for example "unknown field; did you mean
-// zoneRef?".
+// findField returns the type of the field with a JSON name in a struct type, or of a map's values. For an unknown name
+// the type is nil, and why names the most similar field, if any: "unknown field; did you mean zoneRef?".
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""

@@ -148,11 +148,11 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 		})
 }
 
-// tracker has the Records whose Ready condition may have to be written: the open Records (in no zone, or not Ready),
-// and the Records that a change made due for a new judgement. All other Records take no memory.
+// tracker is the elected server's worklist for the condition Ready of Records: the open Records (in no zone, or not
+// Ready), and the Records whose stored Ready is wrong after a change. All other Records take no memory.
 type tracker struct {
 	mu sync.Mutex
-	// zones has the state of each zone by UID. The key "" has the Records in no zone.
+	// zones has the Records by UID of their zone, or "" for none.
 	zones map[string]*zone
 	// openIn maps each open Record to the UID of its zone, or "".
 	openIn map[law.Ref]string
@@ -180,8 +180,8 @@ type zone struct {
 	inStallTimes map[law.Ref]bool
 }
 
-// dueRecords are Records of a zone whose status has to be written. A write takes a page: some Records of one namespace.
-// Namespaces take turns, so a namespace with many Records delays no other.
+// dueRecords are Records of a zone whose status has to be written, a page at a time: up to pageRecords Records of a
+// namespace. Namespaces take turns, so a namespace with many Records delays no other.
 type dueRecords struct {
 	// fresh has the Records in no page yet.
 	fresh map[law.Ref]bool

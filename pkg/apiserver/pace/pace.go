@@ -39,8 +39,9 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients adds deadlines to a handler's reads and writes, because stalled clients keep seats. Filters with
-// responses of their own belong inside handler, or get no deadline.
+// EndSlowClients adds a deadline to each read of a request and each write of a response to end stalled clients, because
+// each request occupies a seat of Kubernetes' priority and fairness. Long-running requests, such as watches, get none
+// for writes. Filters that respond themselves belong inside handler, or get no deadline.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -50,14 +51,13 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &pacedBody{ReadCloser: r.Body, control: control}
 			defer body.endRequest()
-			r = r.WithContext(r.Context()) // net/http inspects the original Body for 100 Continue
+			r = r.WithContext(r.Context()) // a copy, as net/http inspects the original Body for 100 Continue
 			r.Body = body
 			if r.ProtoMajor == 1 {
 				answer.unread = body
 			}
 		}
 		if info, err := config.RequestInfoResolver.NewRequestInfo(r); err != nil || config.LongRunningFunc(r, info) {
-			// A long-running request, such as a watch, has no deadline for its response.
 			answer.beginAnswer()
 			handler.ServeHTTP(w, r)
 			return
@@ -122,7 +122,7 @@ type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    pace
-	// unread is the body of an HTTP/1 request, until the response begins; otherwise nil.
+	// unread is the body of an HTTP/1 request until the response begins, for beginAnswer; otherwise nil.
 	unread *pacedBody
 }
 

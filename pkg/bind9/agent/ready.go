@@ -100,7 +100,7 @@ const readyTime = 5 * time.Second
 type loading struct {
 	// boot is the start time in the output of `rndc status`. After a new start everything is counted again.
 	boot string
-	// done is true once named was ready: with all zones, or late with most of them.
+	// done is true once named was ready: with all zones, or later with fewer (loadTime, waitTime).
 	done bool
 	// loaded has the zones that named has answered for.
 	loaded map[name.Name]bool

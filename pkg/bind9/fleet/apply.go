@@ -159,12 +159,12 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error while an object of another manager cannot be taken over yet, for example until the new server
-// has all zones.
+// takingOver is the error of applyObject while an object of another manager (for example Helm) cannot be taken over
+// yet, for example until the new server has all zones.
 type takingOver struct {
 	text string
-	// service is the other manager's Service, or nil for a Deployment. Its addresses are already in the status, because
-	// only servers with an address get zones.
+	// service is the other manager's Service, or nil for a Deployment. The Bind9Instance's status gets its addresses at
+	// once, because only servers with an address get zones.
 	service *corev1.Service
 }
 
@@ -303,7 +303,7 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 type formerPods struct {
 	// idle has the ReplicaSets to mark now, and remove the ReplicaSets to remove now.
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until the ReplicaSets have to be sorted again; 0 means never.
+	// wait is the time until the next call of splitFormer; 0 means none.
 	wait time.Duration
 }
 

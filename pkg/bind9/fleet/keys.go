@@ -130,12 +130,12 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// acceptedKeys records the TSIG keys that the pods of each Bind9Instance accepted last. A rotation goes on when all
-// instances of a group have accepted its new keys. A group is the servers that share a key. A signer accepts the keys
-// of two groups: its own, and the cluster's.
+// acceptedKeys records the Bind9Instances that accept both TSIG keys of a rotation. A rotation takes its next step, for
+// example to sign with the new key, when all servers that share the keys (a group) accept both.
 type acceptedKeys struct {
 	mu sync.Mutex
-	// byTaker has a text that identifies the keys. An instance that has accepted none has no entry.
+	// byTaker has the names of the accepted keys. A signing server has two entries: for its own keys, and the
+	// cluster's. An instance that does not accept both keys has no entry.
 	byTaker map[keyTaker]string
 }
 

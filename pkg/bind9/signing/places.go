@@ -15,8 +15,8 @@ import (
 const placesOfZones, placesOfSigners = 1, 4
 
 // places limits the zones whose signing is worked on at once: placesOfZones for each namespace with zones, and
-// placesOfSigners for each namespace with signers (S12.11). So a tenant with slow agents or servers occupies only a few
-// workers. A zone without a place waits until another zone has returned its places.
+// placesOfSigners for each namespace with signers. So a tenant with slow agents or servers occupies only a few workers.
+// A zone needs a place of either kind, and waits until other zones have returned theirs (S12.11).
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)

@@ -105,8 +105,8 @@ func NewOptions() *Options {
 		Fleet:            validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 	}
 
-	// Delegation comes before policies and webhooks, so that they see no Record that it refuses. Quota comes last, so
-	// that it counts only admitted requests.
+	// Delegation, the plugin for zones' rules, comes before policies and webhooks, so that they see no Record that it
+	// refuses. Quota comes last, so that it counts only admitted requests.
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)

@@ -19,7 +19,7 @@ import (
 // over the keys to the signatures.
 type dnssecPart struct {
 	Links []link
-	// Next describes the next step, and the action that it needs.
+	// Next tells the user the next step, and the action that it needs.
 	Next string
 	// Date is the time of the next step; nil if unknown.
 	Date *time.Time

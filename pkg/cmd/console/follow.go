@@ -24,9 +24,10 @@ type source struct {
 	selector            fields.Selector
 }
 
-// changed is called at the beginning, too. The result is the missing right, or nil when ctx ends.
+// followList watches the source, and calls changed at the beginning and after changes, until ctx ends. It returns nil
+// then, or earlier the missing right to list or watch.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
-	// A watch begins at the resourceVersion of a list. A list of a single object is enough for it. It has no selector,
+	// A watch begins at the resourceVersion of a list, for which a single object is enough. The list has no selector,
 	// because with a selector the server would sort all objects of an index. A user with rights to a single name needs
 	// the selector, though.
 	options, first := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
@@ -64,7 +65,6 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 			return lackOf(err, "watch", s.resource, s.namespace)
 		}
 
-		// The watch has ended, or an error may be temporary: begin again.
 		select {
 		case <-ctx.Done():
 		case <-time.After(rewatch):

@@ -41,7 +41,7 @@ type reading struct {
 	// namespace of the kubeconfig context.
 	namespaces []string
 	own        string
-	base       string
+	base       string // the URL path of all pages, with a secret
 }
 
 func newReading(config *rest.Config, asked, own string) (*reading, error) {

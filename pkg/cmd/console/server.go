@@ -34,8 +34,8 @@ type view struct {
 	path, name string
 	// load returns the data for the template.
 	load func(r *reading, request *http.Request) (any, error)
-	// sources returns the lists that the page depends on. After each change of a list, an open page gets the template
-	// "live" again. sources is nil, or returns nothing, for a page that does not change.
+	// sources returns the lists that the page depends on. After each change of a list, an open page gets its template
+	// "live" again, by server-sent events. sources is nil, or returns nothing, for a page that does not change.
 	sources func(r *reading, request *http.Request) []source
 	page    *template.Template
 }

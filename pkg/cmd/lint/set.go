@@ -25,11 +25,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// set judges the objects of all files together, as an empty server would. A file may name a zone that no file defines.
-// The set assumes such a zone, with unknown rules and Records.
+// set judges the objects of all files together, as an empty server would. If a file names a zone that no file defines,
+// the set assumes the zone, with a rule for every name, because its rules are unknown.
 type set struct {
 	store        *store
-	assumedZones map[string]bool
+	assumedZones map[string]bool // by uid
 	// refusedZones has the names of refused zones. Objects at or below them are not judged.
 	refusedZones []name.Name
 	// warnedTexts has the warnings given so far. None is given twice.

@@ -21,18 +21,20 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store replaces etcd for the command lint: it has the values that decisions read (facts), and takes their writes
-// (plans). A server decides objects again after a change of their zone, in a background cascade. Here no cascade runs,
-// so the caller makes zones before Delegations, and Delegations before Records.
+// store replaces etcd for the command lint, which runs the server's decisions (package law). A decision reads stored
+// values (facts), and returns the values to write (a plan). A server decides objects again when their zone changes.
+// lint does not, so the caller makes zones before Delegations, and Delegations before Records.
 type store struct {
 	now   time.Time
 	facts map[law.Key]any
 	zones map[key]*law.Zone
-	// The maps below are by the zone's uid. owners has the names with data, in the order of keys.
+	// The maps below are by the zone's uid. owners has the names with data, sorted so that the names below a name
+	// follow it.
 	owners  map[string]*btree.BTreeG[name.Rel]
 	records map[string]map[name.Rel]map[key]*law.Record
 	// nsHosts counts the NS Records of each host.
-	nsHosts         map[string]map[name.Name]int
+	nsHosts map[string]map[name.Name]int
+	// delegationRules has the rules of Delegations.
 	delegationRules map[string][]rules.Rule
 	// lastUID is the number in the last uid, for example 7 in "uid-7".
 	lastUID int

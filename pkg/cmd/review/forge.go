@@ -46,9 +46,9 @@ type forge struct {
 	maxComment int
 	// The header tokenHeader of a request has tokenPrefix and the token.
 	tokenHeader, tokenPrefix string
-	// list returns the path of a pull request's comments. change returns the path before a comment's ID.
+	// list returns the path of a pull request's comments. change returns the path, before a comment's ID, to edit it.
 	list, change func(p *pullRequest) string
-	changeMethod string
+	changeMethod string // of HTTP, to edit a comment
 	// rights tells the user how a token gets the right to write comments.
 	rights string
 }

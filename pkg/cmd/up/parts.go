@@ -14,7 +14,7 @@ import (
 type parts struct {
 	// running is in the order of the start. Parts end in reverse order, since later parts use earlier parts (U4).
 	running []*part
-	// failed gets the error of the first part that ends before stop.
+	// failed gets the error of the first part that ends before stop, and (by once) no later error.
 	failed chan error
 	once   sync.Once
 }

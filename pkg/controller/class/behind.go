@@ -14,14 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is an answer of a secondary that only a higher serial of the zone can correct. Either the secondary's serial
-// is ahead of the zone's, so it transfers nothing, or it has other data at the zone's serial (differs).
+// sighting is a secondary's answer for which the controller asks the API server to raise the zone's serial. Otherwise
+// the secondary would not transfer the zone, because its serial is ahead of the zone's, or equal but with other data
+// (differs).
 type sighting struct {
-	// serial is the serial to pass: the secondary's, or with differs the zone's next.
+	// serial is the serial to exceed: the secondary's, or with differs its successor.
 	serial   serial.Serial
 	differs  bool
 	probedAt time.Time
-	// accepted is the Zone's annotation AcceptSerial, the owner's consent to a large step; "" with differs.
+	// accepted is the Zone's annotation AcceptSerial, by which the owner allows a raise above serial.MaxRepair; "" with
+	// differs.
 	accepted string
 }
 

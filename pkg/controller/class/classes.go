@@ -30,7 +30,7 @@ const (
 )
 
 // classSync passes each class (DNSClass or Bind9Cluster) to the Loop, the scheduler of deliveries, and writes the
-// status of the class.
+// status of the class. It removes the finalizer of a deleted DNSClass without Deliveries.
 type classSync struct {
 	*shared
 	providers   providers
@@ -40,15 +40,15 @@ type classSync struct {
 	checks      sync.WaitGroup
 
 	mu    sync.Mutex
-	known map[string]*knownClass
-	// questions counts the queries that a comparison of all zones sends to secondaries.
+	known map[string]*knownClass // by name
+	// questions counts the queries in a comparison of all zones: the more queries, the rarer are comparisons.
 	questions questions
-	// emptied has, by UID, when a deleted class was first seen without Deliveries. farewellTime later the class is
-	// released.
+	// emptied has, by UID, the time at which a deleted class was first seen without Deliveries.
 	emptied map[types.UID]time.Time
 }
 
-// farewellTime delays the release of a deleted class: servers must hear of the empty catalog from a primary.
+// farewellTime is from emptied to the removal of the finalizer: servers must first get the empty catalog from a
+// primary.
 const farewellTime = 5 * time.Second
 
 // knownClass is a class as last passed to the Loop.
@@ -281,7 +281,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 		return nil
 	}
 
-	// Wait for farewellTime if servers follow a catalog of the class: they must get the empty catalog first.
+	// Wait only if servers follow a catalog of the class.
 	c.mu.Lock()
 	since, known := c.emptied[of.UID]
 	if !known {

@@ -37,10 +37,10 @@ type store struct {
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
-	// finalizerLocks are chosen by the zone's UID. A delivery that ends must not remove the zone's finalizer while
-	// another delivery begins.
+	// finalizerLocks are chosen by a hash of the zone's UID. A delivery that ends must not remove the zone's finalizer
+	// while another delivery begins.
 	finalizerLocks [64]sync.Mutex
-	// mu guards lastSeen, the last version of each Delivery.
+	// mu guards lastSeen, the last version of each Delivery, with its logged failure.
 	mu       sync.Mutex
 	lastSeen map[delivery.Key]observed
 }

@@ -40,9 +40,9 @@ type zoneSync struct {
 type zoneMemory struct {
 	// desired was last passed to the Loop.
 	desired delivery.Zone
-	// progress is the last judgement's, lastWrite the last Ready written.
+	// progress has the serials that classes had confirmed at the last sync.
 	progress  *ready.Progress
-	lastWrite readyWrite
+	lastWrite readyWrite // of the condition Ready
 	// askedSighting is the reason of the last request to the API server to raise the serial.
 	askedSighting sighting
 }

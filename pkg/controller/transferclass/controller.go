@@ -72,8 +72,8 @@ type Controller struct {
 // task is an item of the Controller's queue. A plain task updates the zones that the primary serves for the class.
 type task struct {
 	class string
-	// With peers, the task first reads the class's settings and Secrets again. A task with remind has no class: it
-	// repeats the NOTIFY of zones that secondaries have not confirmed.
+	// With peers, the task first reads the class's peers (its secondaries and their TSIG keys) again, from class and
+	// Secrets. A task with remind has no class: it repeats the NOTIFY of zones that secondaries have not confirmed.
 	peers, remind bool
 }
 

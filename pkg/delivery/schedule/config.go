@@ -67,7 +67,8 @@ type Metrics interface {
 	// until its repair. Foreign RRsets, not written by Kubizone, count when a comparison finds more of them than the
 	// last comparison.
 	CountDrift(class string, missing, differing, foreign int)
-	// CountFenced counts an attempt stopped because another worker has taken the delivery over.
+	// CountFenced counts an attempt stopped before a write because another worker has taken over the delivery (a zone
+	// in a class).
 	CountFenced(class string)
 }
 

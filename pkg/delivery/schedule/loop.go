@@ -39,8 +39,8 @@ type knownZone struct {
 	delivery.Zone
 	// items has the zone's deliveries, by class name.
 	items map[string]*item
-	// lastContent is the last content of a zone that has lost the name (S3.7), for the removal at providers; nil for
-	// other zones.
+	// lastContent is the last content of a removed zone, or of a zone that ended because no rule lists the name any
+	// more. The records in lastContent are removed at providers. Nil for other zones.
 	lastContent *zoneview.Snapshot
 }
 

@@ -20,8 +20,8 @@ import (
 type names struct {
 	// rights has the names of each delivery: the names in the stored state, and a name claimed before the first write.
 	rights map[delivery.Key]*right
-	// holders has the deliveries with a right to a name, in order of precedence. Only the first may deliver. The others
-	// had the name already when this process began.
+	// holders has the deliveries with a right to a name, in order of precedence. Only the first may deliver. There are
+	// others only if Deliveries of several zones had the name when this process began.
 	holders map[className][]*right
 	// waiters has the deliveries that wait for a name, and awaitedNames the name by delivery.
 	waiters      map[className][]delivery.Key

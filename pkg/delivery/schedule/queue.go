@@ -41,7 +41,7 @@ type queue struct {
 	runningByTenant map[string]int
 	waiting         int
 	running         int
-	// revision counts the changes of the class. The outcome of a run from before a change does not count.
+	// revision counts the changes of the class.
 	revision int
 	// No job starts before pausedUntil. failures in a row make the next pause longer.
 	pausedUntil time.Time
@@ -58,6 +58,7 @@ type queue struct {
 type health int
 
 const (
+	// healthAsked means that good health may end a pause.
 	healthAsked health = iota
 	// healthTrusted means that good health ended a pause, and no job has succeeded since.
 	healthTrusted
@@ -146,7 +147,9 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// pause is the error of a provider that asks all jobs to wait, or nil. worked is true after a change or comparison.
+// endRun ends a run of a job and frees its worker. If the provider failed (pause is not nil), the queue pauses all
+// jobs, for pause.RetryAfter or a growing delay. If the run worked (a change or comparison), the failed jobs are
+// retried. A run from before a change of the class (an old revision) has neither effect.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -157,7 +160,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	switch now := time.Now(); {
 	case revision != q.revision: // the class has changed since
 	case pause != nil:
-		// Pause the queue, for longer after each failure. A pause in progress stays.
+		// A pause in progress stays.
 		if q.down, q.failedJobs[j] = true, true; q.pausedUntil.After(now) {
 			return
 		}
@@ -174,7 +177,6 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 		q.failures++
 		q.pausedUntil, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
 	case worked:
-		// The class works: retry the jobs that have failed because of it.
 		delete(q.failedJobs, j)
 		if q.failures = 0; q.health == healthTrusted {
 			q.health = healthAsked

@@ -14,12 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations remembers, for each secondary, the zone whose last confirmed change is the newest. After a restart from
-// an old disk, the secondary answers an earlier serial of this zone. Then all zones are compared.
+// confirmations has, for each secondary, the zone with the newest confirmed change. AskLast queries the serial of this
+// zone each second. If the serial is earlier than confirmed, the secondary has lost changes, for example by a restart
+// from an old disk, and all zones are compared.
 type confirmations struct {
-	mu sync.Mutex
-	// bySecondary is by the secondary's name.
-	bySecondary map[string]confirmation
+	mu          sync.Mutex
+	bySecondary map[string]confirmation // by name
 }
 
 type confirmation struct {

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members are the zones of a class that the primary servers offer to secondaries. A zone is a member from the moment
-// when a worker has stored its first intent to write, until the zone's Delivery is deleted. Only stored objects count,
-// so that a worker that has lost its lease can neither add nor remove zones.
+// Members looks up the zones that the primary servers offer to the secondaries of a class. A zone is a member from the
+// first planned write in its Delivery until the Delivery is deleted. Only stored Deliveries count, so that a controller
+// that has lost its lease can neither add nor remove zones.
 type Members interface {
 	// Name returns the zone name, such as example.org., of the member with a UID. It is zero if there is none.
 	Name(uid string) name.Name

@@ -73,16 +73,16 @@ type format struct {
 	of     Type
 	name   string
 	fields []field
-	// example is for messages. A digest is described instead, as "<64 hexadecimal digits>".
+	// example is a valid text for error messages, except that a digest is written as "<64 hexadecimal digits>".
 	example string
 
 	// The fields below are derived from the others.
 
 	// names has a bit for each field that is a domain name: bit 0 is the first field.
 	names uint64
-	// gateway is true with a gateway field (IPSECKEY): a domain name in gateway type 3.
+	// gateway is true for IPSECKEY, whose gateway is a domain name if the gateway type is 3.
 	gateway bool
-	syntax  syntax
+	syntax  syntax // of quotes
 }
 
 // formats has the types allowed in Records (S5.4) and the SOA, which BIND, Knot, NSD and PowerDNS read alike, by

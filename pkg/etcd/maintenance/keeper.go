@@ -402,13 +402,13 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// etcd rejects all writes when its data exceed the quota (alarm NOSPACE). Members below the quota again lose the alarm
-// (M2, M4).
+// freeSpace makes etcd accept writes again after the alarm NOSPACE, raised when a member exceeds its quota: the
+// function compacts etcd, defragments a member, and disarms the alarm of members below the quota. alarms has the ids of
+// the members with the alarm (M2, M4).
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
 
-	// Compact all former versions of keys, up to the present revision.
 	now, err := k.client.Get(limited, k.lockKey)
 	if err != nil {
 		return fmt.Errorf("etcd: its revision: %w", err)
@@ -437,7 +437,6 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		}
 	}
 
-	// Disarm the alarm of members below the quota now, and report the others.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}

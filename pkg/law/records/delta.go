@@ -236,8 +236,10 @@ func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 	return t
 }
 
-// isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
-// cascade that this namespace caused, Records on their way between zones do not count.
+// isOwnStep reports whether the guard against mass deletions counts the step (a change of the zone). The guard counts
+// the RRsets that the zone's own namespace adds and removes (S7.7). A client's write counts if its Record is in this
+// namespace. A cascade (background work of a write) counts if this namespace caused it, except for Records that move
+// between zones.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

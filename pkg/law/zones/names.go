@@ -182,7 +182,7 @@ type literalGrant struct {
 	pattern string
 	// owner is the name relative to the zone.
 	owner name.Rel
-	// ns are the namespaces of the rule.
+	// ns are the namespaces of the rule: each gets the name.
 	ns []string
 	// reserves is true if the rule reserves the name: patterns with "*" in other rules no longer reach it (S4.20).
 	reserves bool

@@ -40,8 +40,10 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup submits a group (a write or a change set) to the zone's queue until it is decided. A group delayed by a
-// cascade waits outside the queue, because the cascade needs the queue to proceed. last is the group of the last try.
+// commitGroup submits a group (a write or a change set) to its zone's queue, again and again until the answer is final.
+// Between tries it locks the zones that the answer asks for. If background work at the zone (a cascade) delays the
+// group, the group waits outside the queue, because the cascade needs the queue. last is the copy of the group in the
+// last try, as each try has its own.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
@@ -50,7 +52,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 
 	var locks []string
 	for postponed := time.Duration(0); ; g = g.renew() {
-		// Lock the zones that the last try asked for. A group with a batch of its own locks the zone at once.
+		// A group with a batch of its own locks the zone at once.
 		w := g.firstWrite()
 		if g.goesAlone() && w.LikelyZone != "" && len(w.Locks)+len(locks) == 0 {
 			locks = []string{w.LikelyZone}
@@ -61,7 +63,6 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 			}
 		}
 
-		// Without locks to take or a temporary refusal (Later), the answer is final.
 		a := com.submitGroup(ctx, g)
 		switch locks = a.Locks; {
 		case a.Err != nil:

@@ -110,16 +110,17 @@ type batch struct {
 	span     trace.Span // nil before the groups are decided
 }
 
-// attempt describes a try to commit a batch: the locked zones, and the consequences of earlier tries.
+// attempt has the parameters of a try to commit a batch as an etcd transaction.
 type attempt struct {
-	locks   []*queue
-	head    *queue // nil if no zone is locked
-	retries int    // earlier tries
-	bound   int    // octets; a larger batch takes no more groups
+	locks   []*queue // of the locked zones
+	head    *queue   // of the batch's zone; nil if no zone is locked
+	retries int      // earlier tries
+	bound   int      // octets; a larger batch takes no more groups; halved if etcd finds the transaction too large
 }
 
-// draft has the results of the groups admitted so far: the changed facts in Overlay, and the zone after them. A group
-// that is not admitted takes its own results back (undo).
+// draft is the result of the groups (writes or change sets) in a batch so far. Overlay has the facts (stored values)
+// that they change, and the zone after them, for the decision of the next group. If that group is not admitted, undo
+// restores the draft.
 type draft struct {
 	facts.Overlay
 	change *law.ZoneChange
@@ -128,8 +129,8 @@ type draft struct {
 	writes int      // objects
 	octets int
 
-	itemUpdates []itemUpdate
-	states      []stateBefore
+	itemUpdates []itemUpdate     // changes of the outbox (pending background work)
+	states      []stateBefore    // former Records, for the history
 	removal     *content.Removal // of the zone removed, nil for none
 	removedZone *law.Zone
 }
@@ -139,41 +140,41 @@ type stateBefore struct {
 	history.BeforeStep
 }
 
-// undone is a fact's value before a change. written is false if the draft did not have the fact.
+// undone is the draft's value of a fact before a change. written is false if the draft had none, as etcd's value
+// counted.
 type undone struct {
 	key     law.Key
 	value   any
 	written bool
 }
 
-// decisions are the results of a group's decisions. If facts are missing, or zones must be locked, the group is decided
-// again.
+// decisions has the results of deciding a group, by the rules of package law for each write. With missingFacts, locks
+// or temporaryRefusal the group is decided again.
 type decisions struct {
-	missingFacts     []law.Key
-	locks            []string // zones that a plan needs locked
-	temporaryRefusal *law.Refusal
-	steps            []content.Step
-	held             bool
+	missingFacts     []law.Key      // to read from etcd
+	locks            []string       // keys of zones to lock
+	temporaryRefusal *law.Refusal   // for example while Records move to another zone
+	steps            []content.Step // changes of the zone's content
+	held             bool           // a mass deletion: name servers get no changes of the zone
 }
 
 // proof has the compares of a transaction: it commits only if all facts read by the decisions are as they were.
 type proof struct {
 	cmps         []clientv3.Cmp
 	comparedRevs map[string]int64 // by single key
-	zones        []facts.ZoneSeen
-	sessions     []*facts.Session
+	zones        []facts.ZoneSeen // read by the decisions
+	sessions     []*facts.Session // all values read, by write
 }
 
-// puts has the operations of a transaction.
+// puts has a batch's operations in a transaction, perhaps shared with batches of other zones.
 type puts struct {
-	steps layout.JournalValue
+	steps layout.JournalValue // changes of the zone's content, by group
 	then  []clientv3.Op
 	size  int // octets of then
-	// offset is the index of the batch's first operation in a shared transaction, zoneAt the Zone's put from there, or
-	// -1.
+	// offset is the index of then[0] in a shared transaction. zoneAt is the index in then of the Zone's put, or -1.
 	offset, zoneAt int
 	journalOctets  int // octets of the journal value
-	stateOctets    int // octets of the states before the steps
+	stateOctets    int // octets of the former Records, put for the history
 }
 
 type itemUpdate struct {

@@ -15,8 +15,9 @@ import (
 
 const checkedOf = 100
 
-// CheckCovered verifies that facts change only with their Zone: every Config.CheckEvery-th decision reads again the
-// facts proved by a zone's revision. A difference is logged and counted.
+// CheckCovered looks for stale values in the cache, by a sample: every Config.CheckEvery-th decision reads again the
+// stored values (facts) for which its transaction compares only the revision of their Zone. This compare suffices
+// because each write of such a fact also writes the Zone. A difference is logged and counted.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {
@@ -26,7 +27,6 @@ func (s *Session) CheckCovered(ctx context.Context) {
 		return
 	}
 
-	// Collect the facts that have no proof of their own, and read them again.
 	var keys []law.Key
 	for k := range s.Seen.All() {
 		overlaid := false

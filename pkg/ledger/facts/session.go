@@ -516,10 +516,11 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ReadFacts reads facts and their zones from etcd, at the same revision. If a zone of the decision has changed, the
-// session is reset, or the error is ErrOverlayMoved.
+// ReadFacts reads facts (stored values) and their zones from etcd, at the same revision. If a zone that the decision
+// has read has changed, ReadFacts resets the session, so that all facts are read again. With an Overlay (a batch's
+// earlier writes) the error is ErrOverlayMoved instead.
 func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
-	// Read all in a transaction. If etcd allows fewer operations, read each half.
+	// If etcd allows fewer operations, read each half.
 	mem := s.mem
 	var ops []clientv3.Op
 	for _, k := range keys {
@@ -542,7 +543,6 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 		return err
 	}
 
-	// Compare the zones with the zones that the decision has read.
 	covered := map[string]int64{} // zone revisions by uid
 	moved := false
 	for i, z := range zones {
@@ -561,7 +561,6 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 		mem.Mu.Unlock()
 	}
 
-	// Take the facts.
 	for i, k := range keys {
 		if err := s.noteResponse(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
 			return err

@@ -305,15 +305,15 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck checks the history of zones. A step, a change of a zone, is first in the zone's journal, with the former
-// Records under before/, and later in a segment, a compressed part of the history. The zone's archive has the number of
-// the last step in segments, so no segment may have a later step.
+// historyCheck checks that the keys of the zones' history agree. A step (a numbered change of a zone) is first in the
+// zone's journal, with the former Record under before/, and later in a compressed segment. The zone's archive has the
+// number of the last step in segments: no segment has a later step, and no key under before/ an earlier step.
 type historyCheck struct {
 	*check
 	// archives is by the zone's uid.
 	archives map[string]*archive
-	// ranges has the steps of each segment, by zone and account. An account is a namespace, with the namespace that
-	// caused the steps.
+	// ranges has the steps of each segment, by zone uid and account. An account names the namespace of the Records, and
+	// the namespace that caused the changes and so pays for the octets.
 	ranges map[[2]string][]segmentRange
 	// shares has the size of each account's segments, as counted from the keys.
 	shares map[string]history.Share

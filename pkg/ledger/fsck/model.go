@@ -28,11 +28,11 @@ type model struct {
 	// zonesByName has the zones that are not pending, sortedNames their names by view and key.
 	zonesByName map[place]*zone
 	sortedNames []place
-	works       map[string]*law.Work
+	works       map[string]*law.Work // the outbox
 	// purging has the uids of removed zones whose keys are being deleted.
 	purging map[string]bool
 	unread  unread
-	// pendingCuts has NS, glue and DS of child zones before the parent has counted them, and cuts afterwards.
+	// pendingCuts has NS, glue and DS of child zones that the parent's content lacks yet, cuts those it has.
 	pendingCuts        map[edge]law.PendingCut
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut
@@ -57,7 +57,7 @@ func newModel() model {
 // reported as damage.
 type unread struct {
 	keysByRef map[law.Ref]string
-	// keysByUID has a zone's key if another key or object names the zone with its uid.
+	// keysByUID has a zone's key, once another key or object tells the zone's uid.
 	keysByUID map[string]string
 	// uncheckedCount counts keys and Records, by the zone's key.
 	uncheckedCount map[string]int

@@ -303,8 +303,8 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches values that this process has written, to save reads. Another process may have changed a value, so each
-// transaction compares its revision: an outdated value fails the transaction, and does no other harm.
+// recent caches up to maxRecent values of the history that this process has written, to save reads. Another process may
+// have changed a value, so each transaction compares its revision: an outdated value only fails the transaction.
 type recent struct {
 	mu sync.Mutex
 	// values is by etcd key.

@@ -59,7 +59,7 @@ const newZoneAge = 3600
 type removedZones struct {
 	// retentions has each zone's retention of steps, in seconds.
 	retentions map[string]int64
-	// expired has the zones removed longer ago than their retention, each with the keys that find the history by name.
+	// expired has the zones removed longer ago than their retention, each with its keys in the index by name.
 	expired map[string][]string
 }
 

@@ -17,12 +17,13 @@ const (
 	maxCachedOctets = 32 << 10
 )
 
-// valueCache saves parsing: the process also watches the journal, and so receives the values that it has just written.
-// Read compares the octets with etcd's value, because only a stored value counts.
+// valueCache saves parsing JSON: a server watches the journal, and so receives the values that it has just written. Put
+// is called before the transaction, which may fail. So Read returns the cached form only if its octets equal the value
+// from etcd.
 type valueCache struct {
 	mu     sync.Mutex
 	values map[string]cachedValue // by journal key
-	// keys is a ring in the order of Put. next is the position of the oldest key, and of the next.
+	// keys is a ring in the order of Put. next is the position of the oldest key, overwritten by the next Put.
 	keys [maxCachedValues]string
 	next int
 }

@@ -84,8 +84,8 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.
 const delegationsAtOnce = 8
 
 // decideDelegations is the first part of a cascade. It decides the Delegation objects of a removed zone, and those that
-// wait for a zone or for room in a zone. Records and child zones come later, since their decisions depend on the rules
-// in Delegations.
+// wait for their zone, or until the zone's limits on rules allow them. Records and child zones come later, since their
+// decisions depend on the rules in Delegations.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -112,7 +112,6 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		// needs no cascade of its own.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 
-		// Decide some Delegations in parallel, then renew the lease, and go on.
 		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {
 			group, within := errgroup.WithContext(ctx)
 			for _, name := range some {

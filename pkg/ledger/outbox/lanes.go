@@ -26,8 +26,8 @@ type lanes struct {
 	slice   time.Duration
 	// busy has the namespaces with a lane.
 	busy sync.Map
-	// skippedBusy is true if a work was skipped because its namespace had a lane. When a lane ends, works are then
-	// looked for again.
+	// skippedBusy is true if a work was skipped because its namespace had a lane. The end of a lane then starts a new
+	// search for works.
 	skippedBusy atomic.Bool
 }
 

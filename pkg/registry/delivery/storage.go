@@ -43,8 +43,9 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// The status says that name servers have a zone, and makes its Records Ready, so only the class's controller may write
-// it (S6.18).
+// checkStatus refuses an update of a Delivery's status without the right "confirm" on its class, or with a serial that
+// name servers cannot have. A confirmed serial makes Records Ready, so only the class's controller may write it
+// (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	class := v1alpha1.Resource("dnsclasses")
@@ -68,8 +69,7 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 		return nil
 	}
 
-	// The confirmed serial must be a serial that name servers can have. Read the Zone from etcd (a Get without a
-	// resourceVersion), since the servers may be ahead of the watch cache.
+	// Read the Zone from etcd (a Get without a resourceVersion), since the servers may be ahead of the watch cache.
 	obj, err := c.Zones().Get(genericapirequest.WithNamespace(ctx, after.Namespace), after.Spec.Zone.Name, &metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err

@@ -176,7 +176,7 @@ type plan struct {
 	requester user.Info
 	// scope has the names and types that the key may update.
 	scope update.Scope
-	// in is the updated zone, and at refers to its object.
+	// in is the zone of the message, and at refers to the Zone object.
 	in     zone
 	at     v1alpha1.AdoptingZone
 	status v1alpha1.UpdateRequestStatus

@@ -96,7 +96,7 @@ type page struct {
 	resumeAt continuation
 	owner    name.Name
 	rrtype   rdata.Type
-	search   *search
+	search   *search // by part of a name, type or address
 	// nextToken is the continue token, set by eachEntry; "" at the zone's end.
 	nextToken string
 }

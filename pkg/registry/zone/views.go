@@ -25,7 +25,7 @@ type Snapshot interface {
 	// Header has the zone's name, SOA parameters and name servers.
 	Header() content.Header
 	Serial() serial.Serial
-	// N counts the changes of content, like status.contentGeneration.
+	// N counts the changes of serial, like status.contentGeneration.
 	N() uint64
 	// State is the multiset hash of the RRsets. Hash is status.hash, over State and the Header.
 	State() sethash.State

@@ -61,7 +61,8 @@ type watcher struct {
 	zone *v1alpha1.Zone
 	// Changes up to the serial lastSent are sent.
 	lastSent serial.Serial
-	// definition means that the client gets steps of the definition instead of entries. sources adds the Records.
+	// definition is true if the client gets changes as stored, with relative names, instead of entries. sources adds
+	// the user, Record and traceparent of each change; to the stored form the traceparent alone.
 	definition, sources bool
 
 	stream *stream

@@ -63,7 +63,7 @@ type reader struct {
 	// names is by text, values by type and octets as sent.
 	names  map[string]name.Name
 	values map[sentData]string
-	space  []byte
+	space  []byte // reused, for expanded data
 }
 
 type sentData struct {

@@ -150,7 +150,7 @@ const catalogSuffix = "bind9clusters.kubizone.invalid."
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
-			// A new generation would replace the class's provider.
+			// Generation stays 1, because another generation would replace the class's provider.
 			Name: cluster.Namespace + "/" + cluster.Name, UID: cluster.UID, Generation: 1, ResourceVersion: cluster.ResourceVersion,
 			CreationTimestamp: cluster.CreationTimestamp, DeletionTimestamp: cluster.DeletionTimestamp,
 			Finalizers: slices.Clone(cluster.Finalizers),
@@ -160,7 +160,7 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 			Views:      []string{EveryView},
 			Bind9: &v1alpha1.Bind9Provider{
 				ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name},
-				// Names are labels, so no two clusters share a catalog.
+				// The names have no dots, so no two clusters share a catalog.
 				CatalogZone: cluster.Name + "." + cluster.Namespace + "." + catalogSuffix,
 			},
 		},

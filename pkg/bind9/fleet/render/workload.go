@@ -40,8 +40,8 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// A server with a volume claim gets a StatefulSet, because the new pod of a Deployment would wait for the old pod's
-// volume.
+// renderWorkload returns the Deployment of the server's pods. With a volume claim it returns a StatefulSet, because the
+// new pod of a Deployment would wait for the old pod's volume.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
@@ -61,7 +61,6 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 			annotations).WithSpec(spec)}
 	}
 
-	// The volume claim has the capacity and class of the settings, or the defaults of the cluster.
 	storage := s.Settings.Storage
 	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
 	if storage.Capacity != "" {
