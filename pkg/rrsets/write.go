@@ -78,8 +78,8 @@ type Writer struct {
 	Manager string
 	Force   bool
 	DryRun  []string // {"All"}, or nil to write
-	// Context returns the context for a request. indices are those of the request's changes in Write's page. Nil changes
-	// no context.
+	// Context returns the context for a request. indices are those of the request's changes in Write's page. Nil
+	// changes no context.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Replan plans the change at index of Write's page again, because others may have changed its Record since Before
 	// was read. now is the present Record, nil if deleted. Replan returns the new change, or nil if none is needed.

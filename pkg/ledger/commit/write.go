@@ -197,8 +197,8 @@ type Answer struct {
 	overtaken bool
 	// Locks are keys of zones whose queues Commit must lock before it tries again; nil for none.
 	Locks []string
-	// Later is a temporary refusal, for example while names move to another zone; nil for none. It is not in Err, because
-	// Commit first pauses and tries again.
+	// Later is a temporary refusal, for example while names move to another zone; nil for none. It is not in Err,
+	// because Commit first pauses and tries again.
 	Later *law.Refusal
 }
 

@@ -23,8 +23,8 @@ type Config struct {
 	// Preview decides a dry run.
 	Preview    kind.Decide[*v1alpha1.Zone]
 	Authorizer authorizer.UnconditionalAuthorizer
-	// WithEstablish tells the commit, by the context, whether the user may create zones/establish, the permission to make
-	// a zone without a parent zone.
+	// WithEstablish tells the commit, by the context, whether the user may create zones/establish, the permission to
+	// make a zone without a parent zone.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 
 	// Admits reports whether a class may deliver zones of a namespace and view. Admits, FirstClass and
@@ -32,8 +32,8 @@ type Config struct {
 	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	// WarnOfAbsent warns the user of new namespaces in the rules that do not exist.
 	WarnOfAbsent func(ctx context.Context, after, before []string)
-	// FirstClass returns the class for a zone's defaults: its first, else the first default class, or nil. The Zone need
-	// not be validated yet.
+	// FirstClass returns the class for a zone's defaults: its first, else the first default class, or nil. The Zone
+	// need not be validated yet.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain.
 	ClassesWithoutRetain func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
