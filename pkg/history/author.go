@@ -23,13 +23,14 @@ import (
 type Author struct {
 	Serial int64  `json:"serial,omitempty"`
 	Time   string `json:"time,omitempty"` // RFC 3339
-	// Way is how the change was made: by a request, an UpdateKey, an ACME challenge, external-dns or a cascade.
+	// Way is how the change was made: by a request, an UpdateKey, an ACME challenge, external-dns or a cascade (later
+	// writes by the server itself, after a zone or rule changed).
 	Way v1alpha1.Way `json:"way,omitempty"`
-	// By is the user. "" means a hidden user of another namespace.
+	// By is the user. If By and Cause are "", the user is of another namespace and hidden.
 	By           string `json:"by,omitempty"`
 	FieldManager string `json:"fieldManager,omitempty"`
 	AuditID      string `json:"auditID,omitempty"`
-	// Cause is the reason of a change without a user.
+	// Cause is the reason of a cascade: the zone or rule that changed.
 	Cause string `json:"cause,omitempty"`
 	// Records are the changed Records, as "NAMESPACE/NAME".
 	Records []string `json:"records,omitempty"`

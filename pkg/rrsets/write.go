@@ -78,10 +78,12 @@ type Writer struct {
 	Manager string
 	Force   bool
 	DryRun  []string // {"All"}, or nil to write
-	// Context returns the context for a request with the changes at indices. Nil changes no context.
+	// Context returns the context for a request. indices are those of the request's changes in Write's page. Nil
+	// changes no context.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Replan returns a new change if the Record is not Before any more but now, nil if gone. If no change is needed, it
-	// returns nil. Without Replan such a change fails.
+	// Replan plans the change at index of Write's page again, because others may have changed its Record since Before
+	// was read. now is the present Record, nil if deleted. Replan returns the new change, or nil if none is needed.
+	// Without Replan a change of a changed Record is refused.
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 

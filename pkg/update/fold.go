@@ -12,13 +12,13 @@ import (
 
 // Present has the RRsets of a namespace at a name before a DNS UPDATE message.
 type Present struct {
-	// Share has the RRsets that earlier updates made.
+	// Share has the RRsets that earlier updates made, the dynamic share of the name. Only these may be changed.
 	Share []RRset
 	// Records has the RRsets of other Records: updates may not change them.
 	Records []RRset
-	// Derived has the RRsets of spec.nameServers, if the namespace owns the zone.
+	// Derived has the RRsets of the Zone's spec.nameServers, if the namespace owns the zone.
 	Derived []RRset
-	// ForeignNS is true if another namespace has NS at the apex.
+	// ForeignNS is true if another namespace has NS at the apex: an update may then delete this namespace's last NS.
 	ForeignNS bool
 }
 

@@ -58,11 +58,11 @@ type Ledger interface {
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 }
 
-// Config configures a Confirmer, the writer of the condition Ready of Records.
+// Config configures a Confirmer. On the elected server it writes the condition Ready of Records.
 type Config struct {
 	Ledger Ledger
-	// NewIndex returns the caches of Zones, Deliveries and classes for a new term as elected server. Of its informers
-	// only that of Namespaces may be running.
+	// NewIndex is called when this server is elected, and returns new caches of Zones, Deliveries and classes. Their
+	// informers are not running yet, except that of Namespaces, which the server shares.
 	NewIndex func() *ready.Index
 	// WatchRecords watches the Records of all namespaces after the resourceVersion since.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)

@@ -39,9 +39,11 @@ type Updater struct {
 	writers map[writerKey]*rfc2136.Provider
 	// notifyLists has the secondaries that a primary is configured to notify about a zone.
 	notifyLists map[zoneAt]string
-	// provenPrimaries has the primary whose content a secondary was last seen to have.
+	// provenPrimaries has the primary whose content a secondary was last seen to have. While its source is this
+	// primary, equal serials confirm the delivery; otherwise the content is compared too.
 	provenPrimaries map[zoneAt]string
-	// behindSince is when a secondary began to lack its primary's content.
+	// behindSince is when a secondary began to lack its primary's content. After notifyTime the secondary is
+	// told to transfer the whole zone again.
 	behindSince map[zoneAt]time.Time
 	notifyTime  time.Duration
 }

@@ -49,12 +49,12 @@ type ZonePlan struct {
 	Changes []load.Change `json:"changes"`
 	// RRsets is the number of RRsets in the zone before.
 	RRsets int64 `json:"rrsets,omitempty"`
-	// Held says why the zone is or would be no longer delivered after a mass deletion; "" if it is delivered.
+	// Held is the reason why delivery of the zone is or would be on hold after a mass deletion; "" without a hold.
 	Held string `json:"held,omitempty"`
 	// Classes are the DNSClasses whose servers get the changes. Unknown says why they cannot be read.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
-	// Left are the classes whose servers lose the zone.
+	// Left are the classes that deliver the zone now and, once the plan changes spec.dnsClassRefs, do not or may not.
 	Left []string `json:"left,omitempty"`
 	// Unread is true if the user may not read the Zone. RRsets is then 0.
 	Unread bool `json:"-"`

@@ -65,11 +65,12 @@ type Controller struct {
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// lastKeys are the last keys from Secrets, by UID of the UpdateKey. recordedNames are the names that this process
-	// wrote into a status: the informer may lag. For Run only.
-	lastKeys      map[types.UID]tsig.Key
+	// lastKeys are the last keys read from Secrets, by UID of the UpdateKey, for when the API cannot be reached. A
+	// missing, forbidden or invalid Secret ends the use of its key. For Run only.
+	lastKeys map[types.UID]tsig.Key
+	// recordedNames are the key names that this process wrote into a status: the informer may lag. For Run only.
 	recordedNames map[types.UID]string
-	// outcomes are results of updates that are not in a status yet, by ID of the key.
+	// outcomes are the results of DNS UPDATE messages that are still to be written into a status, by ID of the key.
 	outcomes        map[string]outcome
 	outcomesTakenAt time.Time
 }

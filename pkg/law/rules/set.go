@@ -30,8 +30,8 @@ type Set struct {
 	OwnNamespace string
 	// Lists are the rules of the Zone object, and of Delegations for the namespace.
 	Lists [2][]Rule
-	// minTail, at a name below a reserved name, is the least number of labels after the "*" of a tenant's pattern: 1
-	// admits "*.pay" (S4.20). 0 excludes no pattern.
+	// minTail is the least number of labels after the "*" of a tenant's pattern, 0 for any. Below a reserved name (a
+	// pattern without "*", such as "pay") a tenant needs at least "*.pay", so minTail is 1 there (S4.20).
 	minTail int
 }
 

@@ -195,9 +195,10 @@ type Answer struct {
 	sent bool
 	// overtaken is true if writes of others have made an earlier try fail.
 	overtaken bool
-	// Locks are keys of zones to lock for the next try; nil for none.
+	// Locks are keys of zones whose queues Commit must lock before it tries again; nil for none.
 	Locks []string
-	// Later is a refusal that a later try may avoid, for example while names move to another zone; nil for none.
+	// Later is a temporary refusal, for example while names move to another zone; nil for none. It is not in Err,
+	// because Commit first pauses and tries again.
 	Later *law.Refusal
 }
 

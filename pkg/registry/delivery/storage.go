@@ -29,7 +29,8 @@ type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	// Zones returns the storage of Zones. It is called at requests, because that storage is built later.
 	Zones func() rest.Getter
-	// Stale returns "", or the reason why kubectl's table shows each Ready as Unknown.
+	// Stale returns the reason why the stored condition Ready of Deliveries is out of date, "" if current. With a
+	// reason, kubectl's table shows Unknown for Ready, and the reason as message.
 	Stale func() string
 }
 

@@ -23,15 +23,19 @@ type Config struct {
 	// Preview decides a dry run.
 	Preview    kind.Decide[*v1alpha1.Zone]
 	Authorizer authorizer.UnconditionalAuthorizer
-	// WithEstablish tells the commit, by the context, whether the user may create zones/establish.
+	// WithEstablish tells the commit, by the context, whether the user may create zones/establish, the permission to
+	// make a zone without a parent zone.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 
-	// Admits, FirstClass and ClassesWithoutRetain are methods of dnsclass.Lister.
+	// Admits reports whether a class may deliver zones of a namespace and view. Admits, FirstClass and
+	// ClassesWithoutRetain are methods of dnsclass.Lister.
 	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	// WarnOfAbsent warns the user of new namespaces in the rules that do not exist.
 	WarnOfAbsent func(ctx context.Context, after, before []string)
-	// FirstClass gets a Zone that is not yet validated.
-	FirstClass           func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
+	// FirstClass returns the class for a zone's defaults: its first, else the first default class, or nil. The Zone
+	// need not be validated yet.
+	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
+	// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain.
 	ClassesWithoutRetain func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
 	Views                Views
 	Sources              Sources

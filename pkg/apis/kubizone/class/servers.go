@@ -58,8 +58,8 @@ type NameServer struct {
 	Address string
 	// Key names the Secret with the TSIG key for queries; nil for unsigned queries.
 	Key *v1alpha1.SecretReference
-	// Guest is true if Kubizone writes into a zone of the server by dynamic updates. SOA and apex NS are then the
-	// server's own.
+	// Guest is true if the server is the primary of another operator, to which Kubizone writes by dynamic updates
+	// (RFC 2136). verify then ignores SOA, apex NS and signatures, because they are the server's own.
 	Guest bool
 	// Signed is true if the zone there is signed by this server or a signer before it.
 	Signed bool
