@@ -4,9 +4,8 @@
 // Package inventory fills the status of the Installation, an API object for operators, with the running processes, the
 // members of etcd, the expiry of certificates, and the last backup.
 //
-// Other parts of the server collect the data: a heartbeat.Watcher reads the processes' Leases every five seconds,
-// package maintenance checks etcd and the last backup every 15 seconds. ReadStatus copies their results from memory,
-// and reads certificate files.
+// ReadStatus copies results from memory: a heartbeat.Watcher reads the processes' Leases every five seconds, and
+// package maintenance checks etcd and the last backup every 15 seconds.
 //
 // Guarantees:
 //  1. ReadStatus sends no request.

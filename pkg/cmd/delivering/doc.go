@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package delivering has the common parts of the commands that deliver zones, kubizone controller and kubizone up.
-// Sources.Constructors maps each kind of provider (the client of a DNSClass's name servers) to a constructor: bind9 and
-// transfer, which also read other API objects, are here, the rest in package cmd/provider.
+// Sources.Constructors has the constructor of each kind of provider (client of a DNSClass's name servers).
 //
-// ReadRetries reads the delays between retries from environment variables, such as DNS_RECORD_RETRY_MAX_DELAY (the
-// longest, for example 1m).
+// ReadRetries reads the delays between retries from the environment, such as DNS_RECORD_RETRY_MAX_DELAY=1m (the
+// longest).
 //
 // Guarantees: (1) Each kind of provider that a DNSClass can name has a constructor, as a test checks.
 //
-// Out of scope: the content of zones.
+// Out of scope: providers that need only a class and its Secrets (package cmd/provider).
 //
 // Read providers.go first.
 package delivering

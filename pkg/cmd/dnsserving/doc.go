@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package dnsserving has the flags and metrics of the hidden primary, the DNS server from which secondaries transfer
-// the zones. The commands kubizone primary and kubizone up share them. Flags admit clients by address and TSIG key, and
-// select the views for these clients. A view separates zones of the same name (split horizon).
+// the zones, for kubizone primary and kubizone up. Flags admit clients by address and TSIG key, and select their views
+// (split horizon: zones of the same name).
 //
 // Guarantees:
 //  1. A client admitted by the flags gets only zones in the views of --dns-view.

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package alarm has only the names of two health checks of the API server's /healthz, "etcd-space" and "etcd-corrupt".
-// A check fails while etcd has the alarm NOSPACE (writes are refused) or CORRUPT (the members differ). The names have a
-// package of their own, so that kubectl kubizone doctor, which looks for them, does not depend on etcd's client.
+// Package alarm has the names of two health checks of the API server's /healthz, "etcd-space" and "etcd-corrupt". A
+// check fails while etcd has the alarm NOSPACE (writes are refused) or CORRUPT (the members differ). kubectl kubizone
+// doctor reads the names here, without a dependency on etcd's client.
 //
 // Guarantees: (1) The names never change, because users' monitoring has them.
 //

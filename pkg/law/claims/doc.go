@@ -6,7 +6,7 @@
 // shop.example.org., another tenant may write neither there nor at www.shop.example.org.
 //
 // The reason: records act on other names. For example, a CAA record at shop.example.org. also restricts certificates
-// for www.shop.example.org. RefuseClaim is the main check of a new record or child zone.
+// for www.shop.example.org. RefuseClaim is the main check.
 //
 // Guarantees: (1) Of two conflicting claims the second is refused, unless a rule of the zone's owner permits both. (2)
 // A refusal names no other namespace (S1.8).

@@ -10,11 +10,11 @@
 // Guarantees:
 //
 //	R1. A command is sent once, with a nonce that named has issued for it. So a recorded command cannot be replayed.
-//	R2. An answer is accepted only with named's signature, and the serial and nonce of the command.
+//	R2. An answer is accepted only with named's signature, and the command's serial number and nonce.
 //	R3. Messages are bounded in octets, nesting and time.
-//	R4. A *Failure means that named refused the command. After another error the outcome is unknown.
+//	R4. The error type *Failure means that named refused the command. After another error the outcome is unknown.
 //
-// Out of scope: the words of commands.
+// Out of scope: the commands themselves.
 //
 // Read client.go, then message.go.
 package rndc
