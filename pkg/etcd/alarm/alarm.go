@@ -3,7 +3,7 @@
 
 package alarm
 
-// Names of health checks.
+// Names of checks.
 const (
 	Space   = "etcd-space"
 	Corrupt = "etcd-corrupt"

@@ -5,8 +5,7 @@
 // for servers with a copy of the zone.
 //
 //   - journal.go reads steps, and deletes old steps in the background.
-//   - condense.go merges the oldest steps of a zone while name servers still have earlier content, as after a mass
-//     deletion.
+//   - condense.go merges the oldest steps of a zone while name servers still have earlier content.
 //   - ended.go lists the RRsets of a zone that has lost its name, for their removal from providers.
 //
 // Guarantees:

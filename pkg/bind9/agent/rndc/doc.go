@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rndc is a client of BIND's control channel. It sends commands such as "reload" to a running named, as the
-// program rndc does, and returns named's answer.
+// Package rndc is a client of BIND's control channel. It sends commands such as "reload" to a running named, like the
+// program rndc, and returns named's answer.
 //
-// A message is a 32-bit length, a 32-bit version, and a table of named values (octets or tables). The first value,
-// _auth, is an HMAC over all octets after it.
+// A message is a 32-bit length, a 32-bit version, and a table of named values. The first value, _auth, is an HMAC over
+// all octets after it.
 //
 // Guarantees:
 //
