@@ -5,7 +5,7 @@
 // www.example.org. 300 IN A 192.0.2.1. A Change has the Entries removed and added between two serials of a zone.
 //
 // Guarantees:
-//  1. The packages below implement only RFCs.
+//  1. The packages in dns/ have no rules of Kubizone.
 //  2. No function does I/O, reads a clock or blocks.
 //  3. Values are immutable.
 //

@@ -5,8 +5,8 @@
 // class, or two UpdateKeys have TSIG keys of the same name.
 //
 // Guarantees: (1) A claimant keeps a name in use, as recorded in its status. An unused name goes to the first claimant
-// by Rank: the older, or of two at the same time the lower id. Claimants with Last come after all others. (2) Every
-// process decides the same, from claims and recorded uses alone.
+// by Rank: the older, or of two at the same time the lower id. Claimants with Rank.Last come after all others. (2)
+// Every process decides the same, from claims and recorded uses alone.
 //
 // Out of scope: the purpose of names.
 //

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package reasons explains the reasons of conditions, Warnings and Events, such as NameHeld, for commands such as
-// `kubectl kubizone explain`. The explanations are the tables of docs/reasons.md, which the program contains.
+// `kubectl kubizone explain`. The explanations are the tables of docs/reasons.md, embedded in the program.
 //
 // Guarantees:
 //

@@ -7,7 +7,7 @@
 //
 // Guarantees:
 //
-//  1. No reader has to parse a sentence.
+//  1. No client has to parse the sentence of an error.
 //  2. kubectl prints the same text with and without a rule, since the cause with the rule repeats field and message of
 //     the other cause.
 //

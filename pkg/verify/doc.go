@@ -9,7 +9,7 @@
 //  1. Server and zone are parsed by the same reader: owner, type, TTL and each value count, spelling does not.
 //  2. If a server refuses transfers, each RRset is queried. Other data of the server is then unseen, and the report
 //     says so.
-//  3. An unreachable server, or an answer without a required signature, is Failed.
+//  3. An unreachable server, or an answer without a required signature, gets the state Failed.
 //
 // Out of scope: the source of the zone, and writes.
 //

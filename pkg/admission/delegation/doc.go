@@ -3,14 +3,15 @@
 
 // Package delegation is the admission plugin KubizoneDelegation of the API server. It refuses a Record that the zone
 // may not take in, for example because no delegation rule gives the name to the Record's namespace, before validating
-// policies and webhooks see it. The rule of an allowed Record goes into the audit event, such as `zone example.org.,
+// policies and webhooks see it. The audit event of an allowed Record gets that rule, such as `zone example.org.,
 // pattern "*.dev"`.
 //
 // Guarantees:
 //  1. The plugin decides from the server's cache, and the write's transaction decides again. So an outdated cache only
 //     delays a refusal.
-//  2. A refusal is checked against etcd, and has the text of the write's refusal. In doubt, the Record passes.
-//  3. Deletions, status, and updates that keep the spec pass unchecked (S2.4).
+//  2. A refusal is checked against etcd, and has the text of the write's refusal. If the cache cannot tell, the Record
+//     passes.
+//  3. Deletions, status, and updates that keep the spec pass unchecked.
 //
 // Out of scope: the decision (package ledger).
 //

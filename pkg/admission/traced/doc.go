@@ -6,7 +6,7 @@
 // is recorded.
 //
 // Guarantees:
-//  1. The wrapped chain decides alone.
+//  1. Spans never change the chain's decision.
 //  2. A refusal's span has no message, because the message may name objects of other tenants.
 //
 // Out of scope: spans of single plugins.

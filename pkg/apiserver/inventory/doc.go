@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package inventory fills the status of the Installation, an API object for operators, with the running processes, the
-// members of etcd, the ends of certificates, and the last backup.
+// members of etcd, the expiry of certificates, and the last backup.
+//
+// ReadStatus copies results from memory: a heartbeat.Watcher reads the processes' Leases every five seconds, and
+// package maintenance checks etcd and the last backup every 15 seconds.
 //
 // Guarantees:
 //  1. ReadStatus sends no request.

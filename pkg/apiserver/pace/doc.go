@@ -5,7 +5,8 @@
 // and fairness until its response is sent, so stalled clients could otherwise take all seats.
 //
 // Guarantees:
-//  1. A request ends if its client stalls for five seconds, or takes five seconds longer than at 64 KiB a second.
+//  1. A request ends if its client stalls for five seconds, or needs five seconds more than a transfer at 64 KiB a
+//     second.
 //  2. The time of the server's own work does not count.
 //
 // Out of scope: long-running requests such as watches, without a seat.

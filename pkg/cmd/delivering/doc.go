@@ -1,13 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivering has the common parts of the commands that deliver zones, kubizone controller and kubizone up:
-// constructors of providers (clients of a DNSClass's name servers), and delays of retries, from environment variables
-// such as DNS_RECORD_RETRY_MAX_DELAY.
+// Package delivering has the common parts of the commands that deliver zones, kubizone controller and kubizone up.
+// Sources.Constructors has the constructor of each kind of provider (client of a DNSClass's name servers).
+//
+// ReadRetries reads the delays between retries from the environment, such as DNS_RECORD_RETRY_MAX_DELAY=1m.
 //
 // Guarantees: (1) Each kind of provider that a DNSClass can name has a constructor, as a test checks.
 //
-// Out of scope: the content of zones.
+// Out of scope: providers that need only a class and its Secrets (package cmd/provider).
 //
 // Read providers.go first.
 package delivering

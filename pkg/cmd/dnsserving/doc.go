@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package dnsserving has the flags and metrics of the hidden primary, the DNS server from which secondaries transfer
-// the zones. The commands kubizone primary and kubizone up share them.
+// the zones, for kubizone primary and kubizone up. Flags admit clients by address and TSIG key, and select their views
+// (split horizon: zones of the same name).
 //
 // Guarantees:
-//  1. Zones are transferred only to the clients, and served only in the views, that a flag names.
+//  1. A client admitted by the flags gets only zones in the views of --dns-view.
 //
-// Out of scope: the source of the zones.
+// Out of scope: the source of the zones, and clients admitted by DNSClasses (package controller/transferclass).
 //
 // Read options.go, then metrics.go.
 package dnsserving

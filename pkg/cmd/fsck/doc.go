@@ -8,7 +8,7 @@
 //
 //	F1. Nothing is written into the checked store, apart from etcd's own writes at its start.
 //	F2. A data directory in use is checked through the process that has it open.
-//	F3. Damage gives exit code 1. Pending work of a running server is no damage.
+//	F3. Damage gives exit code 1. Pending consequences of a write are no damage.
 //
 // Out of scope: the checks (pkg/ledger/fsck).
 //

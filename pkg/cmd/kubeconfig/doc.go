@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeconfig connects a command to a Kubernetes API, with kubectl's flags, such as --kubeconfig, --context,
-// --namespace and --as.
+// Package kubeconfig connects a command to a Kubernetes API, with kubectl's flags, such as --context and --as.
 //
 // Guarantees:
 //

@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint is the command kubectl kubizone lint. It checks manifests of Kubizone's objects without a server, for
-// example in CI.
+// Package lint is the command kubectl kubizone lint. It checks manifests of Kubizone's objects without a server.
 //
 // Guarantees:
 //

@@ -6,9 +6,9 @@
 // Guarantees:
 //
 //	T1. On a terminal, text is wrapped at its width. In a pipe a line stays whole.
-//	T2. Colour appears only on a terminal, without NO_COLOR and TERM=dumb. Text of a tenant is escaped, and makes
-//	    none.
-//	T3. A JSON document has apiVersion and kind, and the release has its schema.
+//	T2. Colour appears only on a terminal, without NO_COLOR and TERM=dumb. Text of a tenant is escaped, and has no
+//	    colour.
+//	T3. A JSON document has apiVersion and kind, and the release has its JSON schema.
 //	T4. A progress bar appears after two seconds, on a terminal only.
 //
 // Out of scope: the content of a result.

@@ -5,8 +5,8 @@
 // server's. It serves probes and metrics, reads all zones, then calls the command's work.
 //
 // Guarantees:
-//  1. /livez answers while the process runs. /readyz reports whether it works, or could work at once. Neither needs
-//     credentials or names a zone.
+//  1. /livez answers while the process runs. /readyz reports whether it works, or is a standby that could. Neither
+//     needs credentials or names a zone.
 //  2. Work begins when every zone is read. Meanwhile the log has the reason of the wait.
 //
 // Out of scope: the work itself.

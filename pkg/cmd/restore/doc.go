@@ -5,7 +5,7 @@
 // etcd, from which a server can start.
 //
 // Guarantees: (1) A directory with data is not touched. (2) After exit code 0 the restored data is complete and has
-// passed the consistency check. Otherwise the directory has no data.
+// passed the check of kubizone fsck. Otherwise the directory has no data.
 //
 // Out of scope: the format (pkg/backup).
 //

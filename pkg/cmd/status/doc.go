@@ -6,11 +6,11 @@
 //
 // Guarantees:
 //
-//	N1. Requests have the rights of the user. Each missing right has a line; the other lines are complete.
+//	N1. Requests have the rights of the user. A line names each missing right; the other lines are complete.
 //	N2. The exit code is 0 if all zones read are current (Ready), 1 if a zone is not, and 2 if no zone could be read.
 //	N3. With --watch, reading takes at most a fifth of the time, and is repeated at most every two seconds.
 //
-// Out of scope: causes (doctor and why).
+// Out of scope: causes (commands doctor and why).
 //
 // Read first: status.go runs the command, read.go reads objects, judge.go their conditions, text.go prints, and
 // overview.go has the result.

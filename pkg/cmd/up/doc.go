@@ -10,8 +10,8 @@
 //	U2. An obstacle, such as a taken port or a full disk, gives a single error with the next step.
 //	U3. A line begins with "ready" when the API and DNS answer, every zone is checked against its hash, and all files
 //	    are loaded. A file that cannot be loaded is reported, and the rest is served.
-//	U4. Parts stop in the reverse order of their start: the API after pending answers, DNS, the ledger (storage of
-//	    zones), etcd. If a part fails, all stop.
+//	U4. Parts stop in the reverse order of their start: the API (once pending answers are sent), DNS, the ledger
+//	    (storage of zones), etcd. If a part fails, all stop.
 //
 // Out of scope: decisions about requests.
 //

@@ -1,12 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lease lets a single worker at a time write a delivery, one zone in one DNSClass. Before the first write to
-// the provider, the worker stores an intent, with the serial that it begins to write, unless the stored state already
-// reserves the delivery for it. Before each write, PassFence checks in the store that no other worker has begun.
+// Package lease lets a single worker at a time write a delivery, one zone in one DNSClass, to name servers. A worker
+// takes over by storing an intent: its name, and the serial that it begins to write. A lease has no expiry.
+//
+// A worker calls PassFence before each write. The first call stores the intent, later calls check it. The worker that
+// confirmed the last serial (State.Holder) needs no intent for the next changes: PassFence checks that it is still the
+// Holder.
 //
 // Guarantees:
-//  1. No write begins after another worker's intent, a change of the class or zone, or the stop of the worker's Loop.
+//  1. PassFence fails after another worker's intent, a change of the class or zone, or the stop of the worker's Loop.
+//     A write that passed before may arrive late, so the other worker repeats its own.
 //  2. No write to the store replaces another worker's state.
 //
 // Out of scope: the content of zones.

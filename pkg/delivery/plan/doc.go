@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package plan computes the RRsets that a provider (a client of DNS servers) has to write or remove. It compares the
-// stored state of a delivery (one zone in one DNSClass) with the zone's content.
+// stored state of a delivery, one zone in one DNSClass, with the zone's content. The state has the last confirmed
+// serial, the journal (recent changes of each zone) the changes since.
 //
 // Guarantees:
-//  1. A plan whose Plan.Changes is nil writes the whole zone. Otherwise Changes has every difference, unless
-//     Plan.Forgotten says that the history no longer names all removed RRsets.
-//  2. After an interrupted write, the plan names all RRsets to remove, as far as the journal still has the changes.
+//  1. Plan.Changes has every RRset that differs from the confirmed serial. It is nil if the zone was never delivered,
+//     the extent of an interrupted write is unknown, or the journal no longer has the changes; then the whole zone is
+//     written.
+//  2. The plan names all RRsets to remove, also after an interrupted write. If the journal no longer names them all,
+//     Plan.Forgotten is true.
 //
 // Out of scope: the writes themselves.
 //

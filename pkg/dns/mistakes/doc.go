@@ -1,14 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mistakes finds values that are valid but probably not meant, for warnings. For example, "10
-// mail.example.org.example.org." repeats a name, and a second SPF policy at a name makes receivers reject both.
+// Package mistakes finds names and values that are valid but probably not meant, for Warnings of the API server.
+// OfValue and others return the end of a sentence about the value, which the caller quotes before it. For example, the
+// MX value "10 mail.example.org.example.org." gives:
+//
+//	names example.org. twice: write "mail.example.org."
 //
 // Guarantees:
-//  1. A mistake is the end of a sentence that begins with the quoted value: the effect, then the text to write. ""
-//     means no mistake.
+//  1. The text has the effect first, then the text to write. "" means no mistake.
 //
-// Out of scope: mistakes that only other records show.
+// Out of scope: mistakes that only other Records show.
 //
 // Read first: names.go, policy.go.
 package mistakes

@@ -5,8 +5,6 @@
 // Value is the data as its author wrote it, in canonical spelling: "mail" stays relative to the zone. Resolve returns
 // the text with absolute names, and Pack the wire form.
 //
-// The data of a type without a format here is octets, written "\# length hex" (RFC 3597).
-//
 // Guarantees:
 //
 //  1. Two Values of a type with equal Texts are the same definition. Parsing a Text returns the same Value.

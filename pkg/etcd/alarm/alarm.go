@@ -3,7 +3,7 @@
 
 package alarm
 
-// Names of health checks: etcd accepts writes, and the members agree.
+// Names of checks.
 const (
 	Space   = "etcd-space"
 	Corrupt = "etcd-corrupt"

@@ -13,9 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Wildcards, CAA, policies, challenges, glue and cookies act across names, so claims of two tenants nest only by a
-// literal or shared rule (S4.7 to S4.15).
-
 // Claimant is a namespace whose write asks for a claim: the right to a name with all names below, against other tenants
 // of the zone. Its methods say which existing claims, zones and own names refuse the write.
 type Claimant struct {

@@ -5,12 +5,13 @@
 // any namespace but the zone's own. A tenant's record claims its name with all names below: after a record at
 // shop.example.org., another tenant may write neither there nor at www.shop.example.org.
 //
-// The reason: wildcards, CAA, glue and cookies act across names. RefuseClaim is the main check of a new record or child
-// zone.
+// The reason: records act on other names. For example, a CAA record at shop.example.org. also restricts certificates
+// for www.shop.example.org. RefuseClaim is the main check.
 //
-// Guarantees: (1) The second of two conflicting claims is refused. (2) A refusal names no other namespace (S1.8).
+// Guarantees: (1) Of two conflicting claims the second is refused, unless a rule of the zone's owner permits both. (2)
+// A refusal names no other namespace (S1.8).
 //
-// Out of scope: records.
+// Out of scope: the rest of the decision about a record (package records).
 //
 // Read first: claim.go, from RefuseClaim on.
 package claims

@@ -7,7 +7,7 @@
 //
 // Guarantees:
 //
-//  1. A value decrypts only under its own key of etcd. Equal values have different ciphertexts.
+//  1. A value moved to another key of etcd does not decrypt. Equal values have different ciphertexts.
 //  2. A value that cannot be decrypted is an error with the key's name. So is plaintext, unless the store was created
 //     without encryption.
 //  3. Compares of encrypted values and streamed reads are errors. All else works as without encryption.

@@ -6,7 +6,7 @@
 //   - operations and compares of transactions (ops.go)
 //   - reads of long ranges in pages, and watches that resume (ranges.go)
 //   - charges of written octets to namespaces (charge.go)
-//   - goroutines with deep stacks, for reuse (workers.go)
+//   - reuse of goroutines, whose stacks are costly to grow (workers.go)
 //
 // Guarantees:
 //

@@ -8,11 +8,11 @@
 //
 //  1. A check only reads, at a single revision, so servers may write meanwhile.
 //  2. Values that follow from the objects are computed by the text of docs/semantics.md, without the server's code. So
-//     a mistake of the server shows. Package law decides only the adoption of waiting objects.
+//     a mistake of the server shows. Package law decides only the adoption of objects in no zone.
 //  3. A difference is Pending, not Damage, if work in progress will remove it. A difference explained by former rules
 //     is a note.
 //
-// Out of scope: repair, and the caches and views of servers.
+// Out of scope: repair, and servers' caches.
 //
 // Read first: fsck.go, then journal.go (replay), zones.go and names.go (the semantics), then read.go and model.go.
 package fsck

@@ -10,7 +10,7 @@
 //     name to this namespace.
 //  2. Only a TXT value at resolvedFQDN with the form of a DNS-01 response (43 characters) is written or removed.
 //  3. A repeated write or removal succeeds.
-//  4. cert-manager copies a refusal to the Challenge.
+//  4. A refusal is for users: cert-manager copies the text to the Challenge.
 //
 // Out of scope: the write, by package updatekey.
 //

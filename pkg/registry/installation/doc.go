@@ -4,7 +4,8 @@
 // Package installation serves the object Installation "kubizone", by which operators see processes, etcd, certificates
 // and the last backup. No object is stored.
 //
-// Guarantees: (1) Get reads memory only. (2) Any other name is not found. (3) An Installation has no data of tenants.
+// Guarantees: (1) Get sends no request (package inventory). (2) Any other name is not found. (3) An Installation has no
+// data of tenants.
 //
 // Out of scope: the state of zones and Records.
 //

@@ -7,7 +7,8 @@
 // Guarantees:
 //
 //  1. A write silently keeps the fields set by the server. metadata.generation counts changes of spec (S7.4).
-//  2. A new object has Ready=Unknown until judged (S7.11). A controller's Ready for an older serial is dropped (S6.13).
+//  2. A new object has Ready=Unknown until judged (S7.11). A controller's Ready for an older serial is not stored
+//     (S6.13).
 //  3. A write of a subresource changes only its fields. The subresource finalizers only adds or removes
 //     kubi.zone/delivery.
 //  4. A dry run returns the object or error of the write (S7.3).

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package record serves Records (REST storage of records.kubi.zone), with the subresource status. A Record is an RRset
-// of a zone, or a part.
+// of a zone, or some of its values.
 //
 // Guarantees, beside those of package kind: (1) Package validation refuses by the object alone. (2) Columns suit
 // kubectl get, and field selectors suit watches of a zone's Records.
 //
-// Out of scope: the adopting zone, decided by the ledger.
+// Out of scope: the choice of the Record's zone, by the ledger.
 //
 // Read storage.go.
 package record

@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //  1. No input panics. At most update.MaxRecords records are read, each name and value once.
-//  2. Values have the form of Records.
+//  2. Values are spelled as in the spec of a Record.
 //
 // Out of scope: zones and signatures.
 //

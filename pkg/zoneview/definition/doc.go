@@ -1,13 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package definition reads a zone's content and changes from the API (zones/entries, zones/changes), for processes with
-// copies of zones, such as controllers. The content is the definition: values as users wrote them.
+// Package definition reads a zone's content and changes from the API server (subresources zones/entries and
+// zones/changes), for processes with copies of zones, such as controllers. It asks for values as users wrote them (the
+// definition, with relative names), because the zone's hash covers them.
 //
 // Guarantees: (1) An answer is whole, of the requested zone, and in the order of serials, or an error. (2) RRsets are
-// decoded singly, so a large zone is in memory once.
+// decoded one by one, so a large response is never in memory beside the zone.
 //
-// Out of scope: the proof of the content (package feed).
+// Out of scope: the check of the content against the hash (package feed).
 //
 // Read read.go first, then definition.go.
 package definition

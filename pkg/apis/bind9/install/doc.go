@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package install registers the API group bind9.kubi.zone in the API server's runtime.Scheme, with defaults of fields,
-// and with field selectors of Bind9Instances, such as the role.
+// and with field selectors of Bind9Instances.
 //
 // Guarantees: (1) Only this package sets defaults of the group.
 //
-// Out of scope: the scheme of all groups (kubizone/install).
+// Out of scope: the scheme of all groups (kubizone/install, which calls this package).
 //
 // Read install.go.
 //

@@ -1,13 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lawform converts API objects, such as Zones and Records, to the Go types of package law, which decides about
-// writes. The API server converts before each decision, kubectl kubizone lint to judge files without a server.
+// Package lawform converts API objects, such as Zones and Records, to the Go types of package law. Package law accepts
+// or refuses writes, by pure functions. The API server converts before each such decision, kubectl kubizone lint to
+// judge files without a server.
 //
 // Guarantees:
 //  1. Each field of a spec is converted, or fields_test.go says why not.
 //
 // Out of scope: the way back to objects (package ledger/objects).
 //
-// Read lawform.go; changes.go converts the answers of zones/changes.
+// Read lawform.go; changes.go converts answers of the subresource zones/changes.
 package lawform

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package protocol has the JSON types of an agent's HTTP API: the zone part of /api/v1 of bindcar 0.9. An agent is the
-// program beside BIND's named that creates, changes and removes zones: kubizone bind-agent, or another project's
-// bindcar.
+// Package protocol has the JSON types of an agent's HTTP API. An agent is the program beside BIND's named that creates,
+// changes and removes zones: kubizone bind-agent, or another project's bindcar. Both have the zone part of /api/v1 of
+// bindcar 0.9.
 //
 // Guarantees:
 //

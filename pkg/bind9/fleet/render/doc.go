@@ -6,12 +6,13 @@
 //
 // Guarantees:
 //
-//	R1. Equal Servers give equal objects, octet by octet.
+//	R1. Equal inputs (Server) give equal objects, octet by octet.
 //	R2. No text of a user is copied into named.conf. Addresses, names and keys are parsed and formatted again. Errors
 //	    name the field.
 //	R3. The pods satisfy the Pod Security Standard "restricted", and have no token of a ServiceAccount.
-//	R4. Kubernetes objects have no ownerReferences to objects of our API. A rebuilt store answers 404 for the owner,
-//	    and the garbage collector would delete running DNS servers. Labels and annotations name the owner instead.
+//	R4. Kubernetes objects have no ownerReferences to objects of our API. After a loss of its store, our API answers
+//	    404 for the owner, and the garbage collector would delete running DNS servers. Labels and annotations name the
+//	    owner instead.
 //
 // Out of scope: requests to the cluster.
 //

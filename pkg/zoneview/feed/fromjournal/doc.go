@@ -7,9 +7,9 @@
 //
 // Guarantees:
 //
-//  1. If a step does not fit, every zone is read again. A zone whose steps never fit, or whose content does not match
-//     the hash, is frozen: the last proven content is served.
-//  2. Frozen zones are read again after a minute, then ever less often, down to once an hour.
+//  1. If a step does not continue the copy, every zone is read again. A zone whose steps never fit, or whose content
+//     does not match the hash, is frozen: the last proven content is served.
+//  2. Frozen zones are read again after a minute, then at growing intervals of up to an hour.
 //
 // Out of scope: proofs and sync (package feed), and the API.
 //
