@@ -127,8 +127,6 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// An unknown name gives nil, and a text with the most similar field, if any, for example "unknown field; did you mean
-// zoneRef?".
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""
