@@ -100,7 +100,6 @@ func (q *queue) startNext() {
 	}
 }
 
-// Tenants take turns. A tenant has at most as many workers as stay free for others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -108,6 +107,7 @@ func (q *queue) dequeueJob() *job {
 	}
 
 	for i, tenant := range q.order {
+		// A tenant has at most as many workers as stay free for others.
 		if q.runningByTenant[tenant] >= free {
 			continue
 		}
@@ -146,7 +146,8 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// pause is the error of a provider that asks all jobs to wait, or nil. worked is true after a change or comparison.
+// endRun ends a run of j, begun at revision. pause is the error of a provider that asks all jobs to wait, or nil.
+// worked is true after a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -162,7 +163,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 			return
 		}
 		delay := pause.RetryAfter
-		// Good health must not end a pause set by the provider, or a second pause despite good health.
+		// Good health must not end a pause set by the provider, or a pause after failures despite good health.
 		if delay > 0 || q.health == healthTrusted {
 			q.health = healthIgnored
 		} else {
