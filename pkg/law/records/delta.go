@@ -236,8 +236,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 	return t
 }
 
-// isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
-// cascade that this namespace caused, Records on their way between zones do not count.
+// isOwnStep reports whether a change of the zone counts for mass deletion, as an act of the zone's own namespace
+// (S7.7). In a cascade that this namespace caused, Records that move between zones do not count.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {
