@@ -157,7 +157,7 @@ func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) 
 		ref.Namespace = was.Namespace
 	}
 
-	// A zone's own namespace needs rules too, so rules for the former namespace then apply to the new as well.
+	// A zone's own namespace needs rules too, so rules for the former namespace apply to the new as well.
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
 		if of := append(rule.Namespaces, rule.Namespace); slices.Contains(of, was.Namespace) && !slices.Contains(of, into) {
