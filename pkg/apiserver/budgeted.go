@@ -42,9 +42,9 @@ type budgetJudge struct {
 	keys    layout.Keys
 }
 
-// allowWrite always allows finalizers, so that a zone can be delivered, and dnssec, so that no DS rollover waits for a
-// busy tenant. A status is charged but not counted as stored: S5.10 bounds it. No Role of a namespace grants status,
-// finalizers or dnssec (S8.3, S12.2).
+// allowWrite returns an error if the budget of the object's namespace has no room for the write. It always allows
+// finalizers, so that a zone can be delivered, and dnssec, so that no DS rollover waits for a busy tenant. A status is
+// charged but not counted as stored: S5.10 bounds it. No Role of a namespace grants these three (S8.3, S12.2).
 func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {

@@ -46,7 +46,8 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// Kubernetes' controller would take minutes to recalculate the quota.
+// returnQuota subtracts a refused change set's Records from ResourceQuotas, because Kubernetes' controller would take
+// minutes to recalculate the quota.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())

@@ -125,7 +125,8 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// external-dns names no object for a PTR endpoint of --create-ptr.
+// sharePointer splits a PTR endpoint of --create-ptr by the namespaces of its targets' objects, because external-dns
+// names none.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -371,7 +372,8 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// A Record without a zone gives way to an admitted candidate of another namespace: external-dns deletes it first (X2).
+// chooseExisting answers for a name with a Record. A Record without a zone gives way to an admitted candidate of
+// another namespace: external-dns deletes the Record first (X2).
 func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {

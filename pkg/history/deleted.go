@@ -137,7 +137,6 @@ func metaOf(namespace, object string, was *v1alpha1.HistoryState) metav1.ObjectM
 	return m
 }
 
-// A zone's own namespace needs rules too, so rules for the former namespace then apply to the new as well.
 func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) {
 	was := removal.Zone
 	if was.Before == nil || was.Before.Spec == nil {
@@ -158,6 +157,7 @@ func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) 
 		ref.Namespace = was.Namespace
 	}
 
+	// A zone's own namespace needs rules too, so rules for the former namespace apply to the new as well.
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
 		if of := append(rule.Namespaces, rule.Namespace); slices.Contains(of, was.Namespace) && !slices.Contains(of, into) {

@@ -19,7 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// The hold (S7.5) may be foreseen in vain, because RRsets of any age are counted, and young RRsets begin no hold.
+// foreseeHold sets p.Held if the plan may hold the zone (S7.5): RRsets of any age are counted, although young RRsets
+// begin no hold.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {

@@ -44,8 +44,8 @@ const (
 	settleEvery = 300 * time.Millisecond
 )
 
-// A deleted zone's Delegations come before the Zone, because the first cascade of the Zone needs all rules (S4.22).
 func (r *Reader) runObjects(ctx context.Context, p *Plan) error {
+	// A deleted zone's Delegations come before the Zone, because the first cascade of the Zone needs all rules (S4.22).
 	for i := range slices.Backward(p.Objects) {
 		x := &p.Objects[i]
 		refused, err := r.createObject(ctx, x, nil)

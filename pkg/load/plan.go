@@ -173,7 +173,7 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// A bad field of the SOA must not block the records (L2).
+// dropRefused drops or replaces refused SOA fields, because a bad field must not block the records (L2).
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -326,7 +326,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	return spec, nil
 }
 
-// An SOA's RNAME stays a name, unless its local part has a dot (RFC 1035 §8): `john\.doe.example.org.` becomes
+// contactOf keeps an SOA's RNAME, unless its local part has a dot (RFC 1035 §8): `john\.doe.example.org.` becomes
 // john.doe@example.org.
 func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {

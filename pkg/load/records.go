@@ -79,8 +79,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// The hosts of NS and MX come first, with the cuts above the zone's name servers, because a zone is not Servable until
-// its name servers have addresses (S6.15).
+// newPhases orders RRsets by phase. The hosts of NS and MX come first, with the cuts above the zone's name servers,
+// because a zone is not Servable until its name servers have addresses (S6.15).
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts, above := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}, map[name.Rel]bool{}
 	for _, s := range sets {

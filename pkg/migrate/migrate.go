@@ -84,8 +84,8 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 const fixFields = "change the custom resource, or import a file without what is named"
 
 // addReplacement adds a converted object. Users' labels and annotations stay (M2), and the time of creation, because
-// the older object keeps a name (S4.8). Owners go, because the garbage collector would delete an object whose owner is
-// absent in its cluster.
+// the older object keeps a name (S4.8). Owner references go, because the garbage collector would delete an object whose
+// owner is absent in its cluster.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {

@@ -42,8 +42,6 @@ func newSmallMessage() *message {
 // overshoot is room for a record beyond the limit, until addRecord removes it.
 const overshoot = 8 << 10
 
-// Answers point to the name in the question only if it is in lower case, because a pointer to EXAMPLE.org would copy
-// the client's spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -60,6 +58,8 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.limit, m.counts, m.full = limit, [3]uint16{}, false
 
 	if len(question) > 0 {
+		// Answers point to the name in the question only if it is in lower case, because a pointer to EXAMPLE.org would
+		// copy the client's spelling into owners.
 		if named := question[:len(question)-4]; len(named) > 1 && bytes.Equal(named, m.names.zone) {
 			b = m.names.appendZone(b)
 			question = question[len(named):]

@@ -146,7 +146,6 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass announces a renamed zone under both names, as another view's zone may have the former name now.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
@@ -162,6 +161,7 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 		n.names[at] = now
 	}
 
+	// Another view's zone may have the former name now.
 	if known && before != now {
 		n.announceName(ctx, servedName{class, before})
 	}

@@ -75,7 +75,8 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 	return b
 }
 
-// An unsigned answer is never longer than the request of asked octets (RFC 8945 §5.2, §5.3.2).
+// replyBadSignature answers a request with a bad TSIG. An unsigned answer is never longer than the request of asked
+// octets (RFC 8945 §5.2, §5.3.2).
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)

@@ -187,7 +187,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// The classes of a zone's name in other views follow from the default view's (S1.9).
+// withViews calls do for a zone and, in the default view, for zones of the same name in other views: their classes
+// follow from the default view's (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {

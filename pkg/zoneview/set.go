@@ -196,7 +196,7 @@ func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (ap
 }
 
 // keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. Beyond MaxOctets, an eighth more
-// goes, so that copies are rare. Slices of readers stay valid.
+// goes, so that copies, which free the memory, are rare. Slices of readers stay valid.
 func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])

@@ -83,8 +83,9 @@ type change struct {
 	deleted, reset bool
 }
 
-// followRecords returns the resourceVersion to continue from, or "". It never waits for the tracker, because the watch
-// cache closes slow watches.
+// followRecords appends the events of a watch of Records to l.changes, and returns the resourceVersion to continue
+// from, or "" to list all again. It never waits for the tracker, their reader, because the watch cache closes slow
+// watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {

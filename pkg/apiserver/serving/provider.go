@@ -348,7 +348,8 @@ func (p *Provider) isTrustedFor(registration *apiregistrationv1.APIService, auth
 	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)
 }
 
-// serveLeaf serves the Secret's certificate once kube-apiserver trusts its authority (C2).
+// serveLeaf serves the Secret's certificate once caBundle has had its authority for the time settle, so that
+// kube-apiserver trusts it (C2).
 func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,7 +38,7 @@ func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	return string(owner), err
 }
 
-// writeKeyOwner replaces the file atomically: keys without an owner would sign any owner's zone.
+// writeKeyOwner stores atomically whose keys a zone has: keys without an owner would sign any owner's zone.
 func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	path := f.keyOwnerPath(zone)
 	file, err := os.CreateTemp(f.dir, "key-owner-*")

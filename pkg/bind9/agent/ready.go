@@ -154,7 +154,6 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// An unready pod gets no NOTIFY, because no Service selects it, and named retries only after minutes or hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -167,6 +166,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 		}
 	}
 
+	// named retries only after minutes or hours, and an unready pod gets no NOTIFY: no Service selects the pod.
 	for _, zone := range zones {
 		if _, err := a.runCommand(ctx, "refresh "+quoteZone(zone)); err != nil {
 			a.config.Logger.Debug("named did not ask for a zone", "zone", zone, "err", err)
@@ -220,7 +220,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the zones that named should have. With unconfirmed, members not confirmed by all servers
+// listExpected returns the zones that named should have: those with a file of the agent, and the members of catalogs.
+// lacking has the errors of catalogs that are left out. With unconfirmed, members not confirmed by all servers
 // (dns.UnconfirmedTTL) are included, and may never load.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
@@ -357,8 +358,6 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	asking.Wait()
 }
 
-// askForZone reports whether named has a zone as expected. named answers SERVFAIL for a zone that is not loaded, never
-// transferred, or expired.
 func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)
@@ -366,6 +365,7 @@ func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	if err := conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return false
 	}
+	// named answers SERVFAIL for a zone that is not loaded, never transferred, or expired.
 	answer, err := transfer.Exchange(ctx, conn, question, nil)
 	switch {
 	case err != nil:

@@ -27,7 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error, except of a waiting take-over: the workload comes last and must not lack a volume.
+// applyAll applies objects in order. It stops at the first error, except of a waiting take-over: the workload comes
+// last and must not lack a volume.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -85,13 +86,12 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner rejects an object of another server. Names may collide: server x's agent has a Service named x-agent, as
-// has server x-agent.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
 		return err
 	}
+	// Names may collide: server x's agent has a Service named x-agent, as has server x-agent.
 	owner := have.GetAnnotations()[render.AnnotationOwner]
 	if owner == "" || owner == wanted.Metadata.Annotations[render.AnnotationOwner] || !c.isOwner(key.namespace, owner) {
 		return nil
@@ -99,7 +99,8 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake returns false if there is no object, and an error for a foreign object.
+// mayTake reports whether an apply may overwrite the object at key. It returns false if there is no object, and an
+// error for a foreign object without the annotation TakeOver.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {

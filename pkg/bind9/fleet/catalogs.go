@@ -113,7 +113,8 @@ func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.A
 	return netip.AddrPort{}
 }
 
-// A bindcar, another project's agent, cannot name a TSIG key in a zone (S11.15).
+// listUnkeyed returns the primaries from which a server with a bindcar transfers without a TSIG key: a bindcar, another
+// project's agent, cannot name a key in a zone (S11.15).
 func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil

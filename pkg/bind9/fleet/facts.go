@@ -221,8 +221,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration. A bindcar (another project's agent) cannot
-// report that, but each new key replaces its pods.
+// haveKeys reports whether every pod runs with the current configuration, keys included. A bindcar (another project's
+// agent) cannot report that, but a new key replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.hasSameTemplate()
@@ -237,8 +237,6 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
-// checkServing returns an error until the pod can replace the pods behind the Service. Readiness does not cover new
-// zones.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {
 	case !w.ready:
@@ -248,6 +246,7 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	case !f.haveKeys(ctx, w):
 		return errOtherConfig
 	}
+	// Readiness does not cover new zones.
 	return f.slow.askPods(ctx, w.server, "members", selectPods(w.pods, podReady), func(ctx context.Context, pod *corev1.Pod) error {
 		return f.Members(ctx, pod, w.server)
 	})

@@ -101,7 +101,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// before is nil except for updates. A changed status enqueues no instances, as each of a thousand would enqueue all.
+// followChange enqueues the objects to reconcile after a change. before is nil except for updates. A changed status of
+// a cluster enqueues no instances, because each of a thousand would enqueue all.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {

@@ -258,8 +258,9 @@ func (d *decision) decideSigned(f *facts) {
 const maxDS, maxWaiting = 16, 3
 
 // wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's, which is dropped when no
-// resolver needs it. If the parent never gets the DS, named keeps each replaced key: of more than maxWaiting keys, the
-// old DS are dropped for good.
+// resolver needs it. DSState is named's: rumoured (new), omnipresent (in all caches), unretentive (of a replaced key).
+// If the parent never gets the DS, named keeps each replaced key. With more than maxWaiting keys whose DS the parent
+// lacks, their old DS are dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {

@@ -196,7 +196,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// The owner is the Zone signed there, else the Zone that the cluster's classes deliver first.
+// hasOtherOwner reports whether the zone's name at the signer belongs to another Zone. The owner is the Zone signed
+// there, else the Zone that the cluster's classes deliver first.
 func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember runs the etcd member although this program cannot read the store, because other members may need the
-// quorum.
+// keepMember refuses all requests, but runs the etcd member although this program cannot read the store, because other
+// members may need the quorum.
 func (o *Options) keepMember(ctx context.Context, why error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
 		why, o.Member.Cluster.MemberName)

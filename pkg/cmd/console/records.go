@@ -184,10 +184,10 @@ func (p *recordsPage) Commands() (all []string) {
 	return all
 }
 
-// recordsSources is empty for a later page: its list has the version of the first page.
 func recordsSources(r *reading, request *http.Request) (all []source) {
 	asked := request.URL.Query()
 	page, lists := newRecordsPage(r, asked)
+	// A later page has the version of the first page's list.
 	if page.Later {
 		return nil
 	}

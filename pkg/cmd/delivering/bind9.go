@@ -100,7 +100,6 @@ type readServers struct {
 	releaseKeys func()
 }
 
-// listInstances adds the servers in known that left the class and still run.
 func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -123,9 +123,9 @@ func (p *prober) wait() []answer {
 	return p.answers
 }
 
-// askDirect accepts any certificate, which is under test, and sends no secret.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
+	// The certificate is under test: accept any, and send no secret.
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(state tls.ConnectionState) error {
 			chain.Store(&state.PeerCertificates)

@@ -161,7 +161,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll closes shared after the share of each namespace, so that the answer need not wait for a large namespace.
+// decideAll dry-runs candidates without a verdict. It closes shared after the first candidates of each namespace, so
+// that the answer need not wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {

@@ -145,7 +145,6 @@ func (r *room) findPast(ctx context.Context, s *history.Subject, kind string, at
 	return true, r.setRecord(ctx, s, at.Namespace, fqdn, step.View)
 }
 
-// findDeleted returns the deleted zone of the longest name at or above s.Name, but below the present zone.
 func (r *room) findDeleted(ctx context.Context, s history.Subject) (*history.Subject, error) {
 	if s.Zone != nil && s.Zone.Status.FQDN == "" {
 		return nil, nil

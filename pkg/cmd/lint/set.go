@@ -143,7 +143,7 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	return true
 }
 
-// assumeRule adds the missing rule to the zone above, because files not read may have a Delegation.
+// assumeRule lets the zone above, if any, delegate the zone of spec, because files not read may have a Delegation.
 func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
 	origin := name.Root
 	if ref := spec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {

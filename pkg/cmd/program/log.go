@@ -98,7 +98,7 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	), zap.WithCaller(true))
 }
 
-// Only the header has the severity: `W0102 15:04:05.000000 4711 file.go:12] message`.
+// writeUnstructured logs a line of klog: `W0102 15:04:05.000000 4711 file.go:12] message`.
 func writeUnstructured(logger *zap.Logger, line string) {
 	level := zapcore.ErrorLevel
 	switch {

@@ -163,7 +163,6 @@ type comment struct {
 	bot    bool
 }
 
-// A GitHub job's token has no user (403). Then all programs' comments count, as no other begins with the first line.
 func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	var user struct {
 		Login    string `json:"login"`
@@ -172,6 +171,7 @@ func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	err := c.sendRequest(ctx, http.MethodGet, "/user", nil, &user)
 	var denied *deniedError
 	switch name := cmp.Or(user.Login, user.Username); {
+	// A GitHub job's token has no user. Then all programs' comments count: no other begins with putComment's marker.
 	case errors.As(err, &denied) && c.pr.forge == github && c.pr.token != "":
 		return func(one comment) bool { return one.bot }, nil
 	case err != nil:

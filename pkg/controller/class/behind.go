@@ -88,8 +88,8 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary returns the serial that the zone's serial should pass, and adds this step to the message. seen is zero
-// for none, or if asked, the last request, was the same.
+// passSecondary returns the secondary whose serial the zone's serial should pass, and adds the outlook to j.Message.
+// seen is zero if there is none, or if the last request, asked, was the same.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

@@ -124,13 +124,13 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
-// A zone is indexed before enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// A zone is indexed before enqueueCluster reads c.known, so none is missed.
 	if c.index.NamesCluster(name) {
 		return false
 	}
@@ -148,7 +148,8 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// A key name belongs to the class that uses it, else to the oldest, as at primaries (transferclass). c.mu is held.
+// decideClaims gives each TSIG key name to the class that uses the name, else to the oldest, as at primaries
+// (transferclass). c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9 claim nothing.
 	order := c.index.AllClasses()
@@ -331,7 +332,6 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// A class that loses a TSIG key's name gets an error in place of its provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -372,8 +372,8 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys returns an error if another class has the right to a key name: the class with the name in its status
-// (S11.18), else the oldest. Keys of servers yield (see Keys).
+// decideKeys returns an error if another class has the right to a TSIG key name in peers: the class with the name in
+// its status (S11.18), else the oldest. Keys of servers yield (see Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

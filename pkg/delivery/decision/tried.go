@@ -70,7 +70,8 @@ func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.St
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// From stays if the provider may have earlier data in place of a refused RRset.
+// recordRefusals stores the RRsets that the provider refused, and returns the Intent to write them again. Its From is
+// earlier than the serial if the provider may have earlier data in place of a refused RRset.
 func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -95,7 +96,8 @@ func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed [
 	return intent
 }
 
-// In place of an earlier RRset the provider may have data known from the history; in place of a fresh RRset, none.
+// splitFailed splits refused RRsets. In place of an earlier RRset the provider may have data known from the history; in
+// place of a fresh RRset, none.
 func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil

@@ -241,7 +241,6 @@ func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
 }
 
-// subtractWritten returns the server's RRset without our records.
 func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: present.Name, Type: present.Type}
 	versions := w.listVersions(change)

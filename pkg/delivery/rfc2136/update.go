@@ -344,7 +344,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// If the server has accepted nothing yet, the key may be the cause, and the attempt fails.
+// endIsolation fails a batch whose refused RRset was not found; each RRset is retried alone. If the server has accepted
+// nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

@@ -363,7 +363,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall turns a panic into an error, because a zone's content must not stop other zones (attack 60).
+// guardCall turns a panic into an error, because a zone's content must not stop other zones.
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {

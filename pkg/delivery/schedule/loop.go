@@ -484,8 +484,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// enqueueClass begins with the deliveries confirmed last, because a server restored from an old disk lacks them. mu is
-// held.
+// mu is held.
 func (l *Loop) enqueueClass(c *knownClass) {
 	var items []*item
 	for _, z := range l.zones {
@@ -493,6 +492,7 @@ func (l *Loop) enqueueClass(c *knownClass) {
 			items = append(items, i)
 		}
 	}
+	// Begin with the deliveries confirmed last: a server restored from an old disk lacks them.
 	slices.SortFunc(items, func(a, b *item) int { return b.confirmedAt.Compare(a.confirmedAt) })
 	for _, i := range items {
 		c.queue.enqueueJob(&i.job)

@@ -101,7 +101,6 @@ func (q *queue) startNext() {
 	}
 }
 
-// Tenants take turns. A tenant has at most as many workers as stay free for others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -109,6 +108,7 @@ func (q *queue) dequeueJob() *job {
 	}
 
 	for i, tenant := range q.order {
+		// A tenant has at most as many workers as stay free for others.
 		if q.runningByTenant[tenant] >= free {
 			continue
 		}
@@ -165,7 +165,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 			return
 		}
 		delay := pause.RetryAfter
-		// Good health must not end a pause set by the provider, or a second pause despite good health.
+		// Good health must not end a pause set by the provider, or a pause after failures despite good health.
 		if delay > 0 || q.health == healthTrusted {
 			q.health = healthIgnored
 		} else {

@@ -107,12 +107,13 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// Without routine, only servers that had other data are compared. Signers change the data, and are compared otherwise
-// (S6.14).
+// compareContent compares the data of secondaries with the zone's, and returns the differences, nil for none. Without
+// routine, only servers that had other data are compared.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	summary := sync.OnceValue(func() zoneSummary { return measureZone(plan) })
 	p.eachSecondary(func(i int, s Secondary) {
+		// Signers change the data, and are compared otherwise (S6.14).
 		if !s.ownSerials() {
 			found[i] = p.compareSecondary(ctx, s, plan, summary, &rows[i], routine)
 		}
@@ -156,7 +157,6 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	return last.found
 }
 
-// A refused transfer is no difference: the row gets the reason why the data cannot be compared.
 func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {
@@ -179,6 +179,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("it has not transferred the zone in %s", limit)
 		}
+		// A refused transfer is no difference: the row gets the reason why the data cannot be compared.
 		row.Content, row.DiffersSince = delivery.ContentNotCompared, 0
 		if row.Note = fmt.Sprintf("not compared: %v", withoutPorts(err)); refused {
 			row.Note = "not compared: it refuses to transfer the zone to the controller; let its key or address transfer, " +

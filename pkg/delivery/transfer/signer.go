@@ -303,7 +303,8 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// A secondary that also transfers from our primaries may answer the zone's own serial.
+// findBehind maps the serial observed at a secondary of a signer to the zone's serial. A secondary that also transfers
+// from our primaries may answer the latter.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return probe{serial: observed}

@@ -97,13 +97,13 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeNames removes a name's RRsets first, because a CNAME and other types exclude each other.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
 		for end < len(changes) && changes[end].After.Name == changes[0].After.Name {
 			end++
 		}
+		// Removals come first, because a CNAME and other types exclude each other.
 		for _, change := range changes[:end] {
 			if len(change.After.Data) == 0 {
 				if err := w.removeRRset(ctx, change.After.Key()); err != nil {

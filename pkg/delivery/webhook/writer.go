@@ -205,13 +205,13 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// The server may refuse an MX before its host's address, an address's removal before the RRset that names it, and a new
-// RRset before a removal.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
 	}
 
+	// Retry once: the server may refuse an MX before its host's address, an address's removal before the RRset that
+	// names it, and a new RRset before a removal.
 	again := w.refusedItems
 	w.refusedItems, w.helped = nil, false
 	keys := map[delivery.RRsetKey]bool{}

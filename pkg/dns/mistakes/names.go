@@ -191,7 +191,6 @@ var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault returns the fault of a zone such as 192.168.in-addr.arpa, whose labels are in the order of an address.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {

@@ -95,21 +95,22 @@ func typeInList(text string) string {
 	return text
 }
 
-// For PowerDNS, "=" comes even without a value, and a port without quotes. Keys unknown to servers are written by
-// number.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {
+	// PowerDNS accepts no quotes.
 	case key == "port":
 		value = strings.Trim(value, `"`)
 	case key == "no-default-alpn":
 		out.WriteString(key)
 		return
+	// Servers may not know the name, but accept the number.
 	case key == "dohpath":
 		key = "key7"
 	case key == "ohttp":
 		key = "key8"
 	}
+	// PowerDNS needs "=" even without a value.
 	if value == "" {
 		value = `""`
 	}

@@ -154,7 +154,8 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// A member that lost its data fails, because a fresh start could vote a second time (E6).
+// joinFormed configures a first start in a running cluster. A member that lost its data fails, because a fresh start
+// could vote a second time (E6).
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {

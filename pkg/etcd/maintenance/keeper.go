@@ -213,7 +213,8 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// The API server's compactor keeps enough history to fill the quota.
+// compactHistory compacts etcd when the database has grown, because the API server's compactor keeps enough history to
+// fill the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)
@@ -291,9 +292,8 @@ func leaderRank(m member) int {
 	return 0
 }
 
-// AlarmList is sent only if a member's status shows the alarm NOSPACE (a full database), because even this read goes
-// through etcd's raft log.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
+	// Ask only if a status shows the alarm: even this read goes through etcd's raft log.
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
 	}
@@ -356,7 +356,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver moves the leadership to another member, because writes wait while a leader stops.
+// handOver moves the leadership to another member, because writes wait while a leader stops for defragmentation.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leaderRank(m) == 0 {
 		return nil

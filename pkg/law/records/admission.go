@@ -216,8 +216,8 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(S5.9; delete some, or ask the zone's owner for more)", ns, x.newCount, z.FQDN(), most)
 }
 
-// refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others (S4.15). A record in its place passes in a
-// cascade, because an own name may be newer than the record.
+// refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others (S4.15). A record in its place (keepsPlace)
+// passes in a cascade, because the own name that it cuts off may be newer.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {

@@ -26,7 +26,8 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 }
 
 // lockForReplacement locks the name of a removed Record if Records wait there, of its namespace or the zone's own.
-// Until a cascade has decided them, no write of another tenant can take the name (S2.14). nil means too many locks.
+// Until the plan's cascade has decided these, no write of another tenant can take the name (S2.14). nil means too many
+// locks.
 func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -79,8 +80,8 @@ func (x *delta) describeHeld() string {
 		"then", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
-// refuseReplacement refuses a waiting Record the free name of another namespace whose rules still allow the name,
-// because that namespace may just be replacing a Record. A literal rule overrides this (S2.15).
+// refuseReplacement refuses a waiting Record the name that another namespace has left (KeptOut), if rules still allow
+// that namespace the name: it may just be replacing a Record. A literal rule overrides this (S2.15).
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.WaitingBefore == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {

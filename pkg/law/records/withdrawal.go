@@ -98,9 +98,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record at and below "at" (S2.13). Only a rule without "*" has
-// this effect, so that neighbours gain no name whose rule was lost by accident. refused means that claims refuse the
-// record, below that claims below its name do.
+// findYielding returns the tenants that give way to a new record, and the name "at" and below which they do (S2.13).
+// Only a rule without "*" has this effect, so that neighbours gain no name whose rule was lost by accident. refused is
+// true if claims refuse the record, below if claims below its name do.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {

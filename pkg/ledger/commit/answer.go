@@ -165,7 +165,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// The caller holds Memory.Mu. A pending zone keeps no facts, because its keys are purged.
+// advanceHead updates the cache of a zone (Head) after a commit, with the facts proven or written there. A pending zone
+// keeps no facts, because its keys are purged. The caller holds Memory.Mu.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {

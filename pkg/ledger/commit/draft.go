@@ -220,7 +220,8 @@ func (b *batch) putPending(g *group, m *member) {
 }
 
 // addZoneToItem adds a zone to a cascade's outbox item in the cascade's first transaction there, for any server to
-// finish. A write that leaves the cascade's mark compares the item, because another server may have removed both.
+// finish. A transaction that writes the cascade's mark compares the item, because another server may have removed item
+// and mark.
 func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 	s := m.OutboxItem
 	if c.Removed || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {

@@ -65,7 +65,7 @@ func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 	return z == nil || com.OnCommit != nil || history.RetentionOf(z, com.Retention) > 0
 }
 
-// Packing happens outside the queue, where other writes would wait.
+// packStates compresses former Records for the history, outside the queue, where other writes would wait.
 func (com *Committer) packStates(zone string, groups ...*group) {
 	if zone != "" {
 		com.mem.Mu.Lock()

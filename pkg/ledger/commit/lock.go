@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// The caller holds Memory.Mu until the queue is in use, because an idle queue may be dropped.
+// queueAt returns the queue of a key, made if absent. The caller holds Memory.Mu until the queue is in use, because an
+// idle queue may be dropped.
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {

@@ -92,7 +92,7 @@ func (com *Committer) resignQueue(h *queue) {
 	}
 }
 
-// commitQueue commits batches until no group waits. If batch is not empty, the caller holds the lock. A batch has a
+// commitQueue commits batches until no group waits. If batch is not empty, the caller holds h.sem. A batch has a
 // context of its own, because with a caller's context the other writes would be logged and charged as the caller's.
 func (com *Committer) commitQueue(h *queue, batch []*group) {
 	for {

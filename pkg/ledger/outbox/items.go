@@ -83,8 +83,8 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems wakes the outbox for this server's items, because their writer may have done so before the watch
-// delivered them.
+// followItems keeps the cached items up to date, and wakes the outbox for this server's, because their writer may have
+// woken the outbox before the watch delivered them.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

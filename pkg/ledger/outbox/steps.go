@@ -148,8 +148,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits a cascade's steps, zone by zone. leaves has the decided Records by uid, true if they leave.
-// inside means that another zone adopts them later.
+// commitSteps commits a cascade's steps, zone by zone. leaves has the decided Records by uid, true if they leave their
+// zone. inside means that another zone adopts these later, else they are decided again at once.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

@@ -97,8 +97,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 	return next, nil
 }
 
-// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. A trial
-// leaves them to that cascade, because Records that a rule restores count as own there, and so end a hold (S7.5).
+// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Trials of
+// waiting Records leave them to the cascade, where Records that a rule restores count as own, and so end a hold (S7.5).
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))

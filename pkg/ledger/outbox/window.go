@@ -109,8 +109,8 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow finds the next Records to decide. It looks for moving Records among waiting objects only after a possible
-// interruption, because many waiting objects would prolong the lock (S2.11).
+// findWindow finds the next Records to decide, up to a limit. It looks for moving Records among waiting objects only
+// after a possible interruption of the move, because many waiting objects would prolong the lock (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {

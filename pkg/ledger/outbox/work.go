@@ -97,9 +97,9 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 
 const maxPause = 20 * time.Millisecond
 
-// yieldBetweenSteps lets other writers pass after steps that began at "began". clients is Committer.Clients (the time
-// of the last client's write) then. paused is true after a wait for a place, because another server may have taken over
-// the work.
+// yieldBetweenSteps pauses after steps that began at "began", if a client has written since: clients is
+// Committer.Clients at that time. paused is true after a wait for a place among running cascades, because another
+// server may have taken over the work.
 func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err

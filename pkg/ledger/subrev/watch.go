@@ -224,8 +224,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// readPrevious reads missing previous values: etcd begins a watch before noting that they are wanted, and without them
-// the storage would end a client's watch.
+// readPrevious reads previous values that are missing because etcd began the watch before noting that the client wants
+// them. Without them the storage would end a client's watch.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {

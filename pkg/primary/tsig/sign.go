@@ -73,7 +73,8 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// id and arcount replace the values in msg (RFC 8945 §4.3, §5.3.1).
+// computeMAC returns the HMAC of prior (the previous MAC, or nil), msg and the TSIG variables. id and arcount replace
+// the values in msg (RFC 8945 §4.3, §5.3.1).
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte

@@ -307,8 +307,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// A Record that an earlier copy of the message wrote proves that the whole message was written, in a single
-// transaction, even if prerequisites no longer hold.
+// findWritten returns a Record that an earlier copy of the message wrote, or nil. The Record proves that the whole
+// message was written, in a single transaction, even if prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil

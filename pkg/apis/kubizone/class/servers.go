@@ -160,8 +160,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance accepts every namespace of the class, because a server gets all zones of its
-// catalog.
+// takesZones reports whether an instance consents (spec.zoneNamespaces) to every namespace of the class, because a
+// server gets all zones of its catalog.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

@@ -284,7 +284,6 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// Pods are selected by role: a Deployment's labels would select only its own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -295,6 +294,7 @@ func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpread
 	}
 	var constraints []*coreac.TopologySpreadConstraintApplyConfiguration
 	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
+		// Select by role: a Deployment's labels would select only its own pod.
 		constraints = append(constraints, coreac.TopologySpreadConstraint().WithMaxSkew(1).WithTopologyKey(key).WithWhenUnsatisfiable(when).
 			WithLabelSelector(metaac.LabelSelector().WithMatchLabels(roleSelector(s.Cluster, s.Role, &s.Platform))))
 	}
