@@ -13,7 +13,7 @@
 //   - compute the next serial and the step for the journal (step.go)
 //
 // Guarantees: (1) A record is in at most one zone, and a decision changes one zone (I1). (2) A cascade decides stored
-// records again after a change of rules or zones. A record that it refuses leaves its zone and waits (S2.5).
+// records again after a change of rules or zones. A refused record leaves its zone and waits (S2.5).
 //
 // Out of scope: creation and removal of zones, in package zones.
 //

@@ -81,7 +81,7 @@ func (x *delta) describeHeld() string {
 }
 
 // refuseReplacement refuses a waiting Record the name that another namespace has left (KeptOut), if rules still allow
-// that namespace the name: it may just be replacing a Record. A literal rule overrides this (S2.15).
+// that namespace the name: the namespace may just be replacing a Record. A literal rule overrides this (S2.15).
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.WaitingBefore == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {

@@ -40,8 +40,8 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// renderWorkload returns the Deployment of the server's pods. With a volume claim it returns a StatefulSet, because the
-// new pod of a Deployment would wait for the old pod's volume.
+// renderWorkload returns the Deployment of the server's pods. A server with a volume claim gets a StatefulSet, because
+// the new pod of a Deployment would wait for the old pod's volume.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
