@@ -111,7 +111,7 @@ type touch struct {
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
 	// renewer is the client that would write the Record again, for example "external-dns", so that only
-	// Options.IncludeManaged reverts it; "" for none.
+	// Options.IncludeManaged includes the Record; "" for none.
 	renewer string
 	// challenge is true if an ACME client wrote the Record.
 	challenge bool

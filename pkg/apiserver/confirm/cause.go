@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// writeCauseOfZone writes why a Zone is Pending into Ready and Stalled, while no controller works (S7.12).
+// writeCauseOfZone writes why a Zone is Pending into Ready and Stalled, while no controller works, and once after
+// (S7.12).
 func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)

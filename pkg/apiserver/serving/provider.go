@@ -349,7 +349,7 @@ func (p *Provider) isTrustedFor(registration *apiregistrationv1.APIService, auth
 }
 
 // serveLeaf serves the Secret's certificate once caBundle has had its authority for the time settle, so that
-// kube-apiserver trusts it (C2).
+// kube-apiserver trusts the certificate (C2).
 func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

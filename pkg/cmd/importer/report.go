@@ -54,7 +54,8 @@ type ZonePlan struct {
 	// Classes are the DNSClasses whose servers get the changes. Unknown says why they cannot be read.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
-	// Left are the classes that deliver the zone now and, once the plan changes spec.dnsClassRefs, do not or may not.
+	// Left are the classes that deliver the zone now and, once the plan changes spec.dnsClassRefs, do not or may not. A
+	// text takes their place if the default classes cannot be read.
 	Left []string `json:"left,omitempty"`
 	// Unread is true if the user may not read the Zone. RRsets is then 0.
 	Unread bool `json:"-"`

@@ -22,7 +22,7 @@ import (
 // Answers get lost though etcd is healthy: a leader that hands over or ends drops forwarded writes silently.
 //
 // A write that compares the revision of a written key is then sent again. If the first copy changed that revision,
-// the second copy is rejected, and the keys show the outcome.
+// the second copy is rejected, and the history of the key in etcd shows the outcome.
 
 const (
 	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd must not get
@@ -122,15 +122,12 @@ func (t *explainedTxn) isResendable() bool {
 	}) {
 		return false
 	}
-	return slices.ContainsFunc(t.cmps, func(c clientv3.Cmp) bool {
-		return revisionIn(c) > 0 &&
-			slices.ContainsFunc(t.then, func(op clientv3.Op) bool { return bytes.Equal(op.KeyBytes(), c.KeyBytes()) })
-	})
+	return slices.ContainsFunc(t.then, func(op clientv3.Op) bool { return t.comparedRevision(op.KeyBytes()) > 0 })
 }
 
-// findOutcome returns the outcome of a first copy after refusal, the answer to the second: an answer like the lost
-// if the first was carried out, refusal if not, and doubt while a late copy may be carried out or if etcd has compacted
-// the answer.
+// findOutcome returns the outcome of a first copy after refusal, the answer to the second: success if the
+// first was carried out, refusal if not, and doubt while a late copy may be carried out, or if etcd has compacted the
+// revisions in question.
 //
 // The transaction compares the revision of a written key, so only the next change of this key can be the transaction.
 // Another transaction may put equal values at some of its keys: at that revision, all its keys must be as written.
@@ -163,8 +160,8 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 // comparedRevision returns the revision that a key must have, 0 if none or absent.
 func (t *explainedTxn) comparedRevision(key []byte) int64 {
 	for _, c := range t.cmps {
-		if bytes.Equal(c.KeyBytes(), key) {
-			return revisionIn(c)
+		if revision := revisionIn(c); revision > 0 && bytes.Equal(c.KeyBytes(), key) {
+			return revision
 		}
 	}
 	return 0
@@ -173,14 +170,8 @@ func (t *explainedTxn) comparedRevision(key []byte) int64 {
 // findNextChange returns the revision of a key's first change or deletion after the revision was. At the revision now
 // the key has another one. ErrCompacted means that the change may be older than the last compaction.
 func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now int64) (int64, error) {
-	before, seen := was, true
-	for at := now; ; {
-		switch {
-		case at <= before+1 && seen:
-			return at, nil
-		case at <= before+1:
-			return 0, rpctypes.ErrCompacted
-		}
+	before, at, seen := was, now, true
+	for at > before+1 {
 		middle := before + (at-before)/2
 		found, err := t.sendRead(ctx, nil, []clientv3.Op{clientv3.OpGet(key, clientv3.WithRev(middle), clientv3.WithKeysOnly())}, nil)
 		switch {
@@ -199,6 +190,10 @@ func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now 
 			at = middle
 		}
 	}
+	if !seen {
+		return 0, rpctypes.ErrCompacted
+	}
+	return at, nil
 }
 
 // isWritten reports whether the transaction's keys, as found at a revision, are as the transaction writes them then.

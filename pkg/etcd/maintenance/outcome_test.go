@@ -260,8 +260,8 @@ func TestOutcome_isFound(t *testing.T) {
 	}
 }
 
-// The search for a key's next change ends at the change, in few reads, while etcd has its revision, also where the
-// compared revision itself is compacted.
+// The search for a key's next change finds the change while etcd has its revision, even if the compared revision is
+// compacted. Afterwards the search fails, because an earlier change may be compacted, too.
 func TestOutcome_findsTheNextChange(t *testing.T) {
 	t.Parallel()
 	_, endpoint, _ := startSoleMember(t, 0)

@@ -12,7 +12,7 @@
 //
 //  1. A journal has no gap: the oldest steps go first.
 //  2. Steps since the delivered content, and steps not confirmed by a Delivery, stay up to a bound of octets. Beyond
-//     it, those since the delivered content are merged.
+//     the bound, steps since the delivered content are merged.
 //  3. No write waits for a trim.
 //
 // Out of scope: decisions, and the writing of steps (package commit).

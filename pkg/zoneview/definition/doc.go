@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package definition reads a zone's content and changes from the API server (subresources zones/entries and
-// zones/changes), for processes with copies of zones, such as controllers. It asks for values as users wrote them (the
-// definition, with relative names), because the zone's hash covers them.
+// zones/changes), for processes with copies of zones, such as controllers. Values are as users wrote them (the
+// definition, with relative names), because the zone's hash covers the definition.
 //
 // Guarantees: (1) An answer is whole, of the requested zone, and in the order of serials, or an error. (2) RRsets are
 // decoded one by one, so a large response is never in memory beside the zone.

@@ -5,7 +5,7 @@
 // program rndc, and returns named's answer.
 //
 // A message is a 32-bit length, a 32-bit version, and a table of named values. The first value, _auth, is an HMAC over
-// all octets after it.
+// the rest of the message.
 //
 // Guarantees:
 //
