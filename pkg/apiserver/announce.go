@@ -74,9 +74,8 @@ type eventQueue struct {
 	mu sync.Mutex
 	// waiting has the Events by namespace, oldest first. A namespace without Events has no key.
 	waiting map[string][]queuedEvent
-	// next has the namespaces of waiting. The first is served next.
-	next  []string
-	count int
+	next    []string
+	count   int
 	// added wakes the writer after the queue was empty.
 	added chan struct{}
 }

@@ -176,9 +176,7 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 type knownCA struct {
 	// CAContentProvider has the CA from the controller, nil before the first read.
 	dynamiccertificates.CAContentProvider
-	// ControllerRunner runs the controller.
 	dynamiccertificates.ControllerRunner
-	// first is the CA read at startup.
 	first dynamiccertificates.CAContentProvider
 }
 

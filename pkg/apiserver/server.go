@@ -76,12 +76,11 @@ type Server struct {
 		etcd3.Compactor
 		Stop()
 	}
-	keeper   *maintenance.Keeper
-	registry metrics.KubeRegistry
-	feed     *fromjournal.Source
-	metrics  *Metrics
-	classes  *dnsclass.Lister
-	// confirmer writes the condition Ready of Records.
+	keeper    *maintenance.Keeper
+	registry  metrics.KubeRegistry
+	feed      *fromjournal.Source
+	metrics   *Metrics
+	classes   *dnsclass.Lister
 	confirmer *confirm.Confirmer
 	budgets   *budget.Budgets // nil without budgets
 	sender    *history.Sender // nil without a receiver

@@ -31,7 +31,6 @@ import (
 // views reads the content of zones for the subresources zones/entries and zones/changes. It has recent content in
 // memory, and reads older changes from the journal in etcd. A step is the change between two serials.
 type views struct {
-	// zones has each zone's newest content and its last steps.
 	zones *zoneview.Set
 	// frozenCause returns why a zone (by UID) is not served, because its content does not match its hash. It returns
 	// nil for other zones.

@@ -103,9 +103,8 @@ type Present map[types.NamespacedName]*v1alpha1.Record
 
 // touch sums up what a revert has to undo at a Record: the steps (changes of the zone) that wrote it.
 type touch struct {
-	key types.NamespacedName
-	uid types.UID
-	// newest and oldest are the last and first of the steps.
+	key            types.NamespacedName
+	uid            types.UID
 	newest, oldest *v1alpha1.HistoryStep
 	// stateBefore is the Record before oldest. existed is false if oldest created the Record.
 	stateBefore *v1alpha1.HistoryState

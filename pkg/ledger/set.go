@@ -39,13 +39,11 @@ type Set struct {
 	closedErr error
 	// deciding is true during the commit. sent is true if the items may be committed, even after an error.
 	deciding, sent bool
-	// zone and serial are the result.
-	zone   *v1alpha1.AdoptingZone
-	serial int64
+	zone           *v1alpha1.AdoptingZone
+	serial         int64
 }
 
-// setItem is the state of a write of a change set. A request carries the write through Kubernetes' storage to the Set,
-// where it waits until all other writes have arrived or their requests have ended.
+// setItem is the state of a write of a change set.
 type setItem struct {
 	// write is nil before the arrival, and again after the answer.
 	write *commit.SetWrite

@@ -218,7 +218,6 @@ func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int
 			return len(puts), nil
 		}
 
-		// Try again without the objects that others have changed.
 		var unmoved []statusPut
 		for i, put := range puts {
 			if kv := etcd.FirstKV(r.Responses[i]); kv != nil && kv.ModRevision == put.expected {

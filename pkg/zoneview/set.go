@@ -236,7 +236,6 @@ func (v *Set) boundSteps(now int64) {
 	}
 	v.swept = now
 
-	// The oldest step of each zone that is not too old goes into a heap.
 	var zones byOldest
 	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {

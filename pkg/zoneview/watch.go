@@ -34,7 +34,6 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 			return known.newest, nil
 		}
 
-		// Join the callers that wait for the zone's next change.
 		waiting := v.waiting[uid]
 		if waiting == nil {
 			waiting = &waiters{wake: make(chan struct{})}
@@ -49,7 +48,6 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 				return nil, fmt.Errorf("zone %s, waiting for step %d: %w", uid, atLeast, ErrGone)
 			}
 		case <-ctx.Done():
-			// The last caller to leave drops the channel.
 			v.mu.Lock()
 			if waiting.count--; waiting.count == 0 && v.waiting[uid] == waiting {
 				delete(v.waiting, uid)

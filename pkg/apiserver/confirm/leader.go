@@ -185,10 +185,9 @@ type zone struct {
 type dueRecords struct {
 	// fresh has the Records in no page yet.
 	fresh map[law.Ref]bool
-	// pages has the pages of each namespace. The first page is written next.
+	// The first page is written next.
 	pages map[string][][]law.Ref
-	// turn has the namespaces of pages. The first namespace is next.
-	turn []string
+	turn  []string
 }
 
 func newDueRecords() dueRecords {
@@ -197,7 +196,6 @@ func newDueRecords() dueRecords {
 
 func (d *dueRecords) isEmpty() bool { return len(d.fresh)+len(d.pages) == 0 }
 
-// waits is a heap by time.
 type waits []wait
 
 type wait struct {

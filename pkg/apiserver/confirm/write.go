@@ -172,7 +172,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// Namespaces take turns, each with its latest changes first. mu is held.
+// mu is held.
 func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range from.fresh {

@@ -74,9 +74,8 @@ type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 
-	pace pace
-	mu   sync.Mutex
-	// fullyRead is true after the last octet.
+	pace      pace
+	mu        sync.Mutex
 	fullyRead bool
 	// ended is true after the request. Its handler may still run, and must not use control any more.
 	ended bool

@@ -45,7 +45,6 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	}
 	defer client.Close()
 
-	// Find the address of the new member in the flag.
 	members, err := types.NewURLsMap(initialCluster)
 	if err != nil {
 		return fmt.Errorf("--etcd-initial-cluster %q: %w", initialCluster, err)

@@ -154,7 +154,6 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	x.readFacts()
 	x.uncountRemoved()
 
-	// Admit added, or let the record wait or stay.
 	if x.added != nil {
 		if locked := x.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
 			return nil, locked
@@ -188,7 +187,6 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		}
 	}
 
-	// Count claims and hosts, and write the keys.
 	if x.added != nil {
 		x.countClaim(x.added, x.admission, 1)
 	}

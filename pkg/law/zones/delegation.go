@@ -91,7 +91,6 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		after = &ask.After.Rule
 	}
 
-	// Write the rules by namespace, and the reserved names.
 	changed, refusal := d.writeRules(plan, z, before, after)
 	var names []name.Rel
 	if refusal == nil && len(changed) > 0 {
@@ -107,7 +106,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	}
 
 	h := *holding
-	if (before == nil) != (after == nil) { // count Delegations
+	if (before == nil) != (after == nil) {
 		if h.Delegations++; after == nil {
 			h.Delegations -= 2
 		}

@@ -180,8 +180,7 @@ const maxNames = 8
 // literalGrant is a name that a rule gives by a pattern without "*", for example "www".
 type literalGrant struct {
 	pattern string
-	// owner is the name relative to the zone.
-	owner name.Rel
+	owner   name.Rel
 	// ns are the namespaces of the rule: each gets the name.
 	ns []string
 	// reserves is true if the rule reserves the name: patterns with "*" in other rules no longer reach it (S4.20).

@@ -42,7 +42,6 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 	}
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
 
-	// Begin or continue the withdrawal, or end the zone.
 	var endsAt int64
 	if x.withdrawn {
 		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID

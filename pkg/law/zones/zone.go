@@ -90,7 +90,6 @@ func (d *zoneDecision) decideExisting(plan *law.Plan) (*law.Plan, *law.Refusal) 
 func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	spec := d.ask.After
 
-	// Check name, rules, locks and name servers.
 	if refusal := d.checkPlace(plan, s); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
 	}
@@ -115,7 +114,6 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		warnOfPatterns(plan, z, z.Rules...)
 	}
 
-	// Make the zone, and the cascade that fills the zone.
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
 	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.takenNames > 0 || s.hasZonesBelow}
@@ -240,7 +238,6 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	z.Deletions = before.Deletions
 	h := *holding
 
-	// Check, and decide affected records again if the rules changed.
 	change := &law.ZoneChange{Zone: z, Holding: &h}
 	change.PublishDeletions(plan, before, ask.Now.Unix())
 	z = change.Zone

@@ -52,7 +52,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 			return groups, nil
 		}
 
-		// Read the missing facts. If the zone has changed since loadZone, all groups are decided again.
+		// If the zone has changed since loadZone, all groups are decided again.
 		if !moved {
 			err = b.prefetchFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()
@@ -107,10 +107,10 @@ const (
 type verdict int
 
 const (
-	groupDone       verdict = iota // in the batch, or answered
-	factsMissing                   // facts must be read
-	beginsNextBatch                // the group begins the next batch
-	zoneChanged                    // the zone has changed since loadZone
+	groupDone verdict = iota // in the batch, or answered
+	factsMissing
+	beginsNextBatch
+	zoneChanged // the zone has changed since loadZone
 )
 
 func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict, []law.Key) {

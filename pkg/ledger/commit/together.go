@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Batches of several zones share transactions, which cost etcd more than their keys. Without a free place, a decided
-// batch is parked for the next transaction. After a failure, each batch is decided again and commits alone.
+// Batches of several zones share transactions, which cost etcd more than their keys. After a failure, each batch is
+// decided again and commits alone.
 
 const (
 	// places bounds the shared transactions in flight. Each placeEach of commit latency adds a place.

@@ -84,8 +84,7 @@ type queue struct {
 	trimming       journal.Trimming
 }
 
-// batch builds a transaction from the waiting groups of a zone. A group is a single write or a change set, decided on
-// the zone as the groups before leave it. The states of the zone are:
+// batch builds a transaction from the waiting groups of a zone. The states of the zone are:
 //
 //   - head is the cached zone. Other commits and reads may change it meanwhile.
 //   - Base is the stored object. The transaction compares its revision, Mod.
@@ -114,8 +113,8 @@ type batch struct {
 type attempt struct {
 	locks   []*queue // of the locked zones
 	head    *queue   // of the batch's zone; nil if no zone is locked
-	retries int      // earlier tries
-	bound   int      // octets; a larger batch takes no more groups; halved if etcd finds the transaction too large
+	retries int
+	bound   int // octets; a larger batch takes no more groups; halved if etcd finds the transaction too large
 }
 
 // draft is the result of the groups (writes or change sets) in a batch so far. Overlay has the facts (stored values)
@@ -151,7 +150,7 @@ type undone struct {
 // decisions has the results of deciding a group, by the rules of package law for each write. With missingFacts, locks
 // or temporaryRefusal the group is decided again.
 type decisions struct {
-	missingFacts     []law.Key      // to read from etcd
+	missingFacts     []law.Key
 	locks            []string       // keys of zones to lock
 	temporaryRefusal *law.Refusal   // for example while Records move to another zone
 	steps            []content.Step // changes of the zone's content
@@ -209,8 +208,7 @@ const (
 	// maxReads bounds the reads for single writes, as the rest of the batch waits.
 	maxReads = 8
 	// maxJoined bounds the writes of a change set that shares a batch.
-	maxJoined = 8
-	// maxContradictions bounds decisions of a change set whose zone keeps changing.
+	maxJoined         = 8
 	maxContradictions = 3
 	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4

@@ -147,15 +147,13 @@ type group struct {
 	preview bool
 	// onlyCompares means that the group puts nothing, for a refusal or a dry run. Its compares prove the values behind
 	// the decision.
-	onlyCompares bool
-	// contradictions counts the decisions on values in contradiction to the stored objects.
+	onlyCompares   bool
 	contradictions int
 	// answered is true after the answer, alone after a panic: then the group gets a batch of its own. Only the
 	// committing goroutine accesses them.
 	answered, alone bool
 	// deciding is held while the decision reads objects of the caller. callerGone: the caller has withdrawn the group
 	// and may change the objects, so batches skip the group. admitted: a batch has the group, and may commit it.
-	// overtaken: a try has failed because of other writes.
 	deciding                        sync.Mutex
 	callerGone, admitted, overtaken bool
 	spans

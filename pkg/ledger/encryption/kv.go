@@ -12,7 +12,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// kv encrypts puts and decrypts responses.
 type kv struct {
 	clientv3.KV
 	values *values

@@ -19,8 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store as it should be. Zones, Records and Delegations determine nearly all internal keys, and fsck
-// compares each key with the model. The few internal values that no object determines are read into the model.
+// model is the store as it should be. The few internal values that no object determines are read into the model.
 type model struct {
 	// zones has all zones by uid, also pending zones (stored, without effect).
 	zones      map[string]*zone
@@ -90,7 +89,6 @@ type zone struct {
 	spec    *zones.ZoneSpec
 	status  v1alpha1.ZoneStatus
 
-	// holding is the stored state of the zone under its name, or nil.
 	holding *law.Holding
 
 	// delegatedRules are of Delegations in force, by namespace, in name order (S4.3). rulesByNamespace caches all

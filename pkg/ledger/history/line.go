@@ -25,14 +25,12 @@ type line struct {
 	// the step by a cascade.
 	namespace string
 	causedBy  string
-	// creates is true if the step creates the zone.
-	creates bool
+	creates   bool
 	// hasState is true if before/ has a former Record of the step, later put into states.
 	hasState bool
 	// text is the step in JSON, without the content state.
-	text   []byte
-	states []Was
-	// removal is set for the removal of the zone; nil otherwise.
+	text    []byte
+	states  []Was
 	removal *Removed
 }
 

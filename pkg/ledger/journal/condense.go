@@ -152,7 +152,6 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		return 0, err
 	}
 
-	// Delete the parts of the former header.
 	_, err = jr.Client.Delete(ctx, key+"0", clientv3.WithRange(jr.Layout.CondensedPart(zone, n, 0)))
 	return n, err
 }

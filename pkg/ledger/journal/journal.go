@@ -187,7 +187,6 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 
 	start := t.startKey(jr.Layout.Journal(zone), named.GetCompare().GetCreateRevision())
 
-	// Keep the last KeptSteps, and all from the first that a Delivery or the delivered content needs.
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	archived := oldest
 	if archives {

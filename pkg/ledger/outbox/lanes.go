@@ -24,8 +24,7 @@ type lanes struct {
 	places  chan struct{}
 	waiting atomic.Int32
 	slice   time.Duration
-	// busy has the namespaces with a lane.
-	busy sync.Map
+	busy    sync.Map
 	// skippedBusy is true if a work was skipped because its namespace had a lane. The end of a lane then starts a new
 	// search for works.
 	skippedBusy atomic.Bool

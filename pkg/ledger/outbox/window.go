@@ -46,7 +46,7 @@ type window struct {
 	ownNamespace string
 	// start is the position of the work before the window. Until start.Moved, the window has only moving Records.
 	start law.Cursor
-	// candidates are the objects. more is true if others follow after the window.
+	// more is true if others follow after the window.
 	candidates []candidate
 	more       bool
 }

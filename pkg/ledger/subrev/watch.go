@@ -194,7 +194,6 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		k.readPrevious(ctx, r.Events)
 	}
 
-	// Each round takes the events of a revision, and gives each a version.
 	shown := r.Events[:0:0]
 	var room [8]int64
 	for rest := r.Events; len(rest) > 0; {

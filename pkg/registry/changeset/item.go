@@ -26,8 +26,8 @@ import (
 )
 
 type item struct {
-	index int    // in spec.items
-	name  string // of the Record
+	index int // in spec.items
+	name  string
 	set   *v1alpha1.ChangeSet
 	write *direct.Write
 

@@ -24,7 +24,6 @@ var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors
 
 const attempts = 5
 
-// beginning is the read that begins a deletion.
 type beginning struct {
 	cached bool
 	read   metav1.Object // nil before the read

@@ -107,8 +107,7 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 type ruleReader struct {
 	zones, delegations rest.Lister
 
-	mu sync.Mutex
-	// busy is true while the goroutine reads or rests.
+	mu   sync.Mutex
 	busy bool
 	// queued is the next reading; nil if no review waits.
 	queued *ruleReading

@@ -174,8 +174,7 @@ type plan struct {
 	key       *v1alpha1.UpdateKey
 	message   *update.Message
 	requester user.Info
-	// scope has the names and types that the key may update.
-	scope update.Scope
+	scope     update.Scope
 	// in is the zone of the message, and at refers to the Zone object.
 	in     zone
 	at     v1alpha1.AdoptingZone

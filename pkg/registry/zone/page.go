@@ -92,7 +92,6 @@ type page struct {
 	snapshot Snapshot
 	uid      string
 	limit    int64
-	// resumeAt is the position after the former page.
 	resumeAt continuation
 	owner    name.Name
 	rrtype   rdata.Type
@@ -137,8 +136,8 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 		}
 		given, examined := int64(0), 0
 		var at name.Name
-		ofOwner := false // the search matches the owner
-		index := 0       // of the entry within its owner
+		ofOwner := false
+		index := 0
 		for entry := range p.snapshot.EntriesFrom(start) {
 			if entry.Name != at {
 				at, index = entry.Name, -1
@@ -151,7 +150,6 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if at == p.resumeAt.Name && index < p.resumeAt.Skip {
 				continue
 			}
-			// A search ends at maxExamined entries, even without a match there.
 			examined++
 			ends := p.search != nil && examined > maxExamined
 			if !ends && (p.rrtype != 0 && entry.Type != p.rrtype || p.search != nil && !p.search.matches(entry, ofOwner)) {

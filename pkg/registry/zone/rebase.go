@@ -21,7 +21,6 @@ import (
 // the update is applied to the current version (S7.10).
 type rebased struct {
 	rest.UpdatedObjectInfo
-	// read returns the Zone at a resourceVersion, or nil.
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
 	// version is the client's version, older the Zone at that version; nil if etcd no longer has it.

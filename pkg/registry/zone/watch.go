@@ -58,8 +58,7 @@ var errWatchEnds = errors.New("the watch has lasted long enough")
 // changes are sent, so a slow client takes no memory.
 type watcher struct {
 	*streams
-	zone *v1alpha1.Zone
-	// Changes up to the serial lastSent are sent.
+	zone     *v1alpha1.Zone
 	lastSent serial.Serial
 	// definition is true if the client gets changes as stored, with relative names, instead of entries. sources adds
 	// the user, Record and traceparent of each change; to the stored form the traceparent alone.
