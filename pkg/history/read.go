@@ -60,8 +60,7 @@ type Past struct {
 type Reader struct {
 	Client typed.KubizoneV1alpha1Interface
 	// Page is the number of steps to request at once; 0 means v1alpha1.MaxHistoryLimit.
-	Page int
-	// masked is true once the server has refused to show users and Records of other namespaces.
+	Page   int
 	masked bool
 }
 

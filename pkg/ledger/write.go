@@ -22,7 +22,6 @@ type object[T any] interface {
 	DeepCopy() *T
 }
 
-// objectStorage decorates a storage so that the ledger commits its writes.
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
 	newStoreWrite func(*objectWrite[T, P]) storeWrite

@@ -146,7 +146,6 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		return fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 
-	// The copy must have all steps up to the transaction's last.
 	last := tx.After
 	if len(tx.Steps) > 0 {
 		last = tx.Steps[len(tx.Steps)-1].N

@@ -59,7 +59,6 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 		return refusal
 	}
 
-	// Other data at the name, unless these data give way.
 	evicts := len(x.yielding) > 0
 	if !evicts || ns == z.Namespace {
 		refusal := x.checkCoexistence(plan)

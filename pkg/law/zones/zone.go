@@ -271,7 +271,6 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 
-	// A new serial, for another header, a higher minimum, or a secondary that is ahead.
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
 		*h.MinimumConsumed != *z.MinimumSerial)
 	switch {
@@ -310,8 +309,7 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 		return nil, refusal
 	}
 
-	// The parent has to remove the child's NS and glue (a pending cut). Own makes the removal count for a mass
-	// deletion.
+	// The parent has to remove the child's NS and glue (a pending cut).
 	for i := range plan.PendingCuts {
 		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
 			cut.Own = cut.Own || counted

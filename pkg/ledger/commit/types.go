@@ -128,8 +128,8 @@ type draft struct {
 	writes int      // objects
 	octets int
 
-	itemUpdates []itemUpdate     // changes of the outbox (pending background work)
-	states      []stateBefore    // former Records, for the history
+	itemUpdates []itemUpdate // changes of the outbox (pending background work)
+	states      []stateBefore
 	removal     *content.Removal // of the zone removed, nil for none
 	removedZone *law.Zone
 }
@@ -151,10 +151,10 @@ type undone struct {
 // or temporaryRefusal the group is decided again.
 type decisions struct {
 	missingFacts     []law.Key
-	locks            []string       // keys of zones to lock
-	temporaryRefusal *law.Refusal   // for example while Records move to another zone
-	steps            []content.Step // changes of the zone's content
-	held             bool           // a mass deletion: name servers get no changes of the zone
+	locks            []string     // keys of zones to lock
+	temporaryRefusal *law.Refusal // for example while Records move to another zone
+	steps            []content.Step
+	held             bool // a mass deletion: name servers get no changes of the zone
 }
 
 // proof has the compares of a transaction: it commits only if all facts read by the decisions are as they were.

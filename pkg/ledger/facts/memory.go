@@ -111,8 +111,7 @@ type Memory struct {
 	cascadingZones map[law.Key]*law.Holding
 	heldZones      map[law.Key]bool
 	byUID          map[string]*Head
-	// zonesByTarget has the names of zones by the target of zoneRef.
-	zonesByTarget map[law.Ref]map[law.Key]bool
+	zonesByTarget  map[law.Ref]map[law.Key]bool
 	// staleNames may be wrong in the index: the next decision reads etcd.
 	staleNames map[law.Key]bool
 }

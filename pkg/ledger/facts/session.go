@@ -491,7 +491,6 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 			return err
 		}
 
-		// The range answers all keys in it. The others need another range.
 		at := map[law.Key]*law.Holding{}
 		for _, z := range v.(*law.ZonesBelow).Zones {
 			at[law.HoldingKey(all.View, z.FQDN)] = &z.Holding
@@ -520,7 +519,6 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 // has read has changed, ReadFacts resets the session, so that all facts are read again. With an Overlay (a batch's
 // earlier writes) the error is ErrOverlayMoved instead.
 func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
-	// If etcd allows fewer operations, read each half.
 	mem := s.mem
 	var ops []clientv3.Op
 	for _, k := range keys {

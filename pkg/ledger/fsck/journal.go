@@ -315,7 +315,6 @@ type historyCheck struct {
 	// ranges has the steps of each segment, by zone uid and account. An account names the namespace of the Records, and
 	// the namespace that caused the changes and so pays for the octets.
 	ranges map[[2]string][]segmentRange
-	// shares has the size of each account's segments, as counted from the keys.
 	shares map[string]history.Share
 }
 

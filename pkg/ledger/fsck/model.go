@@ -57,8 +57,7 @@ func newModel() model {
 type unread struct {
 	keysByRef map[law.Ref]string
 	// keysByUID has a zone's key, once another key or object tells the zone's uid.
-	keysByUID map[string]string
-	// uncheckedCount counts keys and Records, by the zone's key.
+	keysByUID      map[string]string
 	uncheckedCount map[string]int
 }
 

@@ -159,7 +159,6 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 // candidateAt returns the object of a key that a cascade has scanned: an object that waits for a zone or name, or a
 // Record in a zone (a member). ok is false if the cascade need not decide the object.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
-	// The key of a waiting object has its kind and name, and the value its UID and age.
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
 		if err := layout.Decode(kv.Value, &w); err != nil {
@@ -182,7 +181,6 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		return c, false, nil
 	}
 
-	// The key of a member has the name in the zone, and the value the UID and age.
 	c.kindLetter = layout.WaitingRecord
 	_, owner, namespace, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
 	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Covers(namespace) {

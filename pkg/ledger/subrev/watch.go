@@ -158,9 +158,8 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse rewrites a response of an etcd watch. Events of a transaction share a revision, and get a version
-// each. Events outside the requested keys are dropped. If none is left, the result is false, because the client would
-// take an empty response for a progress report.
+// mapWatchResponse rewrites a response of an etcd watch. Events outside the requested keys are dropped. If none is
+// left, the result is false, because the client would take an empty response for a progress report.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	// Copy the header, since etcd's client shares the header between watches, and resumes by its revision.
 	if h := r.Header; h != nil {

@@ -38,9 +38,8 @@ type Feed struct {
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing numbers the source's listings; listed is true after EndListing.
-	listing int
-	listed  bool
-	// pendingCount counts zones not yet proven, frozenCount zones whose proof failed.
+	listing                   int
+	listed                    bool
 	pendingCount, frozenCount int
 	proofsFailed              int64
 	// synced is true after a listing without pending zones, until the source fails.
