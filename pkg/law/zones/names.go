@@ -181,8 +181,7 @@ const maxNames = 8
 type literalGrant struct {
 	pattern string
 	owner   name.Rel
-	// ns are the namespaces of the rule: each gets the name.
-	ns []string
+	ns      []string
 	// reserves is true if the rule reserves the name: patterns with "*" in other rules no longer reach it (S4.20).
 	reserves bool
 }

@@ -70,7 +70,6 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 	h := *holding
 	x.noteIn(&h)
 
-	// Parents that change count the cut.
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
 		if ask.Message != x.cond.Message {

@@ -310,7 +310,6 @@ type segmentRange struct {
 // number of the last step in segments: no segment has a later step, and no key under before/ an earlier step.
 type historyCheck struct {
 	*check
-	// archives is by the zone's uid.
 	archives map[string]*archive
 	// ranges has the steps of each segment, by zone uid and account. An account names the namespace of the Records, and
 	// the namespace that caused the changes and so pays for the octets.

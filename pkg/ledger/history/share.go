@@ -306,8 +306,7 @@ func bareStep(step *content.Step) content.Step {
 // recent caches up to maxRecent values of the history that this process has written, to save reads. Another process may
 // have changed a value, so each transaction compares its revision: an outdated value only fails the transaction.
 type recent struct {
-	mu sync.Mutex
-	// values is by etcd key.
+	mu     sync.Mutex
 	values map[string]written
 }
 

@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// items caches the outbox by a watch.
 type items struct {
 	mu    sync.Mutex
 	byKey map[string]*cachedItem

@@ -95,7 +95,7 @@ type page struct {
 	resumeAt continuation
 	owner    name.Name
 	rrtype   rdata.Type
-	search   *search // by part of a name, type or address
+	search   *search
 	// nextToken is the continue token, set by eachEntry; "" at the zone's end.
 	nextToken string
 }
