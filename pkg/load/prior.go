@@ -19,7 +19,6 @@ import (
 // object, for example a Record in a new zone. The dry run then shows the object with the change that must be written
 // first (L8).
 type prior struct {
-	// object is the title of the changed object, for example "Zone platform/example-org".
 	object string
 	// isNew is true if the change creates the zone, with this fqdn and view.
 	isNew bool

@@ -19,8 +19,7 @@ type scope struct {
 	zone types.NamespacedName
 	// readable is true if a file was written into the Zone and the user may read the Zone: then checkZones reports a
 	// Zone without name servers.
-	readable bool
-	// RRsets of the loaded files.
+	readable     bool
 	wantedRRsets map[rrset]bool
 	existing     *existingRecords
 	destination  *destination // of the last file

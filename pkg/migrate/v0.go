@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	// devGroup is the group of v0's development builds.
 	devGroup    = "dev." + v1alpha1.GroupName
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )

@@ -31,9 +31,8 @@ type catalog struct {
 	fqdn  name.Name
 	// pending has the changes to publish, published the present members, both by the member's name in the catalog. The
 	// empty listing{} in pending removes the member.
-	pending   map[name.Rel]listing
-	published map[name.Rel]listing
-	// serial is the published serial, targetSerial the serial of the next version.
+	pending              map[name.Rel]listing
+	published            map[name.Rel]listing
 	serial, targetSerial serial.Serial
 	publishedAt          time.Time
 }

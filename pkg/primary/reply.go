@@ -22,11 +22,9 @@ type responder struct {
 // dropped.
 type answer struct {
 	// msg is the reply to send, without length octets.
-	msg []byte
-	// transfer is an AXFR or IXFR to run.
+	msg      []byte
 	transfer *transfer
-	// update is a DNS UPDATE for the API server.
-	update *pendingUpdate
+	update   *pendingUpdate
 	// admitted is true if a class admits the source, or an update key signed the message.
 	admitted bool
 	// tenant is the namespace whose classes admit the source; "" if a class of the platform does.

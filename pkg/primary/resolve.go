@@ -44,8 +44,7 @@ type qname struct {
 	// not exist.
 	zoneSuffix  name.Name
 	extraLabels int
-	// isQuestion is true for the name of the question.
-	isQuestion bool
+	isQuestion  bool
 }
 
 func readName(wire []byte, first bool) (qname, bool) {

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// transfer is a zone transfer to a peer, by AXFR or IXFR.
 type transfer struct {
 	// zone has the content at a single serial, so a change during the transfer has no effect on it.
 	zone    *zoneview.Snapshot

@@ -48,7 +48,6 @@ type places struct {
 	API, Kubeconfig string
 }
 
-// playRole runs this process's role, if any, until standard input closes.
 func playRole() (played bool, err error) {
 	text := os.Getenv(roleVariable)
 	if text == "" {

@@ -101,8 +101,7 @@ type loading struct {
 	// boot is the start time in the output of `rndc status`. After a new start everything is counted again.
 	boot string
 	// done is true once named was ready: with all zones, or later with fewer (loadTime, waitTime).
-	done bool
-	// loaded has the zones that named has answered for.
+	done   bool
 	loaded map[name.Name]bool
 	// lastLoadedAt is the time of the last check that found another zone loaded. At first it is the time of the first
 	// check.

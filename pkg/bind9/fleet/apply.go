@@ -302,7 +302,6 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 // formerPods are the ReplicaSets left by another manager's Deployment that this server has replaced. Nodes may still
 // send queries to their pods. So a ReplicaSet is first marked as idle, and removed drainTime later.
 type formerPods struct {
-	// idle has the ReplicaSets to mark now, and remove the ReplicaSets to remove now.
 	idle, remove []*appsv1.ReplicaSet
 	// wait is the time until the next call of splitFormer; 0 means none.
 	wait time.Duration

@@ -32,8 +32,7 @@ type facts struct {
 	// otherwise.
 	policy, blocked string
 	times           times
-	// signing is the signer's answer: the state of the zone there, with the keys and their DS.
-	signing client.Signing
+	signing         client.Signing
 	// otherKeys is true if the signer has keys that another namespace had under the zone's name.
 	otherKeys bool
 	// current is true if the signer has signed the settled serial (the last serial for name servers) or a later one.

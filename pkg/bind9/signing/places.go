@@ -21,8 +21,7 @@ type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
 
-	mu sync.Mutex
-	// inUse counts the taken places.
+	mu    sync.Mutex
 	inUse map[place]int
 	// byZone has the places of each zone that is worked on, or was woken for it.
 	byZone map[cache.ObjectName][]place

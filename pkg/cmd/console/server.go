@@ -27,13 +27,11 @@ const (
 //go:embed published/*.js published/*.css pages
 var files embed.FS
 
-// view is a page of the console.
 type view struct {
 	// path is the pattern of http.ServeMux, below the secret path of all pages: "/zones/{namespace}/{name}". name is
 	// the file of the template, without .html.
 	path, name string
-	// load returns the data for the template.
-	load func(r *reading, request *http.Request) (any, error)
+	load       func(r *reading, request *http.Request) (any, error)
 	// sources returns the lists that the page depends on. After each change of a list, an open page gets its template
 	// "live" again, by server-sent events. sources is nil, or returns nothing, for a page that does not change.
 	sources func(r *reading, request *http.Request) []source

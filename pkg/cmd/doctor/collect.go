@@ -98,7 +98,6 @@ func (f *facts) byCertManager() bool {
 	return of != nil && of.Annotations[injectAnnotation] != ""
 }
 
-// standalone reports whether the server is kubizone up.
 func (f *facts) standalone() bool {
 	_, build, _ := strings.Cut(f.version, "+")
 	return strings.HasPrefix(build, version.Component+"-")

@@ -30,11 +30,9 @@ type store struct {
 	zones map[key]*law.Zone
 	// The maps below are by the zone's uid. owners has the names with data, sorted so that the names below a name
 	// follow it.
-	owners  map[string]*btree.BTreeG[name.Rel]
-	records map[string]map[name.Rel]map[key]*law.Record
-	// nsHosts counts the NS Records of each host.
-	nsHosts map[string]map[name.Name]int
-	// delegationRules has the rules of Delegations.
+	owners          map[string]*btree.BTreeG[name.Rel]
+	records         map[string]map[name.Rel]map[key]*law.Record
+	nsHosts         map[string]map[name.Name]int
 	delegationRules map[string][]rules.Rule
 	// lastUID is the number in the last uid, for example 7 in "uid-7".
 	lastUID int

@@ -43,8 +43,7 @@ type pullRequest struct {
 // forge has the differences between the APIs of GitHub and GitLab. Its paths are relative to the address of the API.
 type forge struct {
 	// maxComment is the largest comment, in characters.
-	maxComment int
-	// The header tokenHeader of a request has tokenPrefix and the token.
+	maxComment               int
 	tokenHeader, tokenPrefix string
 	// list returns the path of a pull request's comments. change returns the path, before a comment's ID, to edit it.
 	list, change func(p *pullRequest) string

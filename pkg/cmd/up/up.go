@@ -81,7 +81,6 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 
-	// Run until the end, and stop the parts in reverse order.
 	running := newParts()
 	err = c.serveAll(ctx, running, dir, listener, zones, dns, updates, credentials, kubeconfig, spans)
 	if ctx.Err() != nil {

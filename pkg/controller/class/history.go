@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// history reads changes from the API.
 type history struct {
 	client versioned.Interface
 	index  *ready.Index

@@ -12,7 +12,6 @@ import (
 // allPerSecond bounds the queries a second while nothing changes: of all DNSClasses, and of all Bind9Clusters.
 const allPerSecond = 250
 
-// questions counts the queries of a comparison of all zones, by class and in sum.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int

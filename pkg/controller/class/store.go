@@ -69,7 +69,6 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
-// observed is a Delivery's last version.
 type observed struct {
 	finalizer  bool
 	conditions []metav1.Condition
@@ -137,7 +136,6 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 		}
 	}
 
-	// Create the Delivery if the state is new, and write its status.
 	if state.Version == "" {
 		fresh := one.DeepCopy()
 		fresh.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Name: zone.Name,

@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// zoneSync passes zones to the Loop, and writes their status.
 type zoneSync struct {
 	*shared
 	reports *reports

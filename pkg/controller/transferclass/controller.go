@@ -77,7 +77,6 @@ type task struct {
 	peers, remind bool
 }
 
-// serving is a class that the Primary serves.
 type serving struct {
 	*primary.Class
 	dnsClass       *v1alpha1.DNSClass
@@ -320,7 +319,6 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return err
 	}
 
-	// Update a class that is served, or add the class.
 	if known != nil {
 		known.dnsClass = of
 		if samePeers(known.peers, peers) { // see earlyTime

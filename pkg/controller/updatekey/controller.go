@@ -122,7 +122,6 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// verdict is the condition Ready of an UpdateKey.
 type verdict struct{ reason, message string }
 
 func refuseName(format string, arguments ...any) verdict {

@@ -37,7 +37,6 @@ type Loop struct {
 // knownZone is a zone as last passed to SetZone. Loop.mu guards it.
 type knownZone struct {
 	delivery.Zone
-	// items has the zone's deliveries, by class name.
 	items map[string]*item
 	// lastContent is the last content of a removed zone, or of a zone that ended because no rule lists the name any
 	// more. The records in lastContent are removed at providers. Nil for other zones.

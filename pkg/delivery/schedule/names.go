@@ -22,8 +22,7 @@ type names struct {
 	rights map[delivery.Key]*right
 	// holders has the deliveries with a right to a name, in order of precedence. Only the first may deliver. There are
 	// others only if Deliveries of several zones had the name when this process began.
-	holders map[className][]*right
-	// waiters has the deliveries that wait for a name, and awaitedNames the name by delivery.
+	holders      map[className][]*right
 	waiters      map[className][]delivery.Key
 	awaitedNames map[delivery.Key]name.Name
 }

@@ -13,16 +13,14 @@ import (
 
 // job is a task that the queue runs again and again, never twice at the same time.
 type job struct {
-	queue *queue
-	// tenant is the namespace of the zone.
+	queue  *queue
 	tenant string
 	// start begins a run, and returns at once. The mutex is held. The run ends with endRun.
 	start func()
 	// queued is true while the job waits for a worker, runAgain if it was enqueued during a run, dropped if it never
 	// runs again. woken is true if the next run retries at once, without the delay after a failure.
 	queued, running, runAgain, dropped, woken bool
-	// timer enqueues the job later.
-	timer *time.Timer
+	timer                                     *time.Timer
 }
 
 // queue runs the deliveries (jobs) of a class, with a limited number of workers. If the provider is down, the queue
@@ -41,8 +39,7 @@ type queue struct {
 	runningByTenant map[string]int
 	waiting         int
 	running         int
-	// revision counts the changes of the class.
-	revision int
+	revision        int
 	// No job starts before pausedUntil. failures in a row make the next pause longer.
 	pausedUntil time.Time
 	failures    int

@@ -82,8 +82,7 @@ var naming = make(chan struct{}, 4)
 type comparison struct {
 	plan   delivery.Plan
 	digest digest
-	// soa is true if the server's SOA differs.
-	soa bool
+	soa    bool
 	// sets has the digests of the RRsets that differ so far, at most maxNames. Nil if RRsets are not to be named.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int

@@ -116,7 +116,6 @@ func (p *plan) startServer(ctx context.Context, dir, kept string, further ...str
 	return s, nil
 }
 
-// waitForRecords waits until the server's controller has listed all records.
 func (s *server) waitForRecords(ctx context.Context, n int, rest time.Duration) error {
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		got, err := s.readCounter(ctx, "apiserver_init_events_total", `{group="kubi.zone",resource="records"}`)

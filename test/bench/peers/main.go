@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/bench/member"
 )
 
-// memberVariable has the directory of an etcd to run.
 const memberVariable = "KUBIZONE_BENCH_PEERS_MEMBER"
 
 func serveIfAsked() (served bool, err error) {

@@ -87,7 +87,6 @@ func (s *stack) clientConfig() *rest.Config {
 	return config
 }
 
-// launchProgram starts an added program, and waits for a line of its log.
 func (s *stack) launchProgram(ctx context.Context, line, program string, args ...string) error {
 	p, err := rig.StartProcess(nil, s.dir, program, args...)
 	if err != nil {
