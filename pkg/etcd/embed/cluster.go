@@ -45,7 +45,7 @@ type Cluster struct {
 	// ListenPeer is the address for other members: "https://0.0.0.0:2380". The host must be an IP address.
 	ListenPeer string
 	// CertFile and KeyFile (PEM) identify this member. They are read again at each TLS handshake. The authority in
-	// CAFile must sign nothing but members, because every certificate that it signed is accepted.
+	// CAFile must sign nothing but members, because every certificate of the authority is accepted.
 	CertFile, KeyFile, CAFile string
 }
 
@@ -107,7 +107,7 @@ func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Key
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// After a restart of a pod, DNS may still return its old address. The CA signs nothing but peers anyway.
+		// After a restart of a pod, DNS may still return the old address. The CA signs nothing but peers anyway.
 		SkipClientSANVerify: true,
 	}
 }
@@ -154,8 +154,8 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// joinFormed configures the first start of a member in a running cluster. It returns an error for a member that lost its
-// data, because an empty member could vote a second time in a term (E6).
+// joinFormed configures the first start of a member in a running cluster. A member that lost its data is an error,
+// because an empty member could vote a second time in a term (E6).
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {

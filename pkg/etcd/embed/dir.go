@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// Format is the version of the directory's layout. It changes only if older binaries cannot use the new layout.
+// Format is the version of the directory's layout, raised only if older binaries cannot use the new layout.
 const Format = 1
 
 // DefaultMinFreeBytes is the free space that a start needs: etcd preallocates two log segments of 64 MiB.
@@ -34,8 +34,8 @@ type Dir struct {
 	lock *os.File
 }
 
-// OpenDir creates the data directory if it is missing, locks it and checks its format. It fails if the file system has
-// fewer than minFree octets free; 0 means DefaultMinFreeBytes.
+// OpenDir creates a missing data directory, locks the directory and checks the format. OpenDir fails if the file system
+// has fewer than minFree octets free; 0 means DefaultMinFreeBytes.
 //
 // If another process has locked the directory, the error is an *InUseError. Other errors name the directory and the
 // next step.
@@ -64,7 +64,7 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 
 func (d *Dir) Path() string { return d.path }
 
-// Close releases the lock. The lock file stays, because two processes could otherwise lock two files of its name.
+// Close releases the lock. The lock file stays, because two processes could otherwise lock two files of the same name.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 func acquireLock(path string) (*os.File, error) {
@@ -131,7 +131,7 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// writeLine writes a file by renaming a temporary one, so that a crash leaves no empty file.
+// writeLine writes a temporary file and renames it, so that a crash leaves no empty file.
 func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {

@@ -124,8 +124,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd in a goroutine of its own, which the logger's hooks for Fatal and Panic can end without ending
-// the process (E4).
+// startServer starts etcd in its own goroutine, which the logger's hooks for Fatal and Panic can end without ending the
+// process (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -160,7 +160,7 @@ func (m *Member) Err() error {
 	}
 }
 
-// Stop closes etcd. It waits for requests in flight, but at most two seconds after a failure, or before etcd is ready.
+// Stop closes etcd after the requests in flight, but within two seconds after a failure, or before etcd is ready.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
 		m.stopping.Store(true)
@@ -207,8 +207,8 @@ func RunningEndpoint(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of the etcd in the data directory path. If no process runs one, Reach starts a sole
-// member, which runs until the caller calls release.
+// Reach returns the endpoints of the etcd in the data directory path. If no process runs etcd there, Reach starts a
+// sole member, which runs until the caller calls release.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -263,7 +263,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// A sole member elects itself. The default timeouts would only delay its start.
+	// A sole member elects itself. The default timeouts would only delay the start.
 	c.TickMs, c.ElectionMs = 20, 200
 	// With the default, etcd would warn whenever a laptop sleeps or a disk stalls.
 	c.WarningApplyDuration = 5 * time.Second
@@ -317,7 +317,7 @@ func (f *failure) setError(err error) {
 	})
 }
 
-// OnWrite records the error of a Fatal or Panic log line. zap calls it after the line, and it must not return.
+// OnWrite records the error of a Fatal or Panic log line. zap calls OnWrite after the line. OnWrite must not return.
 func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := errors.New(entry.Message)
 	for _, field := range fields {

@@ -17,18 +17,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// Replace replaces a member that lost its data by an empty one of the same name, and returns when the new member has a
-// vote. dataDir is the data directory of a running member. Replace calls report when the new member may be started. It
-// can be repeated after an error.
+// Replace replaces a member that lost its data by an empty member of the same name, and returns when the new member has
+// a vote. dataDir is the data directory of a running member. Replace calls report when the new member may be started,
+// and can be repeated after an error.
 //
-// The new member is a learner, without a vote, until it has received all data, so that it blocks no write.
+// The new member is a learner, without a vote, until all data have arrived, and so blocks no write.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := RunningEndpoint(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
 
-	// The cluster is changed through the running member of dataDir, which must not be the lost one.
+	// The cluster is changed through the running member of dataDir, which must not be the lost member.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -55,7 +55,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		return fmt.Errorf("member %s: --etcd-initial-cluster does not name it", member)
 	}
 
-	// Remove the lost member, and add the new one. etcd refuses this until enough members have been connected for five
+	// Remove the lost member, and add the new. etcd refuses this until enough members have been connected for five
 	// seconds, so try again.
 	var id uint64
 	for {

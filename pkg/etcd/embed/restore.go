@@ -18,9 +18,9 @@ const (
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot names a snapshot file of etcd, with options for the data directory that Restore makes from it.
+// Snapshot names a snapshot file of etcd, with options for the data directory that Restore makes.
 type Snapshot struct {
-	// Path is a file written by etcdctl snapshot save or backup.Take. It ends with a hash.
+	// Path is a file written by etcdctl snapshot save or backup.Take, with a hash at the end.
 	Path string
 	// Bump is added to etcd's revision, and all earlier revisions are compacted, so that no revision has one content in
 	// the old store and another in the new. 0 keeps the revision.
@@ -90,7 +90,7 @@ func (d *Dir) Adopt(other *Dir) error {
 	return nil
 }
 
-// HasData reports whether a member has run in the directory, or a snapshot was restored into it.
+// HasData reports whether a member has run in the directory, or a snapshot was restored there.
 func (d *Dir) HasData() bool {
 	_, err := os.Stat(filepath.Join(d.path, etcdDir))
 	return err == nil

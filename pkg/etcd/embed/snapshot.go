@@ -26,8 +26,8 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot reads the snapshot file path and calls each once for every change of a key, lowest revision first. After a
-// compaction, a snapshot may contain only the last change of a key. An error of the file ends the read.
+// ReadSnapshot reads the snapshot file path and calls each once for every change of a key, lowest revision first. After
+// a compaction, a snapshot may contain only the last change of a key. An error of the file ends the read.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
@@ -46,8 +46,8 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot returns an error if a page of the snapshot file is damaged. Call it before a restore, in which etcd would
-// panic.
+// CheckSnapshot returns an error if a page of the snapshot file is damaged. A restore of such a file would panic in
+// etcd.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -57,8 +57,8 @@ func CheckSnapshot(path string) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
-		// Read the whole file here first. Check runs in a goroutine of its own, where a fault at an invalid address
-		// would end the process.
+		// Read the whole file here first: Check runs in its own goroutine, where a fault at an invalid address would
+		// end the process.
 		sum := crc32.NewIEEE()
 		err := tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
 			return bucket.ForEach(func(key, value []byte) error {

@@ -37,7 +37,7 @@ func isUnanswered(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// newStatusError returns an error without Retry-After, because Kubernetes clients would repeat the write up to ten times.
+// newStatusError returns an error without Retry-After, which would make Kubernetes clients repeat the write ten times.
 func newStatusError(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }

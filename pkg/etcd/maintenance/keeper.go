@@ -41,7 +41,7 @@ const (
 	turnSeconds = 15
 )
 
-// Keeper prevents an etcd cluster from running out of space: it checks all members, compacts their history and
+// Keeper prevents an etcd cluster from running out of space: a Keeper checks all members, compacts their history and
 // defragments them. Several servers may run a Keeper for the same cluster.
 type Keeper struct {
 	client                 *clientv3.Client
@@ -178,7 +178,8 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// isBelowQuota reports whether a twentieth of the quota is free: with less, a disarmed alarm would soon be raised again.
+// isBelowQuota reports whether a twentieth of the quota is free. With less, a disarmed alarm would soon be raised
+// again.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
@@ -295,7 +296,7 @@ func leaderRank(m member) int {
 }
 
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
-	// Even a list of the alarms goes through etcd's raft log, so ask only if the status of a member shows one.
+	// Even a list of the alarms goes through etcd's raft log, so ask only if the status of a member shows an alarm.
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
 	}
@@ -405,7 +406,7 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 }
 
 // freeSpace makes etcd accept writes again after the alarm NOSPACE, which a member raises when its database exceeds the
-// quota. It compacts etcd, defragments a member, and disarms the alarms of members below the quota (M2, M4). alarms are
+// quota: it compacts etcd, defragments a member, and disarms the alarms of members below the quota (M2, M4). alarms are
 // the IDs of the members with the alarm.
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
@@ -420,8 +421,8 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
 
-	// Defragment one member at a time, because a member does not answer meanwhile. All servers agree on the member by
-	// the clock: etcd takes no writes now, so a lock is impossible.
+	// Defragment a single member at a time, because a member does not answer meanwhile. All servers choose the same
+	// member by the clock: etcd takes no writes now, so a lock is impossible.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err

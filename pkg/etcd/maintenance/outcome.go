@@ -21,8 +21,8 @@ import (
 
 // A healthy etcd may lose an answer: a leader that hands over or ends silently drops writes forwarded to it.
 //
-// If an unanswered transaction compares the revision of a key that it writes, it is sent again. If the first copy was
-// carried out, the revision has changed, etcd rejects the second copy, and the key's history shows the outcome.
+// An unanswered transaction that compares the revision of a written key is sent again. If the first copy was carried
+// out, the revision has changed, etcd rejects the second copy, and the key's history shows the outcome.
 
 const (
 	// An unanswered write is sent a second time after resendAfter, and a third time after twice that. Not more often,
@@ -157,7 +157,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// comparedRevision returns the revision that the transaction requires of a key, 0 if it requires none or an absent key.
+// comparedRevision returns the revision that the transaction requires of a key; 0 for no requirement, or an absent key.
 func (t *explainedTxn) comparedRevision(key []byte) int64 {
 	for _, c := range t.cmps {
 		if revision := revisionIn(c); revision > 0 && bytes.Equal(c.KeyBytes(), key) {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Probe returns an error if Kubizone cannot use the etcd: because it does not support transactions of several compares
-// and operations, as kine does not (M3), or because it was restored with its old revision (M6).
+// Probe returns an error if Kubizone cannot use the etcd: because transactions of several compares and operations are
+// unsupported, as in kine (M3), or because the store was restored with its old revision (M6).
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
@@ -47,9 +47,9 @@ const (
 // of a server. Package backup deletes the key in a restored store.
 func BeganKey(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored returns an error if the store was restored with its old revision (M6). Each revision takes a log entry,
-// so revision minus log length never grows, but in a restored store, whose log is new. A copy of a data directory, with
-// its log, is not detected.
+// refuseRestored returns an error if the store was restored with its old revision (M6). Each revision takes a log
+// entry, so revision minus log length never grows, except in a restored store, whose log is new. A copied data
+// directory has its log, and is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, BeganKey(prefix))
 	if err != nil {
