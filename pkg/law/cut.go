@@ -10,12 +10,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut has the NS, glue (S6.3) and DS (S6.16) of a delegated child that the parent zone contains.
+// CountedCut holds the NS, glue and DS records of a delegated child zone that the parent zone contains.
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// CutWithDS returns cut with the DS records that the parent lists: ds if h.DS, else none. A nil cut stays nil.
+// CutWithDS returns cut with the DS records that the parent lists: ds if h.DS is set, or none. It returns nil if cut is
+// nil.
 func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
@@ -23,7 +24,8 @@ func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the counted cut because deliveries of h's zone are on hold (S7.8).
+// KeepsCut reports whether the parent keeps the counted cut, because a mass deletion has stopped deliveries of h's
+// zone.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 func (h *Holding) CountedBy(parent *Zone) bool {

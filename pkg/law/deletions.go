@@ -11,18 +11,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A hold stops a zone's deliveries, for all namespaces, when the zone's own namespace removes too many RRsets (S7.5) or
-// the last apex NS (S7.6). RRsets younger than a ten-minute period, such as challenges, do not count: the limit
-// compares this namespace's number of RRsets with the least in earlier periods.
+// A zone is held, so that name servers keep its former content, if its own namespace removes too many RRsets or the
+// last NS record at the apex. RRsets younger than a period of ten minutes, such as ACME challenges, do not count: the
+// limit compares the number of the namespace's RRsets with the least number in earlier periods.
 
 const (
 	periodSeconds = 600
 	minRRsets     = 10
 )
 
-// Excess compares the removals by the zone's own namespace with the limit.
+// Excess compares the removals by the zone's own namespace with the limit for mass deletions.
 type Excess struct {
-	// Removed counts the removed RRsets, RRsets all before the removal.
+	// Removed counts the removed RRsets, and RRsets all RRsets before the removal.
 	Removed, RRsets int
 	Percent         int64
 	NameServers     bool
@@ -37,7 +37,7 @@ func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
 func (e *Excess) ExceedsPercent() bool { return e.RRsets >= minRRsets && e.Removed > e.Allowed() }
 
-// Holds reports whether the removals hold the zone. With a limit of 100 % none do.
+// Holds reports whether the removals stop the zone's deliveries. A limit of 100 % allows any removal.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.ExceedsPercent()) }
 
 func (e *Excess) String() string {
@@ -51,8 +51,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if deliveries would stop (a hold) once the own namespace removes "taken" more RRsets
-// older than a period of ten minutes or, with nameServers, the last apex NS. Nil means no hold.
+// ForeseeHold returns the excess by which deliveries would stop if the own namespace removed "taken" more RRsets older
+// than ten minutes and, with nameServers, the last NS at the apex. It returns nil if deliveries would continue.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -79,8 +79,8 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungExcess returns the removals of the period if this change would begin a hold (a stop of deliveries) with RRsets
-// of any age counted. The result is nil otherwise, and if removals were let through beforehand (S7.9).
+// YoungExcess returns the removals in the present period if the change from before to z would stop deliveries with
+// RRsets of any age counted. It returns nil if not, or if the owner has let these removals through beforehand.
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil {
 		return nil
@@ -113,7 +113,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// had is the ended hold's stock; if nil, the first period's removals do not count.
+// If had, the stock before an ended hold, is nil, removals in the first period do not count.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.PeriodStart, d.LeastStocks, d.PeakStock = now, [3]Stock{has}, nil
@@ -130,7 +130,7 @@ func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	}
 }
 
-// endHold enqueues the cut that the parent did not change meanwhile (S7.8).
+// endHold also enqueues the zone's cut, since the parent did not change it during the hold.
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
@@ -140,14 +140,14 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 }
 
 // PublishDeletions ends a hold (a stop of deliveries), and lets removals of the next ten minutes through, if the
-// annotation kubi.zone/publish-deletions changed to the delivered or a later serial (S7.9).
+// annotation kubi.zone/publish-deletions has changed to the delivered serial or a later one.
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
 		return
 	}
 	at := serial.Serial(*z.Publish)
-	// known: from the delivered serial to ToPublish.
+	// The serial is known from the delivered serial up to ToPublish.
 	known := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
 	case h.Held == nil && known:
@@ -157,8 +157,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the annotation's value that lets removals through: the settled serial or, if already there, the
-// next.
+// ToPublish returns the annotation value that lets removals through: the settled serial, or the next serial if the
+// annotation already has that value.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -166,7 +166,8 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold that new settings lift. Otherwise it warns of an annotation without effect.
+// ReleaseHold ends a hold that new settings lift. If the hold remains, ReleaseHold warns of an annotation without
+// effect.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
@@ -176,15 +177,15 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// CountedStep describes a step for CountDeletions. Own marks an act of the zone's own namespace.
+// CountedStep describes a change for CountDeletions. Own is true for a change by the zone's own namespace.
 type CountedStep struct {
 	Own bool
-	// NS at the apex.
+	// The NS records are at the apex.
 	RemovesLastNS, AddsNS bool
 }
 
-// CountDeletions counts the step from z to c.Zone in c.Zone.Deletions, and begins or ends the hold (c.Holding). last is
-// z or, in a change set, the zone before the set.
+// CountDeletions counts the change from z to c.Zone in c.Zone.Deletions, and begins or ends the hold in c.Holding. In a
+// change set, last is the zone before the set, otherwise z.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.RemovesLastNS = t.RemovesLastNS && !z.ClassNameServers

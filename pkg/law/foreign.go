@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Foreign counts data of other namespaces in a zone (S8.1).
+// Foreign counts the data of other namespaces in a zone.
 type Foreign struct {
 	Count      int64
 	Namespaces []string
@@ -19,7 +19,7 @@ type Foreign struct {
 	More       bool
 }
 
-// FirstKeys bounds the keys read for Foreign, FirstNames its names.
+// FirstKeys limits the keys read for a Foreign, and FirstNames its names.
 const (
 	FirstKeys  = 1000
 	FirstNames = 5
@@ -45,7 +45,8 @@ func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	}
 }
 
-// DescribeFirst returns, for example, "2 records of 1 other namespace (a.example.)".
+// DescribeFirst returns a summary, such as "2 records of 1 other namespace (a.example.)". The names are those of first,
+// if not nil.
 func (f *Foreign) DescribeFirst(kind string, first *Foreign) string {
 	plural := func(n int64, word string) string {
 		if n == 1 {

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// HasGuestsOnly reports whether the name has data, all of guests.
+// HasGuestsOnly reports whether the name has data, and only data of guests (see GuestsBelow).
 func (o *Owner) HasGuestsOnly() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
@@ -24,16 +24,16 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow counts names with data of guests, strictly below a name. A guest is a tenant whose rule names an
-// underscore label, such as "_acme-challenge.*", and so claims no name (S4.14). The names above a guest's record exist
-// in DNS, so no wildcard answers for them. From the counts a decision finds such names, to notify the wildcard's
-// namespace.
+// GuestsBelow counts the names strictly below a name at which guests have data. A guest is a tenant whose rule names an
+// underscore label, such as "_acme-challenge.*", and who therefore claims no name. The names above a guest's record
+// exist in DNS, so no wildcard answers for them. Decisions use the counts to find such names and notify the namespace
+// of the wildcard.
 type GuestsBelow struct {
-	// CutNames counts the names with only NS, glue or DS of child zones, GuestNames the names with only guests'
-	// records.
+	// CutNames counts the names with only NS, glue or DS records of child zones, and GuestNames the names with only
+	// records of guests.
 	CutNames, GuestNames int
-	// Children counts the names right below that exist only by guests' records, at the child or below it. Underscore
-	// names do not count. FirstChildren has the first FirstNames of them.
+	// Children counts the names directly below that exist only because guests have records at or below them, without
+	// underscore names. FirstChildren holds the first FirstNames of them.
 	Children      int
 	FirstChildren []name.Rel
 

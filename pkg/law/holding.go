@@ -12,62 +12,63 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored in etcd under the name and view of a zone. It has the state of the zone that writes of
-// other zones read or change. Every write of the zone compares the revision of its Holding, and so misses no change.
+// Holding is the value stored in etcd under the name and view of a zone. It contains the state of the zone that writes
+// of other zones read or change. Every write of the zone compares the revision of its Holding, so it cannot miss a
+// change.
 type Holding struct {
-	// Ref is the Zone with the name.
 	Ref
-	// Target is the zone of spec.zoneRef, or nil. When that zone is created or removed, this zone is decided again.
+	// Target is the zone in spec.zoneRef, or nil. When that zone is created or removed, this zone is decided again.
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
 	SerialMarks
 	Outstanding
 	Deliverable
-	// Delegations counts the Delegations (objects with rules) in force. At 0 decisions need not look for them.
+	// Delegations counts the Delegation objects in force. If it is 0, decisions do not read their rules.
 	Delegations int `json:"delegations,omitempty"`
 }
 
-// Ancestry says how a zone depends on the zones whose names enclose its own. A write that changes one field sets all.
+// Ancestry describes how a zone depends on the zones whose names enclose its own. A write that changes one field sets
+// all of them.
 type Ancestry struct {
-	// Parent is the nearest zone above if it delegates this zone, or during the grace period of Withdrawn; else nil. It
-	// lists this zone's name servers.
+	// Parent is the nearest zone above, where this zone's name servers are listed. It is nil if that zone does not
+	// delegate this zone, except during the grace period of Withdrawn.
 	Parent *Ref `json:"parent,omitempty"`
-	// Established is true if the zone was created when no zone was above. No zone above can then end it (S3.5).
+	// Established is true if no zone enclosed this zone at its creation. A zone created above it later cannot end it.
 	Established bool `json:"established,omitempty"`
-	// Withdrawn is the uid of Parent if its rules no longer allow this zone. The zone ends after a grace period (S3.5).
+	// Withdrawn is the UID of Parent if its rules no longer allow this zone, and this zone ends after a grace period.
 	Withdrawn string `json:"withdrawn,omitempty"`
-	// Enclosed is the uid of the nearest zone above, whether it delegates this zone or not; "" for none.
+	// Enclosed is the UID of the nearest zone above, whether it delegates this zone or not, or "".
 	Enclosed string `json:"enclosed,omitempty"`
-	// DS is true if the zone above also lists this zone's DS records, because its rule has ds: true (S6.16).
+	// DS is true if the zone above also lists this zone's DS records, because its rule has ds: true.
 	DS bool `json:"ds,omitempty"`
 }
 
-// ApexNames has the hosts in records at the apex (S4.10).
+// ApexNames holds the host names in the records at a zone's apex.
 type ApexNames struct {
-	// ApexNS are the values of apex NS records, sorted, also for the SOA's mname (S6.5).
+	// ApexNS holds the sorted values of the NS records at the apex. The SOA's mname may come from them.
 	ApexNS []string `json:"apexNS,omitempty"`
-	// ApexHosts counts, by host, the values of own MX, SVCB and HTTPS records.
+	// ApexHosts counts, by host, the values of the own namespace's MX, SVCB and HTTPS records.
 	ApexHosts map[string]int `json:"ownHosts,omitempty"`
 }
 
 type SerialMarks struct {
-	// MinimumConsumed is the minimumSerial last used (NextSerial).
+	// MinimumConsumed is the last minimumSerial that NextSerial has used.
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
-	// Repaired is the last repair of the serial (S6.11), unix seconds.
+	// Repaired is the time of the last serial repair, in Unix seconds.
 	Repaired int64 `json:"repaired,omitempty"`
 }
 
 type Outstanding struct {
-	// Works mark unfinished cascades (decisions in steps after a change): the zone is not settled (S7.2).
+	// Works has a mark for each unfinished cascade. A zone with a mark is not settled.
 	Works []CascadeMark `json:"works,omitempty"`
 }
 
 type Deliverable struct {
-	// Unsettled is the start (unix seconds) of a series of cascades, which together delay delivery as long as one
-	// (S7.2).
+	// Unsettled is the start of a series of cascades, in Unix seconds. Together they delay delivery only as long as
+	// one.
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the time (unix seconds) until which others' cascades delay no delivery (S7.2).
+	// Waived is the time, in Unix seconds, until which cascades of other namespaces delay no delivery.
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue is true if the zone is delivered although cascades are unfinished.
 	Overdue bool `json:"overdue,omitempty"`
@@ -75,23 +76,25 @@ type Deliverable struct {
 	Held *Held `json:"held,omitempty"`
 }
 
-// CascadeMark notes in a zone that a cascade, a change of many records in steps, is not finished there. It may lock a
-// name, so that no namespace takes the name while its records move between zones. A cascade that locks several names
-// has a mark for each.
+// CascadeMark records in a zone that a cascade, a change of many records in steps, is not finished there. A mark may
+// lock a name, so that no namespace takes the name while its records move between zones. A cascade that locks several
+// names has a mark for each of them.
 type CascadeMark struct {
 	ID string `json:"id"`
-	// Losing is the uid of another zone, whose records move to this zone; "" for none.
+	// Losing is the UID of another zone whose records move to this zone, or "".
 	Losing string `json:"losing,omitempty"`
-	// Locks is a name, locked with all names below, until its records have moved (S2.10). Zero locks nothing.
+	// Locks is a name that is locked, with all names below it, until its records have moved. The zero value locks
+	// nothing.
 	Locks name.Name `json:"locks,omitzero"`
 	// Since is in Unix seconds.
 	Since int64 `json:"since"`
 	// By is the namespace that caused the cascade. Own is true if By is the zone's own namespace.
 	By  string `json:"by,omitempty"`
 	Own bool   `json:"own,omitempty"`
-	// Replaces is true if the lock keeps the name of a deleted Record for a Record waiting there (S2.14).
+	// Replaces is true if the lock reserves the name of a deleted Record for a Record that waits for the name.
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn is true for a new zone until the waiting Delegations are decided. They may reserve names (S4.22).
+	// TakesIn is true in a new zone until the cascade has decided the waiting Delegations, since they may reserve
+	// names.
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
@@ -108,7 +111,7 @@ type ZoneBelow struct {
 
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is the uid and name of a removed zone.
+// Origin identifies a removed zone by its UID and name.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
@@ -116,7 +119,7 @@ type Origin struct {
 
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
-		// The enclosing zone loses records, too, but exists.
+		// The enclosing zone also loses records, but it still exists.
 		o := Origin{w.Losing, w.Locks}
 		if o.Zone != "" && o.Zone != h.Enclosed && !o.Name.IsZero() && !slices.Contains(from, o) {
 			from = append(from, o)
@@ -125,8 +128,8 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds marks of the cascade id that lock the names of the removed zones in "from", until their records have
-// moved. It returns h if id has no mark.
+// WithOrigins adds marks by which the cascade id locks the names of the removed zones in from, until their records have
+// moved. It returns h if the cascade has no mark yet.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -142,7 +145,7 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
-// HasLock reports whether n, or a name above or below, is locked (S2.10).
+// HasLock reports whether n, or a name above or below it, is locked.
 func (h *Holding) HasLock(n name.Name) bool { return h.HasLockAt(n) || h.HasLockBelow(n) }
 
 func (h *Holding) HasLockAt(n name.Name) bool {
@@ -153,20 +156,20 @@ func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// HasLockOf reports whether the cascade id has a lock, and so brings records to locked names (S2.9), even if they were
-// moving to a zone removed meanwhile (Origins).
+// HasLockOf reports whether the cascade id has a lock. Such a cascade brings records to locked names, also records that
+// were on their way to a zone removed in the meantime (Origins).
 func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// MayGainRecords reports whether a cascade may bring records to n: n has a lock, or the zone's own namespace caused a
-// cascade.
+// MayGainRecords reports whether a cascade may bring records to n, because n is locked or because the zone's own
+// namespace caused a cascade.
 func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement locks a name that namespace "by" has left, until the cascade id has decided the Records waiting there
-// (S2.14).
+// WithReplacement locks a name that the namespace by has left, until the cascade id has decided the Records waiting for
+// the name.
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -184,7 +187,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement removes the cascade's replacement lock, which must not refuse its own cascade.
+// WithoutReplacement removes the replacement lock of a cascade, so that the lock does not refuse the cascade's Records.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -192,13 +195,13 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). It returns h if id is "" or has a mark.
+// WithWork adds the mark of a cascade that the namespace by has caused. It returns h if id is empty or has a mark.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove adds the mark of a cascade that brings records at and below a name (locks) from a zone (losing); both may be
-// zero. If id is "" or has a mark, the result is h.
+// WithMove is like WithWork, for a cascade that brings the records at and below locks from the zone with the UID
+// losing. Both may be zero.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -215,11 +218,11 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds a namespace's cascades of removed zones, and its replacement locks, at a zone: a change writes all
-// marks.
+// MaxRemovals limits a namespace's cascades of removed zones, and its replacement locks, at a zone, because each change
+// writes all marks.
 const MaxRemovals = 16
 
-// MaxEnds bounds removed and ended zones together: removals must not keep zones from ending (S3.5).
+// MaxEnds limits removed and ended zones together, so that removals do not keep zones from ending.
 const MaxEnds = 2 * MaxRemovals
 
 func (h *Holding) CountIncomingZones(by string) (n int) {
@@ -240,18 +243,18 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Seconds until a zone is delivered in spite of foreign or own cascades. For Waiver seconds afterwards, foreign
-// cascades delay no delivery (S7.2).
+// Cascades delay the delivery of a zone for timeoutForeign seconds, or timeoutOwn seconds if its own namespace caused
+// them. For Waiver seconds afterwards, foreign cascades delay no delivery.
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
 	Waiver         = 3600
 )
 
-// IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver is of a wrong clock.
+// IsWaived reports whether foreign cascades delay no delivery at now. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds). The result is false
+// BecomesOverdue reports whether, at now in Unix seconds, cascades have delayed delivery for too long. It returns false
 // if the zone is overdue already.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
@@ -266,23 +269,23 @@ func (h *Holding) BecomesOverdue(now int64) bool {
 	}
 
 	since := now - h.Unsettled
-	return since >= timeout || -since > timeout // the latter if a clock was ahead
+	return since >= timeout || -since > timeout // negative if a clock was ahead
 }
 
 // Held is set while a zone is not delivered, because its own namespace has deleted too much at once (S7.5). Name
 // servers keep the content before the deletion.
 type Held struct {
-	// Serial is the serial that name servers keep. Since is the begin of the hold, in Unix seconds.
+	// Serial is the serial that name servers keep, and Since the start of the hold in Unix seconds.
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
 	// Had counts the zone's RRsets before the deletion.
 	Had Stock `json:"had"`
-	// NameServers is true if the last NS at the apex was deleted, and none put back (S7.6).
+	// NameServers is true if the last NS record at the apex was deleted and none has come back.
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. Tenants' NS count,
-// since a rule must name this type (S4.5), tenants' MX do not.
+// HostsNamedByApex returns the names in z of the hosts in ApexHosts and ApexNS, without the apex. NS records of tenants
+// count, because a rule has to name this type. Their MX records do not.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -298,7 +301,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n (1 or -1) for each host of c, the own namespace's MX, SVCB or HTTPS record at the apex.
+// CountHosts adds n, 1 or -1, for each host of c, an MX, SVCB or HTTPS record of the own namespace at the apex.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

@@ -7,7 +7,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind is the kind of a fact. The comments give the key's fields and, after the colon, the type of the value.
+// Kind is the kind of a fact. Each comment gives the fields of the key and, after the colon, the type of the value.
 type Kind uint8
 
 const (
@@ -111,14 +111,14 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited is the value of KindAwaited and KindTouched.
+// Awaited is the value of a fact of KindAwaited or KindTouched.
 type Awaited struct{ Any bool }
 
-// FloorKey is the key of the serial from which, after a restore, zones without a last serial continue.
+// FloorKey is the key of the least serial after a restore. A zone without a last serial continues from it.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision: writes of zones below change
-// it.
+// WithdrawalKey returns the key of a Withdrawal. A transaction compares the revision of this key itself, because writes
+// of zones below change it.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }

@@ -34,8 +34,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is a value at a name, with the number of its Records. Several Records may have the same type, data and
-// ttl.
+// OwnerValue is a value at a name. Several Records may have the same type, data and TTL.
 type OwnerValue struct {
 	Type rdata.Type `json:"t"`
 	// Digest identifies the data.
@@ -43,7 +42,7 @@ type OwnerValue struct {
 	// TTL is in seconds; nil means the zone's default.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
-	// Guests is the part of Count from tenants with rules for underscore labels (S4.14).
+	// Guests is the part of Count from guests, tenants whose rules name an underscore label.
 	Guests int `json:"g,omitempty"`
 	// Size is in octets on the wire.
 	Size int `json:"s"`
@@ -53,19 +52,20 @@ type OwnerValue struct {
 
 // Owner is everything stored about a name in a zone: its values, and the namespaces that have rights there.
 type Owner struct {
-	// Values are from Records.
+	// Values are the values of Records.
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut has the NS, glue and DS of child zones at this name (S6.3), without Size. A Record may have the same value.
+	// Cut holds the NS, glue and DS records of child zones at this name, without Size. A Record may have the same
+	// value.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims has the namespaces with a claim to this name. A wildcard or underscore name claims its base, the labels
-	// after the last "*" or "_" label: for "*.apps" and "_acme-challenge.apps" the base is apps (S4.7).
+	// Claims lists the namespaces that claim this name. A wildcard or underscore name claims its base, the labels after
+	// the last "*" or "_" label: "*.apps" and "_acme-challenge.apps" both claim apps.
 	Claims []Claim `json:"k,omitempty"`
-	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted. Claims and Named are stored
-	// here because every decision reads the owners above its name anyway.
+	// Named lists the namespaces for which Delegations reserve this name, sorted. Claims and Named are stored here
+	// because every decision reads the owners above its name anyway.
 	Named []Naming `json:"n,omitempty"`
-	// Own counts the own namespace's records at an underscore name, and at the wildcard right below it (S4.14).
+	// Own counts the own namespace's records at this underscore name, and at the wildcard directly below.
 	Own int `json:"o,omitempty"`
-	// Pointers counts the own namespace's records, such as CNAME and MX, leading to hosts with this base (S4.26).
+	// Pointers counts the own namespace's records, such as CNAME and MX, that lead to hosts with this base name.
 	Pointers int `json:"r,omitempty"`
 }
 
@@ -81,7 +81,7 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n (1 or -1) to the Delegations that reserve the name for a namespace, or returns false if the count
+// CountNaming adds n, 1 or -1, to the Delegations that reserve the name for a namespace. It returns false if the count
 // would be negative.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
@@ -96,7 +96,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the value to store; nil, which deletes the key, if o is empty.
+// Fact returns the value to store, or nil if o is empty, which deletes the key.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -104,12 +104,13 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records that claim a name, so that other tenants stay out. The kind of the allowing rule
-// limits the claims above, at and below (S4.8, S4.17). A tenant's records by underscore rules claim nothing, and are
-// not counted.
+// Claim counts the records by which a namespace claims a name, so that other tenants stay out. The kind of the rule
+// that allowed the records limits the claims above, at and below the name. A tenant's records by underscore rules claim
+// nothing and are not counted.
 type Claim struct {
 	Namespace string `json:"n"`
-	// Literal counts records by a pattern without "*", Shared by a rule with shared: true, Plain by any other rule.
+	// Literal counts records allowed by a pattern without "*", Shared by a rule with shared: true, and Plain by other
+	// rules.
 	Plain   int `json:"p,omitempty"`
 	Literal int `json:"l,omitempty"`
 	Shared  int `json:"s,omitempty"`
@@ -121,7 +122,7 @@ type Count struct {
 	Records int64 `json:"c"`
 }
 
-// Member orders a record in cascades (S2.8). Created is in unix seconds.
+// Member orders a record in cascades. Created is in Unix seconds.
 type Member struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
@@ -136,13 +137,13 @@ type OwnersBelow struct {
 	// ReservedNames counts the names reserved by Delegations, ReservedFor the same by namespace.
 	ReservedNames int
 	ReservedFor   []Naming
-	// PointerHosts has the first MaxPointerHosts names without records to which own records lead, such as the host in
-	// an MX.
+	// PointerHosts holds the first MaxPointerHosts names without records to which own records lead, such as the host in
+	// an MX record.
 	PointerHosts []name.Rel
 	GuestsBelow
 }
 
-// ReservesForOthers reports whether Delegations reserve a name below for others, but not for the namespace.
+// ReservesForOthers reports whether Delegations reserve a name below for others, but not for the given namespace.
 func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -151,7 +152,7 @@ func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	return b.ReservedNames > 0 && (i < 0 || b.ReservedFor[i].Count < b.ReservedNames)
 }
 
-// Add expects owners in key order.
+// Add adds the owner o at a name below up. Owners must come in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 
@@ -184,13 +185,13 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	}
 }
 
-// Limits of a name (S5.8); package rdata has those of an RRset.
+// Limits of a name. Package rdata has the limits of an RRset.
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL
-	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
+	// MaxDS limits a child's DS records in the parent. Limits of Records leave room for them.
 	MaxDS = 16
-	// MaxPointerHosts bounds a record's hosts that are looked up and counted (S4.26).
+	// MaxPointerHosts limits a record's hosts that are looked up and counted.
 	MaxPointerHosts = 8
 )
 
@@ -236,8 +237,8 @@ func (o *Owner) HasType(t rdata.Type) bool {
 
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution adds a record's values to the owner's counts. sizes are on the wire; guests is 1 for a guest's
-// record, else 0.
+// AddContribution adds a record's values to the counts of o. The sizes are in octets on the wire, and guests is 1 for
+// the record of a guest, else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -262,7 +263,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution. It returns false for an uncounted value.
+// RemoveContribution reverses AddContribution. It returns false if a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -279,7 +280,7 @@ func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	return all
 }
 
-// RRsetTTL returns the TTL of the records' RRset (S5.2, S6.7); nil without RRset.
+// RRsetTTL returns the TTL of the RRset of Records, or nil if there is none.
 func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -291,7 +292,7 @@ func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
 	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// DefinedTTL returns the TTL of the RRset of records and cuts; nil without RRset.
+// DefinedTTL returns the TTL of the RRset of Records and cuts, or nil if there is none.
 func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -338,7 +339,8 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct returns the number of different values of a type, regardless of TTL, and their octets on the wire.
+// CountDistinct returns the number of different values of a type, regardless of TTL, and their size in octets on the
+// wire.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -375,7 +377,7 @@ func (o *Owner) RRsets() int {
 	return len(types)
 }
 
-// Contribution is the data of a record in a zone.
+// Contribution is the data of a Record in a zone.
 type Contribution struct {
 	Owner  name.Rel
 	Type   rdata.Type
@@ -395,12 +397,11 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Holds reports whether the claim keeps its name from others: own underscore records alone do not.
+// Holds reports whether the claim keeps other tenants from its name. Own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n (1 or -1) to the namespace's claim on the owner; a is the kind of rule that admits the record. A
-// tenant's underscore rule claims nothing. The result is false if a count becomes negative. own means the zone's own
-// namespace.
+// CountClaim adds n, 1 or -1, to the namespace's claim on o for a record allowed by a rule of kind a. It returns false
+// if a count becomes negative. If own is false, the namespace is a tenant, and claims nothing by an underscore rule.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

@@ -12,23 +12,23 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Outcome is the result of a decision: exactly one of Plan, Refusal and Need.
+// Outcome is the result of a decision. Exactly one of Plan, Refusal and Need is set.
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
 	Need    []Key
 }
 
-// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, except that
-// a nil Record or Delegation deletes the object of the request.
+// Plan lists the writes that store an accepted request. They belong into one transaction. A nil field writes nothing,
+// except that a nil Record or Delegation deletes the object of the request.
 type Plan struct {
 	Record *Placement
 	Zone   *ZoneChange
-	// Writes are internal keys.
+	// Writes sets or deletes internal keys.
 	Writes []Write
-	// Work is a cascade: later steps for other records and zones.
+	// Work is the cascade to enqueue, the later decisions about other records and zones.
 	Work *Work
-	// PendingCuts are changed child zones, with NS, glue and DS for the parent to list.
+	// PendingCuts lists the child zones whose NS, glue or DS records the parent has to update.
 	PendingCuts []PendingCut
 	// Waiting has the index keys to add for an object in no zone, WaitingBefore the keys to delete.
 	Waiting, WaitingBefore *Waiting
@@ -62,7 +62,8 @@ type Write struct {
 	Value any
 }
 
-// Placement is the new status of a decided Record: the zone that contains it, or the reason why none does.
+// Placement is the new status of a Record after a decision: the zone that contains the Record, or the reason why none
+// does.
 type Placement struct {
 	FQDN      name.Name // zero if unknown
 	View      string
@@ -72,56 +73,56 @@ type Placement struct {
 	// Reason and Message are for the condition Adopted.
 	Reason  string
 	Message string
-	// HasClass and Served are the fields of the Zone. Served is also false while name servers do not yet get the
-	// record.
+	// HasClass and Served are copied from the Zone. Served is also false while name servers do not get the record yet.
 	HasClass, Served bool
-	// Stays is true if the zone's content stays the same, as after a change of labels: Ready is kept.
+	// Stays is true if the zone's content stays the same, as after a change of labels. The condition Ready is then
+	// kept.
 	Stays bool
-	// EndsAt estimates when the record leaves the zone because no rule allows it any more, in Unix seconds; 0 for
+	// EndsAt estimates, in Unix seconds, when the record leaves the zone because no rule allows it any more. 0 means
 	// never.
 	EndsAt int64
 }
 
-// ZoneChange is the new state of a zone by a decision about the zone, its records or its rules. A nil Step leaves the
-// content and serial.
+// ZoneChange is the new state of a zone after a decision about the zone, its records or its rules. If Step is nil,
+// content and serial stay the same.
 type ZoneChange struct {
 	Zone *Zone
 	// Holding is the state under the zone's name that other zones read.
 	Holding *Holding
-	// Delegated and Servable are new conditions; nil leaves them.
+	// Delegated and Servable are the new conditions. A nil condition is not changed.
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Removed             bool
 	// TakesOver is true if a new zone takes names or zones from the zone above.
 	TakesOver bool
-	// EndedZone is the former state of a zone that loses its name, as no rule delegates it any more.
+	// EndedZone is the former state of a zone that loses its name because no rule delegates it any more.
 	EndedZone *Zone
 
-	// BeginsHold is true if the step is a mass deletion, so name servers keep the former content (S7.5).
+	// BeginsHold is true if the step is a mass deletion, so that name servers keep the former content.
 	BeginsHold bool
-	// YoungExcess counts removals that begin no hold only because the RRsets were younger than ten minutes. It is for a
-	// warning; nil for none.
+	// YoungExcess describes removals for a warning. They do not stop deliveries, but only because the RRsets were
+	// younger than ten minutes. It may be nil.
 	YoungExcess *Excess
-	// Notices are for namespaces whose names are affected.
+	// Notices tell other namespaces that their names are affected.
 	Notices []Notice
-	// EndsAt estimates when the zone ends, in Unix seconds; 0 leaves the former estimate.
+	// EndsAt estimates, in Unix seconds, when the zone ends. 0 keeps the former estimate.
 	EndsAt int64
 }
 
 const (
-	// NoticeNameHidden reports that guests hide the name from a wildcard (S4.25).
+	// NoticeNameHidden reports that records of guests hide the name from a wildcard.
 	NoticeNameHidden = "NameHidden"
-	// NoticeHostTaken reports that another namespace gets a host to which own records lead (S4.26).
+	// NoticeHostTaken reports that another namespace takes a host to which records of the zone's own namespace lead.
 	NoticeHostTaken = "HostTaken"
 )
 
 // Notice tells a namespace, by a Kubernetes Event, that a write of another namespace affects one of its names.
 type Notice struct {
-	// Reason is NoticeNameHidden or NoticeHostTaken. Name is the affected name.
+	// Reason is NoticeNameHidden or NoticeHostTaken, and Name is the affected name.
 	Reason string
 	Name   name.Name
-	// Wildcard is the name, such as "*.apps", that no longer answers for Name. Namespace is the tenant of the wildcard;
-	// "" if it is the zone's own namespace, which gets the Event.
+	// Namespace is the tenant to notify, and Wildcard its wildcard, such as "*.apps", that no longer answers for Name.
+	// Both are zero if the Event is for the zone's own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }
@@ -137,7 +138,7 @@ func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name
 	}
 }
 
-// DelegationPlacement has the zone where a Delegation is in force; nil for none.
+// DelegationPlacement is the new status of a Delegation. Zone is nil if the Delegation is not in force.
 type DelegationPlacement struct {
 	Zone            *Ref
 	Reason, Message string

@@ -11,10 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// PointerTypes lead clients to a host, which claims count (S4.26) and warnings of a missing dot check (S5.14).
+// PointerTypes lead clients to another host. Claims count the hosts, and warnings check them for a missing trailing
+// dot.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// ListPointerHosts returns the base names of the first MaxPointerHosts hosts in a zone to which c leads, without the
+// ListPointerHosts returns the base names of the first MaxPointerHosts hosts in the zone to which c leads, without the
 // apex. c may be nil.
 func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {

@@ -9,8 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Reading gives a decision its facts (stored values). At a fact not yet read, Get panics with missingFacts, and Decide
-// recovers.
+// Reading gives a decision access to facts, the stored values. If a fact has not been read yet, Get panics with
+// missingFacts, and Decide recovers.
 type Reading struct {
 	facts   *Facts
 	missing []Key
@@ -18,15 +18,15 @@ type Reading struct {
 
 type missingFacts struct{}
 
-// Decide runs the decision "by" on the facts in seen, and marks the used facts. If "by" needs others, the outcome has
-// their keys in Need.
+// Decide calls the decision function "by" with the facts in seen, and marks the facts that it reads. If facts are
+// missing, the outcome lists their keys in Need.
 func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
 	}
 	r := Reading{facts: seen}
 	defer func() {
-		if len(r.missing) > 0 { // set only right before panic(missingFacts{}), so no other panic is swallowed
+		if len(r.missing) > 0 { // set only before panic(missingFacts{}), so no other panic is recovered
 			_ = recover()
 			out = Outcome{Need: r.missing}
 		}
@@ -38,7 +38,7 @@ func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	return Outcome{Plan: plan}
 }
 
-// Get returns a fact; nil if the store has no value.
+// Get returns a fact, or nil if the store has no value.
 func Get[T any](r *Reading, k Key) *T {
 	f := r.facts.lookUp(k)
 	if f == nil {
@@ -50,7 +50,7 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// RequireAll ends the decision with a Need for keys not yet read, if any.
+// RequireAll ends the decision if some of the keys have not been read, and lists them in Need.
 func (r *Reading) RequireAll(keys []Key) {
 	for i, k := range keys {
 		if r.facts.lookUp(k) == nil {
@@ -65,7 +65,7 @@ func (r *Reading) RequireAll(keys []Key) {
 	}
 }
 
-// Reread ends the decision with a Need for all facts, to read them at one revision.
+// Reread ends the decision with all keys in Need, so that they are read again at one revision.
 func (r *Reading) Reread() {
 	for k := range r.facts.All() {
 		r.missing = append(r.missing, k)
@@ -89,7 +89,7 @@ func (r *Reading) ZoneOf(h *Holding) *Zone {
 	return z
 }
 
-// ZoneAt returns the zone at p and its holding; nil if gone or pending.
+// ZoneAt returns the zone at p and its holding, or nil if the zone is gone or pending.
 func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
@@ -98,7 +98,7 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest zone name at or above n, and its holding, or nil (S2.1).
+// FindEnclosing returns the longest zone name at or above n, and its holding, or nil if no zone encloses n.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -117,7 +117,7 @@ func (r *Reading) WithRulesFor(z *Zone, namespace string) *Zone {
 	return r.WithRulesExcept(z, namespace, "")
 }
 
-// WithRulesExcept is WithRulesFor without the named Delegation.
+// WithRulesExcept is like WithRulesFor, but leaves out the rules of one Delegation.
 func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
@@ -137,13 +137,13 @@ func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneVisibleTo reports whether the namespace may know the zone (S1.8), also by Delegations' rules.
+// ZoneVisibleTo reports whether the namespace may know of the zone, also by rules of Delegations.
 func (r *Reading) ZoneVisibleTo(z *Zone, namespace string) bool {
 	return z.visibleTo(namespace) || r.WithRulesFor(z, namespace).visibleTo(namespace)
 }
 
-// NameContact adds the contact of z (from WithRulesFor) to a refusal that z's owner can lift, if the namespace may know
-// z (S1.8).
+// NameContact adds the contact of z to a refusal that the zone's owner can lift, if the namespace may know of z. The
+// rules of z must be from WithRulesFor.
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.visibleTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// RefusalKind determines the status code of the answer.
+// RefusalKind determines the HTTP status code of the response.
 type RefusalKind int
 
 const (
@@ -26,13 +26,14 @@ const (
 	Unmet
 )
 
-// Refusal is the reason why a request is refused, with the broken rule and a remedy.
+// Refusal is the reason why a request is refused. It gives the broken rule and a remedy.
 type Refusal struct {
 	Kind RefusalKind
-	// Field is the path in the object, such as "spec.domainName", for Invalid, Duplicate and Unmet. Value is there.
+	// Field is the path in the object, such as "spec.domainName", and Value the value there. Only Invalid, Duplicate
+	// and Unmet have them.
 	Field string
 	Value any
-	// Reason is for the condition of the stored object, if a cascade decides instead of a client.
+	// Reason is the reason in the object's condition if a cascade makes the decision instead of a client.
 	Reason  string
 	Message string
 	// Rule is the rule cited in Message, such as "S4.8", or "".
@@ -127,7 +128,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage does not tell an absent zone from one closed to the namespace (S2.3).
+// AbsentMessage returns a message that does not tell an absent zone from a zone closed to the namespace.
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
@@ -135,7 +136,7 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a write at a locked name. The reason is NameHeld; Moving is for Records that had a zone.
+// RefuseMoving refuses a write at a locked name. The reason is NameHeld, because Moving is for Records that had a zone.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

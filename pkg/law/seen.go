@@ -7,10 +7,11 @@ import (
 	"iter"
 )
 
-// Facts has the stored values that a decision may read, by key. The value nil means that the store has none. A decision
-// that reads a missing key stops, and is repeated once the key is in Facts.
+// Facts holds the stored values that a decision may read, by key. A nil value means that the store has no value for the
+// key. A decision that reads a missing key stops, and is repeated once Facts has the key.
 type Facts struct {
-	// LoadCached puts the value of a key into Facts if memory has it, else returns false. A nil LoadCached loads none.
+	// LoadCached adds the value of a key to Facts if the value is cached in memory, and reports whether it did. It may
+	// be nil.
 	LoadCached func(Key) bool
 
 	facts []fact

@@ -10,11 +10,12 @@ import (
 )
 
 // NextSerial returns the SOA serial after last (0 for none), the furthest ahead of:
-//   - last+1
-//   - the day's first serial, YYYYMMDD00 (UTC)
-//   - minimum, unless equal to consumed, the minimum last used
 //
-// Serials wrap, so a minimum too far away is not ahead of last, and has no effect yet.
+//   - last+1
+//   - the first serial of the day, YYYYMMDD00, in UTC
+//   - minimum, unless it equals consumed, the minimum used last
+//
+// Serials wrap around, so a minimum too far away is not ahead of last, and has no effect yet.
 func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
@@ -34,17 +35,18 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 	return next, false
 }
 
-// LastSerial is the last serial of a removed zone. A new zone of the name continues from it, because secondaries would
-// ignore a lower serial. It is kept while secondaries may serve the old zone: for the SOA expire, at most 60 days
-// (S6.10).
+// LastSerial is the last serial of a removed zone. A new zone with the same name continues from it, because secondaries
+// would ignore a lower serial. It is kept as long as secondaries may serve the old zone: for the SOA expire time, but
+// at most 60 days.
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is the rest of the time in seconds. Time passes only while a server runs.
+	// Left is the remaining time in seconds. It decreases only while a server runs.
 	Left int64 `json:"left,omitempty"`
-	// Jump, only in FloorKey (the least serial after a restore), is the least increase of serials by restores.
+	// Jump is the least increase of serials by a restore. It is set only for FloorKey, the least serial after a
+	// restore.
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace of the removed zone.
 	By string `json:"by,omitempty"`
-	// From has the removed or ended zones whose records move to a new zone of the name.
+	// From lists the removed or ended zones whose records move to a new zone with the name.
 	From []Origin `json:"from,omitempty"`
 }

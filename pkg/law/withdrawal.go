@@ -3,36 +3,36 @@
 
 package law
 
-// Withdrawal is a grace period: a namespace keeps its records and child zones in a zone for a time after the rules
-// stopped allowing them.
+// Withdrawal is a grace period. A namespace keeps its records and child zones in a zone for some time after the rules
+// have stopped allowing them.
 type Withdrawal struct {
-	// Since is the time of the last change that withdrew rules, in Unix seconds. It only serves EndsAt.
+	// Since is the time of the last change that withdrew rules, in Unix seconds.
 	Since int64 `json:"since"`
-	// Grace is the length in seconds. Passed is the time in seconds that servers ran since: a clock that jumps ends no
-	// period (S3.6).
+	// Grace is the length in seconds. Passed is the time in seconds that servers ran since then, so that a clock that
+	// jumps ends no period.
 	Grace  int64 `json:"grace,omitempty"`
 	Passed int64 `json:"passed,omitempty"`
 	// Cause is the Work.Cause of the cascade that began the period.
 	Cause string `json:"cause,omitempty"`
-	// Now is true if the zone's own namespace has ended the period by annotation.
+	// Now is true if the zone's own namespace has ended the period by an annotation.
 	Now bool `json:"now,omitempty"`
-	// Records and Zones are digests of the namespace's rules at the last withdrawn record or child zone that a cascade
-	// found. Once the rules have other digests, nothing counts as withdrawn until a cascade has checked all data again.
+	// Records and Zones are digests of the namespace's rules when a cascade last found a withdrawn record or child
+	// zone. Once the rules have other digests, nothing counts as withdrawn until a cascade has checked all data again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }
 
 func (w *Withdrawal) IsOver() bool { return w.Now || w.Passed >= w.Grace }
 
-// EndsAt returns the end of the period, unix seconds, if a server always runs.
+// EndsAt returns the end of the period in Unix seconds, on the assumption that a server always runs.
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
-// IsCancelled reports whether the rules allow everything again. The key stays until the period is over, for Records
-// with endsAt. After a change of rules it is true until the cascade meets withdrawn data.
+// IsCancelled reports whether the rules allow all data again. After a change of rules, the result is true until a
+// cascade finds withdrawn data. The key stays until the period is over, for Records with status.endsAt.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }
 
-// Uncounted reports whether releases do not count for mass deletion (S7.7): the zone's own namespace could restore the
-// rule, or ended the period.
+// Uncounted reports whether releases do not count as a mass deletion, because the zone's own namespace could have
+// restored the rule or ended the period.
 func (w *Withdrawal) Uncounted() bool { return w != nil && (w.Now || w.Grace > 0) }

@@ -11,15 +11,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut is a child zone whose name servers, glue or DS changed, so its parent has to list them. The child's
-// transaction stores it, and a transaction of the parent deletes it.
+// PendingCut is a child zone whose name servers, glue or DS changed, so that its parent has to list them again. The
+// child's transaction stores it, and a transaction of the parent deletes it.
 type PendingCut struct {
 	Parent Ref    `json:"parent"`
 	Child  Ref    `json:"child"`
 	View   string `json:"view,omitempty"`
-	// FQDN is the child's name at the change.
+	// FQDN is the child's name at the time of the change.
 	FQDN name.Name `json:"fqdn"`
-	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion (S7.7).
+	// Own is true if the parent's own namespace made the change. Removed RRsets then count towards a mass deletion.
 	Own bool `json:"own,omitempty"`
 }
 
@@ -27,61 +27,61 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting has the index keys of a Record or Zone that is in no zone yet. A new zone finds waiting objects by the name,
-// by the Zone in spec.zoneRef, or both.
+// Waiting holds the index keys of a Record or Zone that is in no zone yet. A new zone finds waiting objects by name, by
+// spec.zoneRef, or by both.
 type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by Zone
 	Zone *Ref      // nil: only by FQDN
 	// Moves is true while a cascade moves the object from one zone to another.
 	Moves bool
-	// KeptOut is the namespace whose data kept the record out, if it waits by the annotation kubi.zone/on-conflict
-	// (S2.15). No client may read it.
+	// KeptOut is the namespace whose data kept the record out, if the record waits because of the annotation
+	// kubi.zone/on-conflict. No client may read it.
 	KeptOut string
 }
 
-// Work is an outbox item: records and zones to decide again.
+// Work is an item of the outbox: a cascade that decides records and zones again.
 type Work struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
 	View   string `json:"view"`
 	Scans  []Scan `json:"scans"`
-	// Zones have a CascadeMark of this ID until the work is done.
+	// Zones have a CascadeMark with this ID until the work is done.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked is true if no zone has a mark: each step is delivered when written (S7.2). By is then the zone's
+	// Unmarked is true if no zone has a mark, so that each step is delivered when written. By is then the zone's
 	// namespace.
 	Unmarked bool `json:"unmarked,omitempty"`
-	// Purge is the uid of a removed zone whose internal keys go at the end.
+	// Purge is the UID of a removed zone whose internal keys are deleted at the end.
 	Purge string `json:"purge,omitempty"`
-	// Ended is that zone, if pending: a rule may recreate it afterwards (S3.7).
+	// Ended is that zone if it is pending. A rule may recreate it afterwards.
 	Ended *Place `json:"ended,omitempty"`
-	// Ends is true if the zone ended, or its end was due. Zones below without a rule end, too (S3.8).
+	// Ends is true if the zone has ended, or its end was due. Zones below without a rule then end, too.
 	Ends bool `json:"ends,omitempty"`
-	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
+	// Releases lists the namespaces whose withdrawals, in the zone with the UID Releasing, end with the work.
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is a base name where data without a rule gives way to another namespace (S2.13).
+	// Yields is a base name at which data without a rule gives way to another namespace.
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the header of the ended zone.
 	Had *content.Header `json:"had,omitempty"`
-	// Left is a terminating namespace: the work waits for a new one of this name (S2.6).
+	// Left is the name of a terminating namespace. The work waits for a new namespace of this name.
 	Left string `json:"left,omitempty"`
-	// Times counts extensions by later writes. After each, the cascade scans again.
+	// Times counts extensions by later writes. The cascade scans again after each extension.
 	Times int `json:"times,omitempty"`
-	// Damaged are unreadable records; with any, the item stays.
+	// Damaged lists unreadable records. The item stays as long as there are any.
 	Damaged []Ref `json:"damaged,omitempty"`
 	TakesIn bool  `json:"takesIn,omitempty"` // CascadeMark.TakesIn
-	// By is the causing namespace (elsewhere, By is a user). Since is in unix seconds.
+	// By is the namespace that caused the work (elsewhere, By is a user). Since is in Unix seconds.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`
-	// Runner is the ID of the server with the lease, or "".
+	// Runner is the ID of the server that has the lease, or "".
 	Runner string `json:"runner,omitempty"`
-	// Trace is the traceparent of the causing span, or "".
+	// Trace is the traceparent of the span that caused the work, or "".
 	Trace  string  `json:"tp,omitempty"`
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
-// Cursor has the sort key of the last decided candidate (object to decide).
+// Cursor is the position of a cascade: the sort key of the last object decided.
 type Cursor struct {
 	Times   int    `json:"times,omitempty"`
 	Moved   bool   `json:"moved,omitempty"`
@@ -90,8 +90,8 @@ type Cursor struct {
 	UID     string `json:"uid,omitempty"`
 }
 
-// Cause identifies the write that caused or last extended the work: an extension may begin a tenant's period again
-// (S3.6).
+// Cause identifies the write that caused the work or last extended it. An extension may begin a tenant's grace period
+// again.
 func (w *Work) Cause() string { return fmt.Sprintf("%s@%d.%d", w.ID, w.Since, w.Times) }
 
 type Place struct {
@@ -103,19 +103,21 @@ type Place struct {
 type ScanKind string
 
 const (
-	// ScanMembers: the records of the zone with uid Zone at or below Owner. Name is a removed zone's.
+	// ScanMembers selects the records at or below Owner in the zone with the UID Zone. Name is the name of a removed
+	// zone.
 	ScanMembers ScanKind = "members"
-	// ScanWaiting: objects waiting at (View, Name) and, unless Exact, below.
+	// ScanWaiting selects the objects that wait at (View, Name) and, unless Exact is set, below.
 	ScanWaiting ScanKind = "waiting"
-	// ScanReferring: objects waiting for the zone object Target, and zones elsewhere referring to it by (View, Name)
-	// (RefersFrom).
+	// ScanReferring selects the objects that wait for the zone object Target, and the zones elsewhere that refer to it
+	// by (View, Name) (RefersFrom).
 	ScanReferring ScanKind = "referring"
-	// ScanPending: the zones waiting for Target.
+	// ScanPending selects the zones that wait for Target.
 	ScanPending ScanKind = "pending"
-	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and those waiting at or below (View, Name)
-	// or for Target.
+	// ScanNamespaces selects the records of Namespaces in the zone with the UID Zone, and the records that wait at or
+	// below (View, Name) or for Target.
 	ScanNamespaces ScanKind = "namespaces"
-	// ScanZones: the zones strictly below (View, Name), whose parent may have changed, with At also the zone there.
+	// ScanZones selects the zones strictly below (View, Name), whose parent may have changed. If At is set, it includes
+	// the zone at the name.
 	ScanZones ScanKind = "zones"
 )
 
@@ -129,7 +131,7 @@ type Scan struct {
 	Exact  bool      `json:"exact,omitempty"`
 	At     bool      `json:"at,omitempty"`
 	Target *Ref      `json:"target,omitempty"`
-	// Namespaces is empty for all.
+	// Namespaces is empty if all namespaces are concerned.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
@@ -141,8 +143,8 @@ func (s *Scan) Covers(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// Concerns reports whether a scan of zones includes b. above is the nearest zone above b in the scan, or nil. If above
-// encloses b already, b is decided with above (S3.4).
+// Concerns reports whether a scan of zones includes b. The parameter above is the nearest zone above b in the scan, or
+// nil. If above already encloses b, the two are decided together.
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID
@@ -150,8 +152,8 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Covers(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn), which refers to Target from outside the
-// subtree (S1.6).
+// RefersFrom reports whether the scan includes the zone at (view, fqdn), because that zone refers to Target from
+// outside the scanned subtree.
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Covers(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))

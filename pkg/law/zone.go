@@ -21,31 +21,31 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings are the part of a Zone's spec and annotations that decisions only read.
+// ZoneSettings holds the part of a Zone's spec and annotations that decisions read but do not change.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
 	// Terminating is true while the Zone is being deleted.
 	Terminating bool
-	// Grace is spec.withdrawalGracePeriod in seconds: how long data stays that rules no longer allow.
+	// Grace is spec.withdrawalGracePeriod in seconds: how long data stays after rules stop allowing it.
 	Grace int64
 	// HasClass is true if the Zone names a DNSClass.
 	HasClass bool
 	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. A larger removal is
-	// held back. Publish is the serial in the annotation kubi.zone/publish-deletions, to let it through; nil for none
-	// (S7.9).
+	// held back. Publish is the serial in the annotation kubi.zone/publish-deletions, set to let the removal through,
+	// or nil.
 	MaxDeletePercent int64
 	Publish          *uint32
-	// ReleaseNow has the namespaces in the annotation kubi.zone/release-now: for them Grace ends at once.
+	// ReleaseNow lists the namespaces in the annotation kubi.zone/release-now. Their grace period ends at once.
 	ReleaseNow []string
-	// DS has the zone's DS data for the parent zone, sorted.
+	// DS holds the zone's DS data for the parent zone, sorted.
 	DS []string
 }
 
-// ZoneRules are the settings whose change repeats decisions about records and zones (ChangedRules, S2.5).
+// ZoneRules holds the settings whose change requires new decisions about records and child zones (ChangedRules).
 type ZoneRules struct {
 	Rules []rules.Rule
-	// RecordsPerNamespace bounds a tenant's records; 0: no bound.
+	// RecordsPerNamespace limits the number of records of a tenant. 0 means no limit.
 	RecordsPerNamespace int64
 }
 
@@ -53,28 +53,29 @@ type Zone struct {
 	Ref
 	View   string
 	Header content.Header
-	// NSSets are the RRsets of spec.nameServers, NSHosts its hosts at or below the apex, all own names (S6.2).
-	// SetNameServers sets both.
+	// NSSets holds the RRsets of spec.nameServers, and NSHosts its hosts at or below the apex, which no tenant may
+	// write. SetNameServers sets both.
 	NSSets  []content.RRset
 	NSHosts []name.Rel
 	ZoneSettings
-	// Pending is true for a zone without a name, waiting for ZoneRef or, after its end, for a rule at WantedName
-	// (S3.2).
+	// Pending is true for a zone without a name. It waits for ZoneRef or, after its end, for a rule that delegates
+	// WantedName.
 	Pending    bool
 	ZoneRef    *Ref
 	WantedName name.Name
-	// Ending is true for a pending zone until its former keys are purged: a zone recreated before would lose its own,
-	// of the same uid.
+	// Ending is true for a pending zone until its former keys are purged. A zone recreated before would lose its own
+	// keys, which have the same UID.
 	Ending bool
-	// Served is true if the zone is delegated, servable, and without data of a class: settled content is Ready (S6.13).
+	// Served is true if the zone is delegated and servable, and no class delivers it. Settled content is then Ready.
 	Served bool
-	// ClassNameServers is true if every class has its own name servers, so that none gets the apex NS (S6.15).
+	// ClassNameServers is true if every class has its own name servers, so that no class gets the NS records at the
+	// apex.
 	ClassNameServers bool
 
 	Serial serial.Serial
-	// SettledSerial is the delivered serial; 0 if none was.
+	// SettledSerial is the delivered serial, or 0 before the first delivery.
 	SettledSerial serial.Serial
-	// N is the number of the last step. State, Rows and RRsets do not cover NSSets.
+	// N is the number of the last step. State, Rows and RRsets do not include NSSets.
 	N            uint64
 	State        [32]byte
 	Rows, RRsets int
@@ -122,8 +123,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed without namespaces, all
-// are, as by a shared rule.
+// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed is true without
+// namespaces, all are affected, for example by a shared rule.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -158,7 +159,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// ChangedNames returns the names, sorted, reserved by rules for other namespaces than before.
+// ChangedNames returns the sorted names that rules reserve for other namespaces than before.
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
 	for len(had)+len(has) > 0 {
@@ -211,29 +212,30 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace: deliveries then stop (S7.5).
-// Only writes of the Zone object change it. Periods last ten minutes.
+// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, which stops deliveries. It
+// changes only with writes of the Zone object. A period is ten minutes long.
 type Deletions struct {
-	// Own is the number of RRsets added by the own namespace, less the removed. It may be negative: only differences
-	// matter.
+	// Own is the number of RRsets added by the own namespace, less the number removed. It may be negative, because only
+	// differences matter.
 	Own int
-	// PeriodStart is the start of the present period in Unix seconds.
+	// PeriodStart is the start of the present period, in Unix seconds.
 	PeriodStart int64
-	// LeastStocks has the least stock (RRsets and Own at a time) in the present period and in the two before. The stock
-	// after the last write is not included until the next write.
+	// LeastStocks holds the least stock (RRsets and Own at one time) of the present period and of the two before. It
+	// includes the stock after a write only from the next write on.
 	LeastStocks [3]Stock
-	// PeakStock is the stock at the greatest Own of the present period. It is nil if the owner has let the removals of
-	// the period through (S7.9).
+	// PeakStock is the stock with the greatest Own in the present period, or nil if the owner has let the period's
+	// removals through.
 	PeakStock *Stock
 }
 
-// Stock is the number of RRsets and the Deletions.Own at a time.
+// Stock holds the number of RRsets and Deletions.Own at one time.
 type Stock struct {
 	RRsets int `json:"rrsets"`
 	Own    int `json:"own"`
 }
 
-// TypesAt counts the types at a name, with those of spec.nameServers, and SOA and NS at the apex. It overwrites types.
+// TypesAt returns the number of types at a name, including spec.nameServers and, at the apex, SOA and NS. It overwrites
+// types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
@@ -245,7 +247,7 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// RuleSet returns the rules of the Zone and, after WithRulesFor, of Delegations.
+// RuleSet returns the rules of the Zone. After WithRulesFor, it includes the rules of Delegations.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), OwnNamespace: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.delegated}}
 }
@@ -278,7 +280,7 @@ type DelegatedRule struct {
 	Rule rules.Rule `json:"r"`
 }
 
-// CountOctets estimates the stored size, for MaxDelegatedOctets.
+// CountOctets estimates the stored size of the rule, for the limit MaxDelegatedOctets.
 func (d *DelegatedRule) CountOctets() int {
 	n := len(d.Name) + len(d.UID) + 32
 	for i := range d.Rule.Records {
