@@ -12,23 +12,23 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar keeps tenants (namespaces other than the zone's own) out of a name of others. Such a name is reserved for other
-// tenants by a rule, or is an own name of the zone. At and below such a name, a tenant's pattern with "*" gives nothing
-// unless its labels after the last "*" end in that name. For example, the pattern "*" does not reach x.pay if pay is
-// reserved, but "*.pay" does (S4.9, S4.20).
+// Bar keeps tenants (namespaces other than the zone's own) out of a name that a rule reserves for other tenants, or
+// that is an own name of the zone. At and below the name, a tenant's pattern with "*" gives nothing unless the labels
+// after its last "*" end in the name. For example, the pattern "*" does not reach x.pay if pay is reserved, but "*.pay"
+// does.
 type Bar struct {
 	// Name is relative to the zone.
 	Name name.Rel
-	// MinTail is the least number of labels after the last "*" of a passing pattern. 0 means no bar.
+	// MinTail is the least number of labels after the last "*" of a pattern that passes. 0 means that there is no bar.
 	MinTail int
 	// ByOwnName is true for an own name, false for a reserved name.
 	ByOwnName bool
 	// Undecided is true while Delegations that may reserve the name are being read, soon after a zone was created. The
-	// request is then refused with 429 (S4.22).
+	// request is then refused with 429.
 	Undecided bool
 }
 
-// FindReservedBar returns the bar at the deepest name at or above base reserved for others alone (S4.20).
+// FindReservedBar returns the bar at the deepest name at or above base that is reserved for others alone.
 func (c *Claimant) FindReservedBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -77,8 +77,8 @@ func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar that a tenant's rule must pass for a new record or zone at base: the deeper of
-// FindReservedBar and the own name above (S4.9). The zone's own namespace has none.
+// FindBar returns the bar that a tenant's rule must pass for a new record or zone at base. It is the deeper of
+// FindReservedBar and the own name above base. The zone's own namespace has no bar.
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -114,7 +114,7 @@ func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 		slices.Contains(hosts, n) && !o.HasTenantClaim(z)
 }
 
-// services are names by which clients configure themselves (S4.10).
+// services are the names by which clients configure themselves.
 var services = []name.Rel{name.MustRel("autoconfig"), name.MustRel("autodiscover"), name.MustRel("isatap"),
 	name.MustRel("mta-sts"), name.MustRel("openpgpkey"), name.MustRel("wpad")}
 
@@ -126,8 +126,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant, so that own records pointing there end up at the
-// tenant. In a zone with Delegations, any name without a bar counts.
+// GivesTenants reports whether rules may give a free name to a tenant, so that own records that lead there would end up
+// at the tenant. In a zone with Delegations, any name without a bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -143,8 +143,8 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the refusal of a record or zone at base by the bar. reason is for reserved names (own names have
-// NameHeld); needs describes an allowing rule.
+// Refuse returns the refusal by the bar of a record or zone at base. It uses reason for reserved names (own names have
+// NameHeld), and needs to describe a rule that would allow it.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -161,8 +161,9 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants whose claims give way, as no rule allows them (S2.13): from base up to "at" and, if
-// below is true, below base. It returns nil if a rule allows any, or for more than maxYielding tenants.
+// FindYielding returns the tenants whose claims give way, because no rule allows their records any more: from base up
+// to "at" and, if below is true, below base. It returns nil if a rule allows any of them, or if there are more than
+// maxYielding.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

@@ -14,9 +14,9 @@ import (
 )
 
 // Claimant is a namespace whose write asks for a claim: the right to a name with all names below, against other tenants
-// of the zone. Its methods say which existing claims, zones and own names refuse the write.
+// of the zone. Its methods report whether existing claims, zones and own names refuse the write.
 type Claimant struct {
-	// Reading looks up facts, the stored inputs of a decision.
+	// Reading looks up the stored values.
 	*law.Reading
 	Zone *law.Zone
 	// Holding is the stored state under the zone's name.
@@ -28,10 +28,10 @@ type Claimant struct {
 	Rule *rules.Rule
 	// Literal is true if the pattern of the rule has no "*", and so is the name itself.
 	Literal bool
-	// OwnerAt returns the data and claims at a name, without the record being written; nil for none.
+	// OwnerAt returns the data and claims at a name, without the record being written, or nil if there are none.
 	OwnerAt func(name.Rel) *law.Owner
 	// Yielding are tenants whose claims do not count, because no rule allows their records any more. They lose the name
-	// to this write (S2.13).
+	// to this write.
 	Yielding []string
 }
 
@@ -63,7 +63,7 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	return mine, others
 }
 
-// RefuseClaim returns nil if the tenant may claim base by a record at owner (S4.8 to S4.13).
+// RefuseClaim returns the refusal of a record at owner that would claim base, or nil if the tenant may claim it.
 func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	mine, _ := c.claimsAt(base)
 	at := c.NameOf(base)
@@ -117,7 +117,7 @@ func (c *Claimant) WidensClaim(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().HasSharedLiteralFor(base, c.Namespace)
 }
 
-// RefuseOwnData refuses an owner at or below an underscore name with own data (S4.14).
+// RefuseOwnData refuses an owner at or below an underscore name where the zone's own namespace has data.
 func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -162,8 +162,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records that are not the tenant's alone, because an address there would
-// answer for all names below (S4.11).
+// RefuseGlue refuses a name at or below NS records that do not belong to the tenant alone, because an address there
+// would answer for all names below.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -211,8 +211,8 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It passes names whose
-// claims the Claimant shares by rules with "*"; above these, others' claims by literal rules do not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names whose
+// claims the Claimant shares by rules with "*". Above them, other tenants' claims by literal rules do not count.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -291,12 +291,13 @@ func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) 
 	return others
 }
 
-// CutsOff reports whether a tenant's zone, DNAME or NS at owner would cut off data of others (S4.15):
-//   - a record, unless admitted by an underscore rule
+// CutsOff reports whether a tenant's zone, DNAME or NS at owner would cut off data of others:
+//
+//   - a record, unless an underscore rule admitted it
 //   - a zone or an own name
 //   - a reserved name, if literal is false
 //
-// A claim at the base of an underscore name counts only with data at or below owner.
+// A claim at the base of an underscore name counts only if there is data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})

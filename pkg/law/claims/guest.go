@@ -12,17 +12,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest's record (a tenant's at an underscore name, S4.14) makes the names above exist, which hides them from
+// A guest's record, a tenant's record at an underscore name, makes the names above it exist. This hides them from
 // wildcards (RFC 4592 §2.2.2).
 
 // WildcardAnswer describes the wildcard that answers for a name without data.
 type WildcardAnswer struct {
 	Wildcard name.Rel
-	// Top is the name or its ancestor right below the wildcard's parent.
+	// Top is the name or its ancestor directly below the wildcard's parent.
 	Top name.Rel
 }
 
-// FindWildcard returns the wildcard that answers for n while Top and all names below have no records (RFC 4592 §3.3.1).
+// FindWildcard returns the wildcard that answers for n as long as Top and all names below it have no records (RFC 4592
+// §3.3.1).
 func (c *Claimant) FindWildcard(n name.Rel) (a WildcardAnswer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
@@ -46,7 +47,7 @@ func (c *Claimant) hasData(n name.Rel) bool {
 	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.NSHosts, n)
 }
 
-// FindHidden returns the wildcard that answers for n while no name below n exists.
+// FindHidden returns the wildcard that answers for n as long as no name below n exists.
 func (c *Claimant) FindHidden(n name.Rel) (a WildcardAnswer, ok bool) {
 	if a, ok = c.FindWildcard(n); !ok {
 		return a, false
@@ -55,8 +56,8 @@ func (c *Claimant) FindHidden(n name.Rel) (a WildcardAnswer, ok bool) {
 	return a, below == nil || below.RecordNames+below.CutNames == 0
 }
 
-// FindHolder reports whether the nearest claimed, own or reserved name at or above n is the namespace's (mine) or
-// another's. The apex holds no name below.
+// FindHolder reports whether the nearest claimed, own or reserved name at or above n belongs to the namespace (mine) or
+// to another one (others). The apex holds no names below it.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findReserved(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
@@ -74,8 +75,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest's zone, or type that admits no other data, at another namespace's base (S4.24). needs
-// describes an allowing rule.
+// RefuseExcluding refuses a guest's zone, or a type that admits no other data, if its base belongs to another
+// namespace. The text needs describes a rule that would allow it.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {
@@ -85,7 +86,7 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's data or zone that hides the base from another's wildcard (S4.23).
+// RefuseHiding refuses a guest's data or zone that would hide the base from a wildcard of another namespace.
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

@@ -10,17 +10,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2): a transaction (128
-// operations) replaces all.
+// MaxGlue limits the addresses of a delegation in its parent and of spec.nameServers, because one transaction of 128
+// operations replaces them all.
 const MaxGlue = 48
 
-// Cut returns the RRsets that parent has for a delegated child (S6.3), in the order of RRset.Compare; nil if the child
-// has no NS:
-//   - the apex NS, except hosts at or below the cut without an address
-//   - the addresses of hosts at or below the cut, at most MaxGlue: each RRset gets an equal part
+// Cut returns the RRsets that the zone parent has for a delegated child, in the order of RRset.Compare:
 //
-// childSets looks up the child's RRsets without those of nameServers. Results have owners relative to parent, absolute
-// data and explicit TTLs.
+//   - the child's NS records, except for hosts at or below the cut without an address
+//   - the addresses of hosts at or below the cut, at most MaxGlue, with an equal part for each RRset
+//
+// It returns nil if the child has no NS records. The function childSets looks up an RRset of the child, without
+// spec.nameServers. In the result, owners are relative to parent, data is absolute, and TTLs are explicit.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// NameServer is an entry of spec.nameServers (S6.2).
+// NameServer is an entry of spec.nameServers.
 type NameServer struct {
 	// Name is absolute, relative to the zone, or "@".
 	Name string `json:"name"`
@@ -21,7 +21,8 @@ type NameServer struct {
 	Addresses []string `json:"addresses,omitempty"`
 }
 
-// Header is the part of a zone's content from the Zone object: SOA, default TTL and name servers. Times are in seconds.
+// Header is the part of a zone's content that comes from the Zone object: SOA, default TTL and name servers. Times are
+// in seconds.
 type Header struct {
 	FQDN name.Name `json:"fqdn"`
 	// TTL is the TTL of the SOA and the default of all RRsets.
@@ -31,10 +32,9 @@ type Header struct {
 	Expire  uint32 `json:"expire"`
 	// NegativeResponseCache is the last field of the SOA, minimum (RFC 2308 §4).
 	NegativeResponseCache uint32 `json:"negativeResponseCache"`
-	// PrimaryNameServer is the mname of the SOA as written by the user. "" means the first name server (S6.5).
+	// PrimaryNameServer is the mname of the SOA as the user wrote it. "" means the first name server.
 	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
-	// Contact is the rname of the SOA as written by the user: a mail address or a name. "" means the name hostmaster in
-	// the zone (S6.5).
+	// Contact is the rname of the SOA as the user wrote it: a mail address or a name. "" means hostmaster in the zone.
 	Contact     string       `json:"contact,omitempty"`
 	NameServers []NameServer `json:"nameServers,omitempty"`
 }
@@ -51,18 +51,18 @@ type RRset struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   TTL
-	// Data is sorted without repetition. Read-only: snapshots share it.
+	// Data is sorted and has no duplicates. Do not change it, because snapshots share it.
 	Data []string
 }
 
-// The first part of an element (hash input). Types are numbers: a new mnemonic must not change the hash of a stored
-// TYPE123.
+// These are the first parts of an element, the input of the hash. The type follows as a number, because a new mnemonic
+// must not change the hash of a stored TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"
 )
 
-// Element returns the row's input of the multiset hash (S6.7).
+// Element returns the row as input of the multiset hash.
 func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
@@ -76,7 +76,7 @@ func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []se
 
 func typeNumber(t rdata.Type) string { return strconv.FormatUint(uint64(t), 10) }
 
-// Compare orders by owner (RFC 4034 §6.1), type number and text.
+// Compare orders rows by owner (RFC 4034 §6.1), type number and data.
 func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
@@ -101,7 +101,7 @@ func (s RRset) Equal(other RRset) bool {
 	return s.Owner == other.Owner && s.Type == other.Type && s.TTL == other.TTL && slices.Equal(s.Data, other.Data)
 }
 
-// Merge returns the RRset with both values, and the smaller TTL (S5.2).
+// Merge returns the RRset with the values of both and the merged TTL.
 func (s RRset) Merge(other RRset) RRset {
 	data := slices.Concat(s.Data, other.Data)
 	slices.Sort(data)

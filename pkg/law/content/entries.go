@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the SOA record (S6.5). firstApexNS is the mname if the header has no server. Unparsable names count as
-// absent.
+// SOA returns the SOA record. The mname is firstApexNS if the header names no server. Names that cannot be parsed count
+// as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -62,8 +62,8 @@ func (h Header) nameBelow(label string) string {
 	return h.FQDN.String()
 }
 
-// Resolve returns the entries of an RRset, without those of nameServers: names absolute, rdata without repetition in
-// canonical order (RFC 4034 §6.3). The error lists values without entry.
+// Resolve returns the entries of an RRset in canonical order (RFC 4034 §6.3), with absolute names and no duplicates.
+// The records of spec.nameServers are not included. The error lists the values without an entry.
 func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	owner, err := set.Owner.In(h.FQDN)
 	if err != nil {
@@ -116,8 +116,8 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 	return fmt.Errorf("%s %s: %w", owner, t, err)
 }
 
-// Entries returns the entries at serial s (S6.1): the SOA, then canonical order, without values that Resolve refuses.
-// sets must have all RRsets of the definition and the cuts, in the order of RRset.Compare.
+// Entries returns the entries of a zone at serial s: the SOA, then canonical order, without the values that Resolve
+// refuses. The sequence sets must yield all RRsets of the definition and the cuts, in the order of RRset.Compare.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		walkSets(h, sets,
@@ -126,7 +126,7 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets buffers the apex, because the SOA may need the first name server there.
+// walkSets buffers the RRsets at the apex, because the SOA may need the first name server there.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false
@@ -174,7 +174,8 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries from owner "from" on, without SOA. sets must have no earlier owner.
+// EntriesFrom returns the entries from the owner from onwards, without the SOA. The sequence sets must yield no earlier
+// owner.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })
@@ -233,7 +234,7 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount returns status.entryCount (S6.7): SOA, rows, and made, the records of nameServers.
+// EntryCount returns status.entryCount: the SOA, the rows, and the records of nameServers (made).
 func EntryCount(made []RRset, rows int) int {
 	count := 1 + rows
 	for _, set := range made {

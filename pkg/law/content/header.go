@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Canonical returns h with names and addresses in canonical form (S1.2): mail addresses as names, addresses sorted
-// without repetition. Unparsable values stay.
+// Canonical returns h in canonical form: mail addresses become names, and addresses are sorted without duplicates.
+// Values that cannot be parsed stay.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
@@ -58,7 +58,7 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 
 func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
-// Hash returns status.hash (S6.7): hex SHA-256 over algorithm number, header and state.
+// Hash returns status.hash: the SHA-256, in hex, of algorithm number, header and state.
 func (h Header) Hash(state sethash.State) string {
 	header := h.hashFields()
 	whole := sethash.NewElement("kubi.zone/hash", strconv.Itoa(sethash.Algorithm), string(header[:]), string(state[:]))
@@ -111,8 +111,8 @@ func (h Header) Check() error {
 	return errors.Join(errs...)
 }
 
-// NameServerRRsets returns the RRsets of nameServers (S6.2) in canonical order, with addresses at or below the apex.
-// Owners are relative, TTLs inherited, unparsable values left out.
+// NameServerRRsets returns the RRsets of spec.nameServers in canonical order, with addresses only at or below the apex.
+// Owners are relative and TTLs inherited. Values that cannot be parsed are left out.
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
@@ -160,7 +160,7 @@ func (h Header) MakesAt(fqdn name.Name) bool {
 	return inside && slices.ContainsFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner == owner })
 }
 
-// HostName returns the absolute form of a host name written absolute, relative to origin, or as "@".
+// HostName returns the absolute form of a host name that is absolute, relative to origin, or "@".
 func HostName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalHost(text)
 	if err != nil {
@@ -169,7 +169,7 @@ func HostName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalHost also accepts names that no Record could have, for name servers elsewhere.
+// canonicalHost also accepts names that no Record could have, because a name server may be elsewhere.
 func canonicalHost(text string) (string, error) {
 	if name.IsAbsolute(text) {
 		if absolute, err := name.Parse(text); err == nil {
@@ -185,8 +185,8 @@ func canonicalHost(text string) (string, error) {
 	return value.Text, nil
 }
 
-// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a mail address or a name, absolute or relative to
-// origin.
+// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a contact: a mail address, or a name that may be
+// relative to origin.
 func ContactName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalContact(text)
 	if err != nil {

@@ -19,13 +19,13 @@ type Packed struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   uint32
-	// Rdata has the RDATA of each record, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a
+	// Rdata holds the RDATA of each record, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a
 	// sequence it is never empty, and valid only until the next element, because its memory is reused.
 	Rdata [][]byte
 }
 
-// Pack returns a zone at serial s in wire form, by RRset: the SOA, then sets with the name servers of h (S6.1). An
-// RRset without wire form ends the sequence with an error, so that no incomplete zone transfer looks complete.
+// Pack returns the RRsets of a zone at serial s in wire form: the SOA, then sets, merged with the name servers of h. An
+// RRset without a wire form ends the sequence with an error, so that an incomplete zone transfer never looks complete.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
@@ -44,7 +44,7 @@ func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, err
 	}
 }
 
-// PackSOA returns SOA in wire form. The caller may keep it.
+// PackSOA returns the SOA in wire form. The caller may keep it.
 func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	entry := h.SOA(s, firstApexNS)
 	wire, err := rdata.Value{Type: rdata.SOA, Text: entry.Data}.Pack(h.FQDN)
@@ -54,7 +54,7 @@ func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	return Packed{Owner: name.Apex, Type: rdata.SOA, TTL: entry.TTL, Rdata: [][]byte{wire}}, nil
 }
 
-// PackRRset packs an RRset; Rdata is empty without entries. The caller may keep it.
+// PackRRset returns an RRset in wire form, without Rdata if it has no entries. The caller may keep it.
 func PackRRset(h Header, set RRset) (Packed, error) {
 	p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
 	err := p.packRRset(&set)
@@ -73,7 +73,7 @@ type packing struct {
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
-	// Resolve refuses such an owner.
+	// Resolve refuses such an owner, so the RRset has no entries.
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (p *packing) packRRset(set *RRset) error {
 	for _, data := range set.Data {
 		var err error
 		if p.octets, err = p.packer.Append(p.octets, rdata.Value{Type: set.Type, Text: data}); err != nil {
-			return p.packResolved(*set) // without this value
+			return p.packResolved(*set) // leaves out this value
 		}
 		p.ends = append(p.ends, len(p.octets))
 	}

@@ -74,27 +74,27 @@ func Condense(steps []Step) Step {
 	return out
 }
 
-// RecordRef names a Record that made a step.
+// RecordRef identifies a Record whose write made a step.
 type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
-	// Was means in the zone before the step, Left no longer after.
+	// Was is true if the Record was in the zone before the step, and Left if it no longer is afterwards.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the cause of a step (a change of a zone), for the history. (law.Origin is another type: a removed zone.)
+// Origin is the cause of a step, for the history. (The type law.Origin is a removed zone.)
 type Origin struct {
-	// Manager is the field manager of the request. Audit is the ID of the request in the audit log.
+	// Manager is the field manager of the request, and Audit its ID in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason of a step without a request, CausedBy the namespace behind it.
+	// Cause is the reason for a step without a request, and CausedBy the namespace that caused it.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }
 
-// TTLChange is a change of an RRset's TTL. Before is nil for a new RRset, After for a removed one.
+// TTLChange is a change of an RRset's TTL. Before is nil for a new RRset, and After for a removed RRset.
 type TTLChange struct {
 	Owner  name.Rel   `json:"o"`
 	Type   rdata.Type `json:"t"`
@@ -102,21 +102,21 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step is the change of a zone's content between two serials. Views apply steps to follow a zone, and undo them to
-// return to an earlier serial.
+// Step is the change of a zone's content between two serials. Servers apply steps to keep their copy of the zone up to
+// date, and undo them to return to an earlier serial.
 type Step struct {
 	// N numbers the steps of a zone from 1, without gaps. A step condensed from several keeps the last N.
 	N uint64 `json:"n"`
-	// From is the serial before the step; 0 if the step creates the zone. Serial is the serial after.
+	// From is the serial before the step, or 0 if the step creates the zone. Serial is the serial after it.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
 	// State is the hash of the content after the step.
 	State sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are nil unless the step changes SOA, default TTL or name servers. If the step
-	// creates the zone, only HeaderAfter is set.
+	// HeaderBefore and HeaderAfter are nil unless the step changes the SOA, default TTL or name servers. Only
+	// HeaderAfter is set if the step creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
-	// Removed and Added are values of RRsets. No value is in both lists, or in a list twice.
+	// Removed and Added are values of RRsets. A value is in at most one of the lists, and only once.
 	Removed []Row       `json:"r,omitempty"`
 	Added   []Row       `json:"a,omitempty"`
 	TTLs    []TTLChange `json:"t,omitempty"`
@@ -135,7 +135,7 @@ type Step struct {
 
 func (s Step) Creates() bool { return s.HeaderBefore == nil && s.HeaderAfter != nil }
 
-// Raises reports whether the step changes the serial alone (S6.11).
+// Raises reports whether the step changes only the serial.
 func (s Step) Raises() bool {
 	return s.HeaderAfter == nil && len(s.Removed)+len(s.Added)+len(s.TTLs) == 0
 }
@@ -158,24 +158,24 @@ func (s Step) Elements() (removed, added []sethash.Element) {
 	return removed, added
 }
 
-// Identity is the immutable place and view of a Zone.
+// Identity identifies a Zone. Its fields never change.
 type Identity struct {
 	View      string `json:"v,omitempty"`
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 }
 
-// Transaction is an entry of the journal, the log that keeps the servers' zones in memory up to date. It has the steps
-// of a zone from a single etcd transaction. Without steps it marks the zone as settled or gone.
+// Transaction is an entry of the journal, the log that keeps the servers' zones in memory up to date. It holds the
+// steps of a zone from a single etcd transaction. An entry without steps marks the zone as settled or gone.
 type Transaction struct {
-	// After is for an entry without steps: N of the last step before the mark; 0 means the newest. A mark read late
-	// then settles no later step.
+	// After is set only without steps: the N of the last step before the mark, or 0 for the newest step. So a mark that
+	// is read late settles no later step.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set if the transaction creates the zone.
 	Zone *Identity `json:"z,omitempty"`
-	// Settled is true if name servers may get the content after the last step. Settled is false, for example, while a
-	// cascade moves records (S7.2).
+	// Settled is true if name servers may get the content after the last step, false for example while a cascade moves
+	// records.
 	Settled bool `json:"ok,omitempty"`
 	// Gone is true if the zone ended or was deleted. Removal has the details for the history.
 	Gone    bool     `json:"gone,omitempty"`

@@ -12,10 +12,10 @@ import (
 )
 
 // TTL is the TTL of an RRset before the zone's default is known. It is a number of seconds, or inherited from the zone,
-// or the smaller of both if several Records of the RRset differ (S5.2). An inherited TTL is not stored as a number, so
-// that a change of the zone's default is a single step, and not a change of every RRset.
+// or the smaller of both if several Records of the RRset differ. An inherited TTL is not stored as a number, so that a
+// change of the zone's default is a single step and not a change of every RRset.
 type TTL struct {
-	// Inherit is true if a Record of the RRset has no ttl, Explicit if a Record has a ttl. Both may be true.
+	// Inherit is true if a Record of the RRset has no ttl, and Explicit if a Record has a ttl. Both may be true.
 	Inherit  bool
 	Explicit bool
 	// Seconds is the smallest explicit ttl.
@@ -26,7 +26,7 @@ func InheritTTL() TTL { return TTL{Inherit: true} }
 
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge returns the TTL of an RRset with values of both (S5.2).
+// Merge returns the TTL of an RRset that has values with either TTL.
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
 	switch {
@@ -40,7 +40,7 @@ func (t TTL) Merge(other TTL) TTL {
 	return merged
 }
 
-// EqualTTLs compares two TTLs; nil means no RRset.
+// EqualTTLs reports whether two TTLs are equal. Nil means that there is no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
 func (t TTL) Resolve(zoneTTL uint32) uint32 {
@@ -54,7 +54,7 @@ func (t TTL) Resolve(zoneTTL uint32) uint32 {
 	}
 }
 
-// String returns "inherit", "300" or "min(inherit,300)"; "none" for the zero value.
+// String returns "inherit", "300" or "min(inherit,300)", or "none" for the zero value.
 func (t TTL) String() string {
 	switch {
 	case t.Inherit && t.Explicit:
@@ -68,7 +68,7 @@ func (t TTL) String() string {
 	}
 }
 
-// ParseTTL parses "inherit", seconds, or "min(inherit,SECONDS)", but not "none", the TTL of no RRset.
+// ParseTTL parses the output of String, except for "none", the TTL of no RRset.
 func ParseTTL(text string) (TTL, error) {
 	if text == "inherit" {
 		return InheritTTL(), nil
@@ -88,7 +88,7 @@ func ParseTTL(text string) (TTL, error) {
 	return ttl, nil
 }
 
-// MarshalText returns String; the zero value is an error.
+// MarshalText returns String, or an error for the zero value.
 func (t TTL) MarshalText() ([]byte, error) {
 	if t == (TTL{}) {
 		return nil, fmt.Errorf("ttl: neither inherited nor explicit, an RRset has one of them")

@@ -19,11 +19,12 @@ var mapping = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// maxText bounds the text for IDNA, whose decoder is quadratic.
+// maxText limits the input of the IDNA decoder, which takes quadratic time.
 const maxText = 1024
 
-// Parse reads a pattern (S4.6): absolute with a trailing dot, "@" (alone or last) for the zone's name, otherwise
-// relative. U-labels become A-labels; "*" inside a U-label is refused, since the A-label has other letters.
+// Parse parses a pattern. A pattern is absolute with a trailing dot, and otherwise relative to the zone. "@", alone or
+// as the last label, stands for the zone's name. U-labels become A-labels. A "*" inside a U-label is an error, because
+// the A-label has other letters.
 func Parse(text string) (Pattern, error) {
 	fail := func(format string, args ...any) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern %.100q: %s", text, fmt.Sprintf(format, args...))
@@ -35,7 +36,7 @@ func Parse(text string) (Pattern, error) {
 		return fail("%d bytes long, the limit is %d", len(text), maxText)
 	}
 
-	// The whole text is mapped before the split: U+3002 is a dot (S1.2).
+	// Map the whole text before the split, because U+3002 is a dot, too.
 	mapped := strings.ToLower(text)
 	if needsMapping(text) {
 		var err error
@@ -107,7 +108,7 @@ func Parse(text string) (Pattern, error) {
 	return p, nil
 }
 
-// needsMapping reports whether IDNA applies. Other text stays, as in names ("_", "r3---x").
+// needsMapping reports whether IDNA applies. Other text stays as it is, as in names ("_", "r3---x").
 func needsMapping(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.HasPrefix(lower, "xn--") || strings.Contains(lower, ".xn--") ||

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Octets, RFC 1035 §2.3.4.
+// Maximum lengths in octets (RFC 1035 §2.3.4).
 const (
 	maxLabel = 63
 	maxWire  = 255
@@ -21,17 +21,17 @@ const (
 // value matches nothing.
 type Pattern struct {
 	text string
-	// absolute is true for a pattern with a trailing dot. Its labels count from the root, not from the zone.
+	// absolute is true for a pattern with a trailing dot. Its labels count from the root instead of the zone.
 	absolute bool
-	// leadingStar is true if the first label is "*". This "*" matches a label or more.
+	// leadingStar is true if the first label is "*", which matches a label or more.
 	leadingStar bool
-	// hasStar is true if there is any "*". Such a pattern never matches the apex (S4.6).
+	// hasStar is true if there is any "*". Such a pattern never matches the apex.
 	hasStar bool
-	// labels go from left to right, without the leading "*".
+	// labels are in the order of the text, without the leading "*".
 	labels []label
 }
 
-// label is cut at its stars: "a*b*" is ["a","b",""]. A single part is literal.
+// label is split at its stars: "a*b*" is ["a","b",""]. A label with a single part is literal.
 type label []string
 
 func (l label) literal() bool { return len(l) == 1 }
@@ -53,7 +53,7 @@ func (l label) matchText(text string) bool {
 		return false
 	}
 	text = text[len(first) : len(text)-len(last)]
-	for _, part := range middle { // the leftmost place leaves the most text for later parts
+	for _, part := range middle { // the leftmost match leaves the most text for later parts
 		at := strings.Index(text, part)
 		if at < 0 {
 			return false
@@ -63,19 +63,19 @@ func (l label) matchText(text string) bool {
 	return true
 }
 
-// String returns the canonical form, "x.@" as "x".
+// String returns the canonical form. For example, "x.@" becomes "x".
 func (p Pattern) String() string { return p.text }
 
 func (p Pattern) IsZero() bool { return p.text == "" }
 
-// Match reports whether p matches n in zone (S4.6).
+// Match reports whether p matches n in the zone.
 func (p Pattern) Match(n, zone name.Name) bool {
 	_, ok := p.matchName(n, zone)
 	return ok
 }
 
-// NamesUnderscore reports whether p matches n and names all its underscore labels below the zone literally (S4.14), as
-// "_acme-challenge.*" does for _acme-challenge.www, but not "*._tcp.www" for _443._tcp.www.
+// NamesUnderscore reports whether p matches n and names all underscore labels of n below the zone literally.
+// "_acme-challenge.*" does for _acme-challenge.www, but "*._tcp.www" does not for _443._tcp.www.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	underscore, ok := p.matchName(n, zone)
 	return ok && underscore == literalUnderscores
@@ -99,8 +99,8 @@ func (p Pattern) LiteralName(zone name.Name) (name.Name, bool) {
 
 func (p Pattern) IsLiteral() bool { return !p.hasStar && !p.IsZero() }
 
-// Tail returns the number of labels after the last with "*" (S4.20), 1 for "*.apps", or of all labels without "*". The
-// zone's labels do not count.
+// Tail returns the number of labels after the last label with "*", for example 1 for "*.apps", or the number of all
+// labels if there is no "*". Labels of the zone do not count.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -111,8 +111,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether p can reserve n for the namespaces of a rule (S4.20): p has no "*" and names n or a name
-// above, but neither the apex nor an underscore name. labels counts the labels of p's name below the zone.
+// IsAbove reports whether p can reserve n for the namespaces of a rule: p has no "*" and names n or a name above it,
+// but neither the apex nor an underscore name. labels is the number of labels of that name below the zone.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -158,7 +158,7 @@ func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	return p.leadingStar && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names below the zone and above every match: for "*.a.b" the names b and a.b, for "a.b" only b.
+// NamesAbove returns the names below the zone that are above every match: b and a.b for "*.a.b", but only b for "a.b".
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {
@@ -200,8 +200,8 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 		return noUnderscore, false
 	}
 
-	// The last label meets the label right below the zone or, if absolute, the root. "_" in the zone's own labels does
-	// not count.
+	// Compare labels from the right, up from the zone or, if p is absolute, from the root. "_" in the zone's own labels
+	// does not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
 	free := toCompare - zone.NumLabels() // labels below the zone
 	if !p.absolute {
@@ -289,7 +289,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning describes a pattern that is probably a mistake (S4.6), or returns "".
+// Warning describes a pattern that is probably a mistake, or returns "".
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,

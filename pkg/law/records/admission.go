@@ -15,15 +15,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord refuses added by rules, claims, other data or a limit (S4, S5.6, S5.9). It sets admission and rule, or
-// awaitsEviction if tenants must give way first.
+// admitRecord refuses added because of rules, claims, other data or a limit. Otherwise it sets admission and rule, or
+// awaitsEviction if other tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
 	}
 	z, ns := x.zone, x.ask.Namespace
 
-	// Rules and claims. Try without the claims that no rule allows: at and above the name, then also below (S2.13).
+	// If claims refuse the record, try again without the claims that no rule allows: first at and above the name, then
+	// also below.
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldedName = x.findYielding(false, x.added.Type == rdata.DNAME)
@@ -215,8 +216,8 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(S5.9; delete some, or ask the zone's owner for more)", ns, x.newCount, z.FQDN(), most)
 }
 
-// refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others (S4.15). A record in its place (keepsPlace)
-// passes in a cascade, because the own name that it cuts off may be newer.
+// refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others. In a cascade, a record that keeps its
+// place passes, because the own name that it cuts off may be newer.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
@@ -239,8 +240,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). No grace period: validating
-// resolvers would reject the child zone.
+// signsAnother reports whether added is a tenant's DS at a zone of another namespace. Such a DS has no grace period,
+// because validating resolvers would reject the child zone.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false

@@ -93,7 +93,7 @@ func (x *delta) checkBelow() *law.Refusal {
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
 	blocked := below != nil && below.RecordNames > 0 ||
 		slices.ContainsFunc(z.NSHosts, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
-	// A rule may later list the zone, adding NS below the DNAME, which no server loads (S5.11).
+	// A rule may list the zone later, and add NS below the DNAME. No server loads such a zone.
 	if blocked || x.hasZonesBelow() {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}
@@ -161,7 +161,7 @@ func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *law.Refusal {
 		"value)", t, fqdn, n)
 }
 
-// BIND rejects a transfer with more than law.MaxTypesAtName.
+// BIND rejects a transfer with more types at a name than law.MaxTypesAtName.
 func refuseManyTypes(fqdn name.Name) *law.Refusal {
 	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, including those of the "+
 		"zone itself (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
@@ -227,8 +227,8 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	return spellings[i], true
 }
 
-// checkLimits refuses data above the limits of S5.8. A name above a limit may stay and shrink, but not above the limit
-// of types: servers refuse the zone.
+// checkLimits refuses data above the limits of a name. A name above a limit may stay and shrink, but not above the
+// limit of types, because servers refuse such a zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	z, added := x.zone, x.added
 	t := added.Type

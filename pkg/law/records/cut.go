@@ -13,25 +13,25 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutInput is the input of DecideCut. DecideCut updates the name servers, glue and DS of a child zone in the content of
-// its parent.
+// CutInput is the input of DecideCut, which updates the name servers, glue and DS of a child zone in the content of its
+// parent.
 type CutInput struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
-	// Holding, Cut and DS are the child's present state; nil if the parent lists no such child any more.
+	// Holding, Cut and DS are the child's present state, or nil if the parent no longer lists such a child.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
 	By      string // user
-	// MarkID is the ID of a cascade that moves records from the parent to the child, "" for none. Until it ends, name
-	// servers do not get the parent's new content. CausedBy is the namespace that caused the cascade.
+	// MarkID is the ID of a cascade that moves records from the parent to the child, or "". Until it ends, name servers
+	// do not get the parent's new content. CausedBy is the namespace that caused the cascade.
 	MarkID, CausedBy string
-	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion (S7.7).
+	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion.
 	Own bool
 }
 
-// DecideCut plans the parent's step for the cut. Plan.Zone is nil if nothing changes.
+// DecideCut plans the change of the parent's content for the child. Plan.Zone is nil if nothing changes.
 func DecideCut(seen *law.Facts, ask CutInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }
@@ -101,7 +101,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// Values that records have, too, stay.
+// A value that Records also have stays.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

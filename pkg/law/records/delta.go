@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by a Record's write. removed or added may be nil.
+// delta is the change of a zone by a Record's write. Either removed or added may be nil.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
@@ -20,7 +20,8 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed owners, each once: first the dataOwners (of removed and added), then base names and hosts.
+	// owners are the changed names, each once: first the names of removed and added (dataOwners of them), then base
+	// names and hosts.
 	owners     ownerChanges
 	dataOwners int
 
@@ -28,17 +29,18 @@ type delta struct {
 	newCount    int64
 	admission   rules.Admission
 	rule        string
-	// otherData is the data at added's name, until admitAdded adds the record's.
+	// otherData is the data at added's name, until admitAdded includes added.
 	otherData *law.Owner
-	// yielding are tenants that give way at and below yieldedName (S2.13): with awaitsEviction, before added comes.
+	// yielding are tenants that give way at and below yieldedName. If awaitsEviction is true, added waits until they
+	// have.
 	yielding       []string
 	yieldedName    name.Rel
 	awaitsEviction bool
 	notices        []law.Notice
 
-	// conflicts is true if other data excludes added (S5.6).
+	// conflicts is true if other data at the name excludes added.
 	conflicts bool
-	// claimedBy is the namespace whose claim refuses added (S2.14).
+	// claimedBy is the namespace whose claim refuses added.
 	claimedBy string
 
 	diff Diff
@@ -161,12 +163,12 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 	return n
 }
 
-// refuseLocked refuses data at, above or below a locked name, because Records there are moving to another zone (S2.10).
+// refuseLocked refuses data at, above or below a locked name, because Records there are moving to another zone.
 // Exceptions:
+//
 //   - data above the lock that changes nothing below (affectsBelow), such as own data other than a DNAME
 //   - data that no rule allows, because it gets 403 instead
-//   - in a cascade: Records of its lock, Records that left their zone for this zone, and waiting Records for which the
-//     lock is (S2.14)
+//   - in a cascade: Records that its own lock is for, and Records that left their zone for this zone
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.HasLockOf(x.ask.MarkID)
@@ -237,7 +239,7 @@ func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 }
 
 // isOwnStep reports whether the guard against mass deletions counts the step (a change of the zone). The guard counts
-// the RRsets that the zone's own namespace adds and removes (S7.7). A client's write counts if its Record is in this
+// the RRsets that the zone's own namespace adds and removes. A client's write counts if its Record is in this
 // namespace. A cascade (background work of a write) counts if this namespace caused it, except for Records that move
 // between zones.
 func (x *delta) isOwnStep() bool {
@@ -256,7 +258,7 @@ func (x *delta) isOwnStep() bool {
 		return true
 	}
 
-	// A record that leaves counts unless another zone has its name now.
+	// A record that leaves the zone counts unless another zone has its name now.
 	at, err := x.removed.Owner.In(z.FQDN())
 	if err != nil {
 		return true

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package records decides the writes of Records: the zone that takes a record, and the change of this zone (S1 to S5).
-// It also decides how a parent zone lists a child's NS, glue and DS (S6.1). A decision gets stored values, and returns
-// a plan of writes or a refusal.
+// Package records decides the writes of Records: the zone that takes a record, and the change of this zone. It also
+// decides how a parent zone lists a child's NS, glue and DS. A decision gets stored values, and returns a plan of
+// writes or a refusal.
 //
 // A decision about a Record takes four steps:
 //
@@ -12,8 +12,11 @@
 //   - check the new data: rules, claims, and other data at the name (admission.go, coexistence.go)
 //   - compute the next serial and the step for the journal (step.go)
 //
-// Guarantees: (1) A record is in at most one zone, and a decision changes one zone (I1). (2) A cascade decides stored
-// records again after a change of rules or zones. A refused record leaves its zone and waits (S2.5).
+// Guarantees:
+//
+//  1. A record is in at most one zone, and a decision changes one zone (I1).
+//  2. After a change of rules or zones, a cascade decides stored records again. A refused record leaves its zone and
+//     waits (S2.5).
 //
 // Package zones decides about the creation and removal of zones.
 //

@@ -13,12 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in rdata
-// (check-names, RFC 952, RFC 1123 §2.1): one record would stop the zone (S5.11).
+// By default, BIND loads no zone file with A, AAAA or MX at a name that is not a host name, or with such a name in
+// rdata (check-names, RFC 952, RFC 1123 §2.1). A single record would stop the zone.
 
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost ignores a leading "*". BIND accepts gc._msdcs, Active Directory's global catalogs.
+// ownerIsHost ignores a leading "*". Like BIND, it accepts gc._msdcs, Active Directory's global catalogs.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
 		return name.IsHost(rest)

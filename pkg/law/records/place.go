@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordInput is the input of DecideRecord. By is the user (in a law.Work, a namespace).
+// RecordInput is the input of DecideRecord. By is the user (in a law.Work, By is a namespace).
 type RecordInput struct {
 	Namespace, Name, UID string
 	// Before is nil if the record is in no zone.
@@ -18,27 +18,28 @@ type RecordInput struct {
 	WaitingBefore *law.Waiting
 	// After is nil for a deletion.
 	After *law.Record
-	// Cascade is true without a client. A refusal becomes the reason to wait (S2.5, S2.7).
+	// Cascade is true if a cascade decides, without a client. A refusal becomes the reason to wait.
 	Cascade bool
-	// HadZone is true for a record between zones (S2.9), and in a cascade for any record in a zone.
+	// HadZone is true for a record between zones and, in a cascade, for any record in a zone.
 	HadZone bool
-	// HasFormerName is true, in a cascade, for a record waiting under its name in a removed zone.
+	// HasFormerName is true, in a cascade, for a record that waits under its name in a removed zone.
 	HasFormerName bool
 	Now           time.Time
 	By            string
 	WorkID        string
-	// MarkID is the cascade's ID; "" for a client or a cascade without marks (Work.Unmarked).
+	// MarkID is the cascade's ID, or "" for a client and for a cascade without marks (Work.Unmarked).
 	MarkID string
-	// CausedBy is Work.By, the causing namespace. Cause, Yields and RulesChanged are the Work's, too.
+	// CausedBy is Work.By, the namespace that caused the cascade. Cause, Yields and RulesChanged are also from the
+	// Work.
 	CausedBy, Cause string
 	Yields          name.Rel
-	// Uncounted is true if the step never counts as mass deletion (S7.7): after a period, in a deleted namespace, or in
-	// an upgrade.
+	// Uncounted is true if the step never counts as a mass deletion: after a grace period, in a deleted namespace, or
+	// in an upgrade.
 	Uncounted    bool
 	RulesChanged bool
 	// SamePlace is true if an update keeps domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
-	// BeforeSet is the zone before the change set (S10.1); nil without a set.
+	// BeforeSet is the zone before the change set, or nil without a set.
 	BeforeSet *law.Zone
 }
 
@@ -46,7 +47,7 @@ type recordDecision struct {
 	*law.Reading
 	ask         RecordInput
 	currentZone *law.Zone // of the record before the write, or nil
-	// absent is the message if zoneRef names a zone without rule for the namespace.
+	// absent is the message for a zoneRef to a zone without a rule for the namespace.
 	absent string
 }
 

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// DecideRecord checks and plans the write of a Record (S1–S5).
+// DecideRecord checks and plans the write of a Record.
 func DecideRecord(seen *law.Facts, ask RecordInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan, refusal := (&recordDecision{Reading: r, ask: ask}).decideRecord()
@@ -72,7 +72,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	}
 
 	if current != nil && current.UID != p.zone.UID {
-		// The cascade of the lock brings the record.
+		// Only the cascade that has the lock brings the record.
 		if p.holding.HasLock(p.fqdn) && !p.holding.HasLockOf(ask.MarkID) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
@@ -109,8 +109,8 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// waitForAdoption plans that the record leaves current, if any, and waits. p is nil for an unknown place, awaited the
-// namespace of the data in the way (S2.14).
+// waitForAdoption plans that the record leaves its current zone, if any, and waits. p is nil if the place is unknown,
+// and awaited is the namespace whose data is in the way.
 func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -281,8 +281,8 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord begins the grace period of a record that no rule allows any more (S2.5). After the period, or at once
-// if another namespace's record takes the place (S2.13), it releases the record.
+// withdrawRecord begins the grace period of a record that no rule allows any more. After the period, or at once if
+// another namespace's record takes its place, it releases the record.
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil
@@ -302,7 +302,7 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 
 	if d.absent != "" {
 		refusal = law.NewForbidden(law.ReasonZoneNotFound, "%s; the record is adopted when that changes", d.absent)
-		p = &place{view: ask.After.View} // as if the zone did not exist (S1.8)
+		p = &place{view: ask.After.View} // as if the zone did not exist
 		if ask.After.Absolute() {
 			p.fqdn, _ = name.Parse(ask.After.DomainName)
 		}

@@ -20,14 +20,14 @@ type Requirement struct {
 	Type rdata.Type
 	// Exists is false if the RRset must be absent.
 	Exists bool
-	// Values are all values that an existing RRset must have, with names spelled in any way; nil allows any.
+	// Values are all values that an existing RRset must have, with names in any spelling. Nil allows any values.
 	Values []rdata.Value
 }
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
-// DecideRequirements checks the prerequisites of a change set for the zone "in". A prerequisite on a name that the
-// namespace may not write is Forbidden, the first unmet is Unmet.
+// DecideRequirements checks the prerequisites of a change set in the zone "in". It returns a Forbidden refusal if the
+// namespace may not write the name of a prerequisite, or else Unmet for the first prerequisite that is not met.
 func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))

@@ -14,16 +14,16 @@ import (
 )
 
 type Review struct {
-	// Zone would take the record; nil without a zone with a rule for the namespace.
+	// Zone is the zone that would take the record, or nil if no zone has a rule for the namespace.
 	Zone    *law.Zone
 	Allowed bool
-	// Rule is the allowing pattern, Reason the sentence of the refusal.
+	// Rule is the pattern that allows the record, and Reason the sentence of a refusal.
 	Rule, Reason string
 	Claimed      ClaimState
 	Warnings     []law.Warning
 }
 
-// ClaimState is the claim on a name: the namespace's, another's, or none; "" if secret.
+// ClaimState tells whose claim covers a name: the namespace's, another's, or none. It is "" if secret.
 type ClaimState string
 
 const (
@@ -32,9 +32,9 @@ const (
 	Unclaimed      ClaimState = "Unclaimed"
 )
 
-// ReviewName decides whether a namespace could create a record at a name, without a write (S14.1). The answer, yes or
-// no, is in review. If no rule gives the name, review is the same as without a zone, so that the zone stays hidden
-// (S14.2). out has missing facts, or refuses an impossible request.
+// ReviewName decides, without a write, whether a namespace could create a record at a name. The answer is in review. If
+// no rule gives the name, review is the same as without a zone, so that the zone stays hidden. out has missing facts,
+// or refuses an impossible request.
 func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
@@ -74,7 +74,7 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())
 	if err != nil || namespace != z.Namespace && !z.RuleSet().AllowsName(at, namespace) {
-		return "" // an underscore rule must not reveal the claim (S4.14)
+		return "" // an underscore rule must not reveal the claim
 	}
 	claimed := Unclaimed
 	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,

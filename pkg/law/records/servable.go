@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Reasons of the Servable condition (S6.15).
+// Reasons of the condition Servable.
 const (
 	ReasonServable                 = "Servable"
 	ReasonNoNameServers            = "NoNameServers"
@@ -24,7 +24,7 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names from the apex to name servers in the zone (S6.15), each a fact in a bounded
+// MaxNameServerNames limits the names from the apex to name servers in the zone, because each is a fact in a bounded
 // transaction.
 const MaxNameServerNames = 24
 
@@ -84,7 +84,7 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// JudgeServable returns the condition Servable (S6.15). owners are the changes of the write.
+// JudgeServable returns the condition Servable. The owners are the names that the write changes.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +
@@ -118,8 +118,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 
 	var missing []string
 	for _, host := range hosts {
-		// An address behind a delegated child's cut is the child's. An undelegated zone below has no cut: its servers
-		// are unreachable (S5.11).
+		// Below a delegated child's cut, the child has the address. A zone that is not delegated has no cut, and its
+		// servers are unreachable.
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })

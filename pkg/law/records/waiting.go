@@ -25,9 +25,8 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockForReplacement locks the name of a removed Record if Records wait there, of its namespace or the zone's own.
-// Until the plan's cascade has decided these, no write of another tenant can take the name (S2.14). nil means too many
-// locks.
+// lockForReplacement locks the name of a removed Record if Records of its namespace, or of the zone's own, wait there.
+// Until the plan's cascade has decided them, no other tenant can take the name. It returns nil for too many locks.
 func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -69,7 +68,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	return &out, waits
 }
 
-// refuseHeld's message stays true without the holder, so no replacement rewrites waiting records.
+// The message of refuseHeld stays true without the holder, so that no replacement rewrites waiting records.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
 }
@@ -80,8 +79,8 @@ func (x *delta) describeHeld() string {
 		"then", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
-// refuseReplacement refuses a waiting Record the name that another namespace has left (KeptOut), if rules still allow
-// that namespace the name: the namespace may just be replacing a Record. A literal rule overrides this (S2.15).
+// refuseReplacement refuses to give a waiting Record the name that another namespace (KeptOut) has left, if rules still
+// allow that namespace the name: it may just be replacing a Record. A literal rule overrides this.
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.WaitingBefore == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
+// DefaultGrace is the grace period, in seconds, of zones that a removed zone delegated.
 const DefaultGrace = 24 * 60 * 60
 
 // Withdrawn describes a record or child zone that the rules of its zone no longer allow. A cascade, the background work
@@ -32,8 +32,8 @@ type Withdrawn struct {
 }
 
 // UpdateWithdrawal plans the grace period (withdrawal) of a namespace in a zone whose rules no longer allow its data,
-// and returns it; nil for none. If release is true, the period is over: release the data. A new period begins when the
-// zone's own namespace withdraws more rules, or after rules came back for everything.
+// and returns it, or nil if there is none. If release is true, the period is over, and the caller releases the data. A
+// new period begins when the zone's own namespace withdraws more rules, or after rules came back for everything.
 func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withdrawal, release bool) {
 	if x.Begins && x.Grace == 0 {
 		return nil, true
@@ -49,7 +49,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 
 	next := *was
 	if was.Since == 0 || x.ByOwner && was.Cause != x.Cause || x.Begins && was.IsCancelled(z, x.Namespace) {
-		// Not shorter than the rest of the earlier period (S3.6).
+		// The new period is not shorter than the rest of the earlier period.
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {
@@ -64,7 +64,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 	return &next, next.IsOver()
 }
 
-// ReleaseWork returns the cascade by which z releases data of namespaces, each step delivered at once (S7.2).
+// ReleaseWork returns the cascade by which z releases data of namespaces. Each step is delivered at once.
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases records and zones that its rules no longer "+
 		"allow", z.FQDN()), View: z.View, By: z.Namespace,
@@ -73,7 +73,7 @@ func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Wo
 	return w
 }
 
-// ReleaseNow ends the periods of namespaces added to kubi.zone/release-now (S3.6).
+// ReleaseNow ends the periods of namespaces added to the annotation kubi.zone/release-now.
 func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []string, workID string, now time.Time) {
 	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 	if len(added) == 0 {
@@ -95,12 +95,12 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 	}
 }
 
-// MaxReleases bounds the withdrawals ended in a transaction.
+// MaxReleases limits the withdrawals that a transaction ends.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record, and the name "at" and below which they do (S2.13).
-// Only a rule without "*" has this effect, so that neighbours gain no name whose rule was lost by accident. refused is
-// true if claims refuse the record, below if claims below its name do.
+// findYielding returns the tenants that give way to a new record, and the name "at" and below which they do. Only a
+// rule without "*" has this effect, so that neighbours gain no name whose rule was lost by accident. refused is true if
+// claims refuse the record, and below if claims below its name do.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {
@@ -130,9 +130,9 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns an outbox item (background work) for a name n that a rule now gives to another namespace: records
+// YieldWork returns an outbox item (background work) for a name n that a rule now gives to another namespace. Records
 // of the namespaces in "from" at and below n leave the zone if no rule allows them, and then records that wait there
-// are decided again (S2.13). It extends an item that n already has.
+// are decided again. An item that n already has is extended.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	existing := law.Get[law.Work](r, law.WorkKey(id))

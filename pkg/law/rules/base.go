@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Base returns the base name of an owner (S4.7): the labels after the last label "*" or "_…". For example,
+// Base returns the base name of an owner: the labels after the last label that is "*" or begins with "_". For example,
 // _acme-challenge.www has the base www.
 func Base(owner name.Rel) name.Rel {
 	labels := owner.Labels()

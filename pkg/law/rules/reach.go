@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// provesOnly are types that prove or pin something. A rule for such types alone reserves no name (S4.21).
+// provesOnly are the types that prove or pin something. A rule for such types alone reserves no name.
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 func hasMinTail(p pattern.Pattern, labels int, zone name.Name) bool {
@@ -36,7 +36,7 @@ func (r *Rule) eachReserving(do func(pattern.Pattern)) {
 	}
 }
 
-// ListNamed returns the names reserved by the rule, sorted without repetition.
+// ListNamed returns the names that the rule reserves, sorted and without duplicates.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	r.eachReserving(func(p pattern.Pattern) {
 		n, ok := p.LiteralName(zone)
@@ -50,7 +50,7 @@ func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	return slices.Compact(names)
 }
 
-// ListNamed returns the names reserved by rules of the Zone, sorted.
+// ListNamed returns the names that the rules of the Zone reserve, sorted.
 func (s *Set) ListNamed() []Named {
 	var out []Named
 	for i := range s.Lists[0] {
@@ -73,14 +73,14 @@ type Named struct {
 	Namespaces []string
 }
 
-// ReservedAbove is a reserved name by its number of labels, Mine if reserved for the namespace.
+// ReservedAbove is a reserved name, given by its number of labels. Mine is true if it is reserved for the namespace.
 type ReservedAbove struct {
 	Labels int
 	Mine   bool
 }
 
-// FindReserved lists the names at or above n that patterns without "*" reserve, and whether for the namespace. Below a
-// reserved pay, others need a pattern such as "*.pay".
+// FindReserved lists the names at or above n that patterns without "*" reserve. Mine is set for names reserved for the
+// namespace. Below a reserved pay, other namespaces need a pattern such as "*.pay".
 func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
@@ -102,8 +102,8 @@ func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	return out
 }
 
-// MinTailFor returns how many labels a tenant's pattern needs after its "*" to match n, so that no wildcard takes a
-// name reserved for others: 1 below a reserved "pay", as in "*.pay"; 0 for any number.
+// MinTailFor returns the least number of labels after the "*" in a tenant's pattern that may match n, so that no
+// wildcard takes a name reserved for others. It is 1 below a reserved pay, as in "*.pay", and 0 if any pattern will do.
 func (s *Set) MinTailFor(n name.Rel, namespace string) (least int) {
 	if namespace == s.OwnNamespace {
 		return 0
@@ -116,7 +116,7 @@ func (s *Set) MinTailFor(n name.Rel, namespace string) (least int) {
 	return least
 }
 
-// WithMinTail returns the set without tenants' patterns with "*" and a tail of fewer than least labels (S4.20).
+// WithMinTail returns the set without tenants' patterns that have fewer than least labels after a "*".
 func (s *Set) WithMinTail(least int) *Set {
 	out := *s
 	out.minTail = least

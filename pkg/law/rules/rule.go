@@ -13,33 +13,33 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Rule is a parsed delegation (S4.2).
+// Rule is a parsed delegation rule.
 type Rule struct {
 	Records    []RecordRule
 	Zones      []pattern.Pattern
 	Namespaces []string
-	// DS is true if the zone contains its children's DS by this rule (S6.16).
+	// DS is true if the zone lists the DS records of child zones that this rule allows.
 	DS bool
 }
 
-// RecordRule allows types at the matches of a pattern.
+// RecordRule allows record types at the names that match a pattern.
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
-	// Types is empty for all types but those of MustName (S4.5).
+	// Types is empty for all types that need not be named (MustName).
 	Types  []rdata.Type
 	Shared bool
 }
 
-// namedOnly are types that a rule for tenants must name (S4.5). Any rule must name a type by number: nothing validates
-// its octets.
+// namedOnly are the types that a rule for tenants must name. Any rule must name a type by number, because its octets
+// are not validated.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// Text returns the stored form, equal for equal rules (S4.3).
+// Text returns the stored form, equal for equal rules.
 func (r *Rule) Text() string {
 	text, err := r.MarshalJSON()
 	if err != nil {
@@ -55,7 +55,8 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !MustName(t, own)
 }
 
-// MustName reports whether a rule must name the type to allow it (S4.5).
+// MustName reports whether a rule must name the type to allow it. The parameter own is true for the zone's own
+// namespace.
 func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
@@ -75,20 +76,20 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a zones pattern has no effect, as every match lies in another zone below (isZone), whose
-// rules decide (S2.1).
+// IsElsewhere reports whether a pattern for zones has no effect, because all its matches lie in another zone below,
+// whose rules decide. isZone reports whether a name is such a zone.
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere reports whether a records pattern has no effect, as every match is at or below another zone below, where
-// the upper zone keeps only DS. own is true for an own rule.
+// IsElsewhere reports whether a pattern for records has no effect, because all its matches lie at or below another
+// zone, where the upper zone keeps only DS records. For a rule of the zone's own namespace, own is true.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.LiteralName(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
-// FindElsewhere returns the patterns without effect (IsElsewhere) in a zone of namespace own.
+// FindElsewhere returns the patterns without effect (IsElsewhere) in a zone of the namespace own.
 func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {

@@ -11,25 +11,26 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Admission is the kind of an admitting rule.
+// Admission is the kind of a rule that admits a record.
 type Admission string
 
 const (
-	// AdmittedUnderscore: a rule that names every underscore label literally; own records there.
+	// AdmittedUnderscore is a rule that names every underscore label literally. Own records at such labels have it,
+	// too.
 	AdmittedUnderscore Admission = "Underscore"
 	AdmittedShared     Admission = "Shared"
 	AdmittedLiteral    Admission = "Literal"
-	// AdmittedPlain: any other rule; all other own records.
+	// AdmittedPlain is any other rule. All other own records have it, too.
 	AdmittedPlain Admission = "Plain"
 )
 
-// Set has the rules of a zone that decide about the data of a namespace.
+// Set holds the rules of a zone that apply to a namespace.
 type Set struct {
 	Zone         name.Name
 	OwnNamespace string
-	// Lists are the rules of the Zone object, and of Delegations for the namespace.
+	// Lists holds the rules of the Zone object, and the rules of Delegations for the namespace.
 	Lists [2][]Rule
-	// minTail is the least number of labels after the "*" of a tenant's pattern (MinTailFor), 0 for any.
+	// minTail is the least number of labels after the "*" of a tenant's pattern (MinTailFor), or 0 for any number.
 	minTail int
 }
 
@@ -38,12 +39,12 @@ type Grant struct {
 	Text       string
 	Rule       *Rule
 	Shared     bool
-	underscore bool // names each underscore label literally (S4.14)
+	underscore bool // names each underscore label literally
 	Literal    bool
 }
 
-// FindGrants returns, in the order of rules, the patterns that allow the namespace a record of type t (0: any) at n. A
-// pattern below minTail counts only if it names n's underscore labels.
+// FindGrants returns the patterns that allow the namespace a record of type t at n, in the order of the rules. A type
+// of 0 stands for any type. A pattern below minTail counts only if it names the underscore labels of n.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.OwnNamespace
@@ -87,12 +88,12 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// HasSharedLiteral reports whether a shared rule without "*" makes owner an own name (S4.10).
+// HasSharedLiteral reports whether a shared rule without "*" makes owner an own name.
 func (s *Set) HasSharedLiteral(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.HasSharedLiteral(owner, s.Zone) })
 }
 
-// ListSharedLiterals returns all names of HasSharedLiteral.
+// ListSharedLiterals returns all names with HasSharedLiteral.
 func (s *Set) ListSharedLiterals() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -115,8 +116,8 @@ func (s *Set) HasSharedLiteralFor(owner name.Rel, namespace string) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.CoversNamespace(namespace) && r.HasSharedLiteral(owner, s.Zone) })
 }
 
-// DelegatesZone reports whether a rule allows a zone n (S3.1); for a tenant at an underscore name, a rule that names
-// the label literally (S4.19).
+// DelegatesZone reports whether a rule allows the namespace a zone n. If n is an underscore name of a tenant, the rule
+// must name the label literally.
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok && namespace != s.OwnNamespace && Base(owner) != owner {
@@ -125,13 +126,13 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is DelegatesZone, but false if no allowing pattern reaches a reserved name at or above n (S4.20).
+// AllowsZone is like DelegatesZone, but ignores patterns that do not reach n because of a name reserved at or above n.
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.WithMinTail(s.MinTailFor(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule delegates the zone n with its DS (S6.16).
+// DelegatesDS reports whether a rule delegates the zone n with its DS records.
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -177,8 +178,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. RefuseClaim asks
-// this, since records left from a deleted rule justify no new ones.
+// NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. RefuseClaim needs
+// it, because records left from a deleted rule justify no new records.
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -196,11 +197,11 @@ type AdmittingRule struct {
 	Pattern   string
 }
 
-// Kinds are the kinds of rules, in the order of trial for a tenant's record (S4.17).
+// Kinds are the kinds of rules, in the order in which they are tried for a tenant's record.
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
-// KindOf returns how a grant (matching pattern) admits a tenant's record: as underscore, shared, literal or plain, in
-// this order; "" if no rule gives the base name (apps for *.apps).
+// KindOf returns how a grant, a matching pattern, admits a tenant's record: underscore, shared, literal or plain, tried
+// in this order. It returns "" if no rule gives the base name (apps for *.apps).
 func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	base := Base(owner)
 	switch {
@@ -226,7 +227,7 @@ func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
 	})
 }
 
-// AdmitOwn returns the admission of an own record, which no claim refuses (S4.9).
+// AdmitOwn returns the admission of an own record, which no claim refuses.
 func AdmitOwn(owner name.Rel, g *Grant) AdmittingRule {
 	for _, label := range owner.Labels() {
 		if IsUnderscore(label) {

@@ -9,18 +9,18 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// A change is hashed in the decision, and again in each view that proves the change, at 7 µs or more for an element or
+// A change is hashed once in the decision, and again in each view that verifies it, at 7 µs or more for an element or
 // state.
 var (
 	elements = cache[string]{size: 4096}
 	sums     = cache[State]{size: 1024}
 )
 
-// maxCachedLength bounds the memory for tenants' long values: 4,096 are 2 MiB a generation.
+// maxCachedLength limits the memory for long values of tenants: 4,096 elements take 2 MiB a generation.
 const maxCachedLength = 512
 
-// maxCachedElements bounds the elements of a call that uses the cache: the check of a whole zone would evict the
-// elements of the next changes.
+// maxCachedElements limits the elements of a call that uses the cache, because the check of a whole zone would evict
+// the elements of the next changes.
 const maxCachedElements = 512
 
 type cache[K comparable] struct {

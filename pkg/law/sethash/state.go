@@ -11,23 +11,22 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// Algorithm is stored and hashed with the state (S6.7). Another element encoding, group or hashToGroupTag needs another
+// Algorithm is stored and hashed with the state. A change of the element encoding, group or hashToGroupTag needs a new
 // number.
 const Algorithm = 1
 
 const Size = 32
 
-// hashToGroupTag is the domain separation tag of RFC 9380 §3.1, against elements chosen to collide with another
-// protocol's input.
+// hashToGroupTag is the domain separation tag of RFC 9380 §3.1. It prevents collisions with another protocol's input.
 const hashToGroupTag = "kubi.zone/contentState/1 with ristretto255_XMD:SHA-512_R255MAP_RO_"
 
-// State is the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2), a multiset's sum. The zero value is the
-// empty set.
+// State is the sum of a multiset, as the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2). The zero value
+// is the empty set.
 type State [Size]byte
 
 type Element []byte
 
-// NewElement encodes each part after its length, so that different lists give different elements.
+// NewElement encodes each part with its length, so that different lists give different elements.
 func NewElement(parts ...string) Element {
 	size := 0
 	for _, part := range parts {
@@ -41,9 +40,9 @@ func NewElement(parts ...string) Element {
 	return element
 }
 
-// Update returns the state without the removed and with the added elements. An element listed twice counts twice; an
-// element in both lists cancels out. Removal of an absent element is not noticed. Pass related elements together, since
-// each call costs 12 µs. Update fails if s is invalid.
+// Update returns the state after the removal and addition of elements. An element listed twice counts twice, and an
+// element in both lists cancels out. The removal of an absent element is not detected. Pass related elements in one
+// call, because each call costs 12 µs. Update returns an error if s is invalid.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()
@@ -88,8 +87,8 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the multiset sum: an element of two sets counts twice. Without states it is the empty set's.
-// An invalid state is an error.
+// Sum returns the state of the multiset sum, in which an element of two sets counts twice. Without states, it is the
+// empty set. Sum returns an error if a state is invalid.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {
@@ -114,7 +113,7 @@ func (s State) decodePoint() (group.Element, error) {
 	return point, nil
 }
 
-// mapToPoint returns a shared point: do not change it.
+// mapToPoint returns a shared point, which must not be changed.
 func (e Element) mapToPoint() group.Element {
 	if len(e) > maxCachedLength {
 		return e.hashToPoint()
@@ -146,14 +145,14 @@ func encodePoint(point group.Element) (State, error) {
 // String returns status.contentState: 43 characters of unpadded standard base64.
 func (s State) String() string { return base64.RawStdEncoding.EncodeToString(s[:]) }
 
-// ParseState reads String's output, and rejects other spellings and octets that encode no group point.
+// ParseState parses the output of String. It rejects other spellings, and octets that encode no group point.
 func ParseState(text string) (State, error) {
 	var state State
 	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return State{}, fmt.Errorf("set hash %.60q: want 43 characters of standard base64 without padding: %w", text, err)
 	}
-	// The decoder skips line breaks: a second spelling.
+	// The decoder skips line breaks, which would allow a second spelling.
 	if len(decoded) != Size || len(text) != base64.RawStdEncoding.EncodedLen(Size) {
 		return State{}, fmt.Errorf("set hash %.60q: %d octets in %d characters, want %d in 43", text, len(decoded), len(text), Size)
 	}

@@ -16,7 +16,7 @@ type ZoneSpec struct {
 	DomainName string
 	View       string
 	ZoneRef    *law.Ref
-	// Header has no FQDN: the decision computes it.
+	// Header has no FQDN, because the decision computes it.
 	Header content.Header
 	law.ZoneSettings
 }
@@ -31,7 +31,7 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 
 // ZoneInput is the input of DecideZone, the decision about a write of a Zone object.
 type ZoneInput struct {
-	// Before is the stored zone; nil for a creation. WaitingBefore has the index keys of a pending zone.
+	// Before is the stored zone, or nil for a creation. WaitingBefore holds the index keys of a pending zone.
 	Before        *law.Zone
 	WaitingBefore *law.Waiting
 	// After is nil for a deletion.
@@ -40,9 +40,9 @@ type ZoneInput struct {
 	Renames string
 	// MayEstablish is true if the user may create zones/establish: zones that no zone encloses.
 	MayEstablish bool
-	// Annotated is true if the annotation kubi.zone/delete confirms the deletion by the zone's UID (S8.1).
+	// Annotated is true if the annotation kubi.zone/delete confirms the deletion by the zone's UID.
 	Annotated bool
-	// Ahead reports a secondary with a later serial; nil for none.
+	// Ahead reports a secondary with a later serial, or is nil.
 	Ahead *Ahead
 	// Cascade is true for a step of a cascade, false for a client's write.
 	Cascade bool
@@ -54,7 +54,7 @@ type ZoneInput struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneInput
-	// causedBy is the namespace behind the decision; "" for the zone's own.
+	// causedBy is the namespace behind the decision, or "" for the zone's own.
 	causedBy string
 }
 
@@ -77,7 +77,7 @@ type zonePlace struct {
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
 	// yielding are tenants with a CNAME or NS at the name that no rule allows any more. Their records at and below
-	// yieldedName go first (S2.13).
+	// yieldedName go first.
 	yielding    []string
 	yieldedName name.Rel
 	// takenNames counts the parent's names with records at or below the zone's name.

@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// MaxDelegatedOctets bounds a namespace's rules in a zone from Delegations (S4.4).
+// MaxDelegatedOctets limits the rules of a namespace in a zone from Delegations.
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names reserved by a Delegation (S4.22): all fit into an etcd transaction.
+// MaxNames limits the names that a Delegation reserves, so that all fit into an etcd transaction.
 const MaxNames = 32
 
 // DelegationWorkPrefix begins the ids of Delegations' outbox items.
@@ -37,20 +37,20 @@ type DelegationSpec struct {
 
 type DelegationInput struct {
 	law.Ref
-	// Before is nil for a new Delegation. InZone is the uid of the zone with its rules.
+	// Before is nil for a new Delegation. InZone is the UID of the zone that has its rules.
 	Before        *DelegationSpec
 	InZone        string
 	WaitingBefore *law.Waiting
 	After         *DelegationSpec
-	// Terminating is true if the namespace is being deleted: records stay until the zone is removed (S8.2).
+	// Terminating is true if the namespace is being deleted. Records then stay until the zone is removed.
 	Terminating bool
-	// Cascade means without a client, Covered a cascade that decides all affected records again.
+	// Cascade is true without a client, and Covered if a cascade decides all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
 	WorkID           string
 }
 
-// DecideDelegation decides a write of a Delegation (S4.3).
+// DecideDelegation decides a write of a Delegation.
 func DecideDelegation(seen *law.Facts, ask DelegationInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&delegationDecision{r, ask}).decideDelegation()
@@ -274,14 +274,14 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// These bound the outbox item of a Delegation that changes faster than its cascade runs.
+// Limits of the outbox item of a Delegation that changes faster than its cascade runs.
 const (
 	maxNamespaces = 128
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans the cascade over the concerned records and zones (S2.5). No delivery waits for a tenant's records:
-// the zone stays settled (S7.2).
+// enqueueScans plans the cascade over the affected records and zones. The zone stays settled, because no delivery waits
+// for a tenant's records.
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

@@ -5,14 +5,14 @@
 // DecideDelegation are pure functions. From the write and the facts (stored values read so far) they return the values
 // to store, a refusal, or the keys of missing facts.
 //
-// Other functions decide later events: a zone loses its name (S3.5 to S3.8), the grace period after the removal of a
-// rule ends (S2.12), or all affected records are decided again (S7.2).
+// Other functions decide later events: a zone loses its name, the grace period after the removal of a rule ends, or all
+// affected records are decided again.
 //
 // Guarantees:
 //
-//  1. At most one zone of a view (split horizon) has a name (S1.5), and a zone keeps its name (S1.6).
+//  1. At most one zone of a view (split horizon) has a name, and a zone keeps its name.
 //  2. If a write moves records between zones, the same transaction stores the move as pending work (I4). Until the move
-//     ends, other writes there get 429 (S2.10).
+//     ends, other writes there get 429.
 //
 // Package records chooses the records that move.
 //

@@ -18,15 +18,15 @@ import (
 type ParentInput struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
-	// Message is from the present condition Delegated.
+	// Message is the message of the present condition Delegated.
 	Message string
 	Work    *law.Work
 	Now     time.Time
 	WorkID  string
 }
 
-// DecideParent decides the parent of a zone after a change above (S3.4–S3.11). Plan.Zone is nil if nothing changes. The
-// only refusal is Later, if too many other zones end.
+// DecideParent decides the parent of a zone after a change above it. Plan.Zone is nil if nothing changes. The only
+// refusal is Later, if too many other zones end at once.
 func DecideParent(seen *law.Facts, ask ParentInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &zoneDecision{Reading: r, ask: ZoneInput{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
@@ -50,7 +50,7 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 		} else if newly && from != nil && from.UID != x.parent.UID {
 			was := law.Get[law.Zone](d.Reading, law.ZoneKey(from.Namespace, from.Name))
 			if was == nil || was.UID != from.UID || was.Pending {
-				return plan, nil // the cascade of the former parent's removal decides (S3.5)
+				return plan, nil // the cascade of the former parent's removal decides
 			}
 		}
 

@@ -143,7 +143,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of p's patterns with all names in the new zone (S2.1), a tenant of its own rules alone (S1.8).
+// warnOfElsewhere warns of patterns in p whose names are all in the new zone. A tenant gets warnings only of its own
+// rules.
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -284,8 +285,8 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 }
 
 // refuseLocked refuses a new zone at, above or below a locked name, because Records there are moving. At exactly that
-// name, a zone of the parent's or the former zone's namespace joins the move (joinMove); another namespace's zone would
-// put its rules over Records of others (S4.15).
+// name, a zone of the parent's or the former zone's namespace joins the move (joinMove). A zone of another namespace
+// would put its rules over Records of others.
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
 		return nil

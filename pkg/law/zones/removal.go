@@ -77,7 +77,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN()) // the zone above gets the records
 
-	// Zones below (S3.4), and objects kept out by this zone, or with a shorter name in zoneRef (S2.5, S2.7).
+	// Decide the zones below again, and objects that this zone kept out or whose zoneRef names a shorter zone.
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
@@ -96,8 +96,8 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// recountParent has the parent count the cut of h's zone again: its name servers' addresses may now be another zone's
-// (S6.3).
+// recountParent has the parent count the cut of h's zone again, because the addresses of its name servers may now be in
+// another zone.
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)

@@ -12,23 +12,22 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// repairInterval is the least time between repairs of a zone (S6.11), so that a lying secondary does not use up the
-// serials.
+// repairInterval is the least time between repairs of a zone, so that a lying secondary does not use up the serials.
 const repairInterval = 24 * time.Hour
 
-// Ahead is a secondary that is ahead of a zone, or has other data at the zone's serial, so that it would not transfer
-// the zone. Two signed answers have shown this. Repair then raises the zone's serial (S6.11).
+// Ahead is a secondary that does not transfer a zone, because it is ahead of the zone or has other data at the same
+// serial, as two signed answers have shown. Repair then raises the zone's serial.
 type Ahead struct {
-	// Serial is the secondary's or, if the data differs, the zone's next.
+	// Serial is the serial of the secondary or, if the data differs, the next serial of the zone.
 	Serial  serial.Serial
 	Differs bool
-	// AcceptedSerial is from the annotation kubi.zone/accept-serial. It allows that serial at any distance; 0 for none.
+	// AcceptedSerial is from the annotation kubi.zone/accept-serial, or 0. It allows that serial at any distance.
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns a serial beyond a secondary that is ahead of a zone, at serial last, or has other data, since such a
-// secondary transfers no more. The result is false for an outdated report, within repairInterval of the last repair
-// (Unix seconds), and at a distance above serial.MaxRepair without annotation.
+// Repair returns a serial for a zone at serial last, beyond a secondary that transfers no more because it is ahead or
+// has other data. It returns false for an outdated report, within repairInterval of the last repair (in Unix seconds),
+// and beyond a distance of serial.MaxRepair unless the annotation allows it.
 func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {
@@ -41,7 +40,7 @@ func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (se
 		return 0, false
 	case uint32(behind.Serial-last) > serial.MaxRepair && behind.AcceptedSerial != behind.Serial:
 		return 0, false
-	// Absolute: a time far ahead is of a wrong clock.
+	// The difference is absolute, because a time far ahead comes from a wrong clock.
 	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval:
 		return 0, false
 	}
@@ -55,14 +54,14 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// LastSerialOf returns a zone's last serial (S6.10), kept for the SOA expire, at most serial.KeptSeconds.
+// LastSerialOf returns a zone's last serial. It is kept for the SOA expire, but at most serial.KeptSeconds.
 func LastSerialOf(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the last serial of a zone's name, and the serial that a new zone continues from (0 for none),
-// because secondaries may still have the former zone. Without a last serial, the floor of a restored store counts, at
-// least Jump beyond the minimum: the backup may lack zones that began at a minimum.
+// findLastSerial returns the last serial of a zone's name, and the serial from which a new zone continues, or 0.
+// Secondaries may still have the former zone. Without a last serial, the floor of a restored store counts, at least
+// Jump beyond the minimum, because the backup may lack zones that began at a minimum.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.RequireAll(keys)

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlock lets clients write again at names locked by a cascade (the background work id) to move their records.
-// Plan.Zone is nil if the lock is gone.
+// DecideUnlock lets clients write again at the names that the cascade id has locked to move their records. Plan.Zone is
+// nil if the lock is gone.
 func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -26,8 +26,8 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideDelegationsDone marks a new zone's waiting Delegations as decided by cascade id. Only then may the zone adopt
-// Records, as Delegations may reserve names. Plan.Zone is nil if they already are.
+// DecideDelegationsDone marks the waiting Delegations of a new zone as decided by the cascade id. Only then may the
+// zone adopt Records, because Delegations may reserve names. Plan.Zone is nil if they already are.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -52,8 +52,8 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideElapsed adds passed seconds to a withdrawal, and plans the release at the end. The plan is empty if the
-// withdrawal has changed since "counted".
+// DecideElapsed adds passed seconds to a withdrawal, and plans the release at its end. The plan is empty if the
+// withdrawal is no longer equal to counted.
 func DecideElapsed(seen *law.Facts, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -74,7 +74,7 @@ func DecideElapsed(seen *law.Facts, place law.Place, namespace string, counted l
 	})
 }
 
-// DecideReleaseDone removes the first MaxReleases withdrawals of a finished release, unless they began again.
+// DecideReleaseDone removes the first MaxReleases withdrawals of a finished release, unless they have begun again.
 func DecideReleaseDone(seen *law.Facts, work *law.Work) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -92,8 +92,8 @@ func DecideReleaseDone(seen *law.Facts, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEndingDone clears Ending once the keys of an ended zone (which has lost its name) are purged, so that a rule
-// may delegate the zone again. The plan's Work decides the zones waiting for the parent, or the objects waiting for the
+// DecideEndingDone clears Ending once the keys of an ended zone (one without its name) are purged, so that a rule may
+// delegate the zone again. The plan's Work decides the zones that wait for the parent, or the objects that wait for the
 // name. Plan.Zone is nil unless the Zone still has Ending.
 func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -141,8 +141,8 @@ func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome 
 	})
 }
 
-// DecideOverdue resumes delivery if unfinished cascades have delayed a zone for too long (BecomesOverdue). For
-// law.Waiver seconds, others' cascades then delay no delivery. Plan.Zone is nil if not overdue.
+// DecideOverdue resumes delivery if unfinished cascades have delayed a zone for too long (BecomesOverdue). Cascades of
+// other namespaces then delay no delivery for law.Waiver seconds. Plan.Zone is nil if the zone is not overdue.
 func DecideOverdue(seen *law.Facts, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideZone decides a write of a Zone (S3, S6, S8).
+// DecideZone decides a write of a Zone.
 func DecideZone(seen *law.Facts, ask ZoneInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&zoneDecision{Reading: r, ask: ask}).decideZone()
@@ -38,7 +38,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	switch before := ask.Before; {
 	case before == nil:
 	case before.Pending && ask.After.Terminating:
-		return d.keepPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2
+		return d.keepPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil
 	case before.Ending:
 		return d.keepPending(plan, law.ReasonDelegationWithdrawn, "the zone has ended: its records are being released, and withdrawn "+
 			"from its providers (S3.7); after that it is decided like a new zone"), nil
@@ -189,7 +189,7 @@ func (d *zoneDecision) enqueueCascade(plan *law.Plan, change *law.ZoneChange, re
 	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
 }
 
-// joinMove lets the records of the name's last zone move here, if their cascade runs (S2.10).
+// joinMove lets the records of the last zone with the name move to the new zone, if their cascade runs.
 func joinMove(plan *law.Plan, change *law.ZoneChange, last *law.LastSerial) {
 	if last == nil {
 		return
@@ -225,7 +225,7 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned after a change of rules. If more change, the whole zone is scanned.
+// maxScanned limits the names scanned after a change of rules. If more change, the whole zone is scanned.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -283,7 +283,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 			change.CountDeletions(plan, before, before, law.CountedStep{Own: true, RemovesLastNS: true}, ask.Now.Unix())
 		}
 		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
-	case raised: // S6.11
+	case raised:
 		if r := records.AdvanceZone(change, z, nil, &records.Diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
@@ -300,8 +300,8 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 }
 
 // endZone plans the end of a child zone that the zone above (from) no longer delegates. The name becomes free, and the
-// Zone object stays as pending, without name and content (S3.7). If too many zones of the namespace end at once, it
-// refuses with Later. counted means that the parent's loss of the NS counts for a mass deletion there (S7.7).
+// Zone object stays as pending, without name and content. If too many zones of the namespace end at once, endZone
+// refuses with Later. If counted is true, the parent's loss of the NS counts towards a mass deletion there.
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
@@ -316,8 +316,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 		}
 	}
 
-	// A cascade releases the child's Records. The parent's namespace caused and pays for it. But the child, not the
-	// parent, is unsettled meanwhile: the child's many data must not keep another zone unsettled (S7.2).
+	// A cascade releases the child's Records. The parent's namespace caused it and pays for it. But only the child is
+	// unsettled meanwhile, because the child's many data must not keep another zone unsettled.
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 
