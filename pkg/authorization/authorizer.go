@@ -23,11 +23,11 @@ import (
 
 // Config configures an authorizer that asks kube-apiserver by SubjectAccessReviews.
 type Config struct {
-	// Client has its own rate limit and timeout.
+	// Client must have its own rate limit and timeout.
 	Client authorizationclient.AuthorizationV1Interface
-	// AllowCacheTTL and DenyCacheTTL bound the age of cached answers. 0 asks every time.
+	// AllowCacheTTL and DenyCacheTTL limit the age of cached answers. With 0, every request is reviewed.
 	AllowCacheTTL, DenyCacheTTL time.Duration
-	// RetryBackoff has the delays between retries of a failed review. Steps, the number of tries, is at least 1.
+	// RetryBackoff holds the delays between retries of a failed review. Steps, the number of tries, is at least 1.
 	RetryBackoff wait.Backoff
 	// AlwaysAllowGroups are allowed every request without a review.
 	AlwaysAllowGroups []string
@@ -42,7 +42,7 @@ type Config struct {
 	AskByName bool
 }
 
-// Validate returns all faults.
+// Validate returns all faults as one error.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Client == nil {
@@ -66,7 +66,7 @@ func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	// Deny if a review fails. Upstream's choice is NoOpinion, after which a later authorizer could allow (attack 46).
+	// Deny if a review fails. With upstream's NoOpinion, a later authorizer could allow the request.
 	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
 		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
 	if err != nil {
@@ -97,7 +97,7 @@ func New(config Config) (authorizer.Authorizer, error) {
 	return union.New(append(chain, union.NamedAuthorizer{AuthorizerName: "kubernetes.io/webhook", Authorizer: delegated})...)
 }
 
-// clusterWide asks about picked requests without their namespace.
+// clusterWide asks about the picked requests without their namespace.
 type clusterWide struct {
 	authorizer.Authorizer
 	picks func(authorizer.Attributes) bool
@@ -124,7 +124,7 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects before a single one, since that answer is cached for all.
+// broadFirst asks about all objects before a single object, because that answer is cached for all.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }
@@ -166,7 +166,7 @@ type everyName struct {
 
 func (everyName) GetName() string { return "" }
 
-// GetPath drops the path, which has the name.
+// GetPath drops the path, because it contains the name.
 func (everyName) GetPath() string { return "" }
 
 func (everyName) GetFieldSelector() (fields.Requirements, error) { return nil, nil }

@@ -19,19 +19,19 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options are upstream's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored.
+// Options holds the flags of k8s.io/apiserver and of this package. RemoteKubeConfigFileOptional is ignored.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
 	AskByName        bool
 	InEveryNamespace func(authorizer.Attributes) bool
 }
 
-// NewOptions returns upstream's defaults.
+// NewOptions returns the defaults of k8s.io/apiserver.
 func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }
 
-// AddFlags adds --authorization-*.
+// AddFlags adds the flags --authorization-*.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.DelegatingAuthorizationOptions.AddFlags(flags)
 	flags.BoolVar(&o.AskByName, flagAskByName, o.AskByName,

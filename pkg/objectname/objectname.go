@@ -24,8 +24,8 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// OfZone returns two names for a Zone object: the readable "example.org" or "root", and a name with a digest of name
-// and view, if the first is taken.
+// OfZone returns two names for a Zone object: a readable name, such as "example.org" or "root", and a name with a
+// digest of domain name and view, for use if the first is taken.
 func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
@@ -36,8 +36,8 @@ func OfZone(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// OfRecord returns two names for a Record object: "www-a.example.org" and, if that is taken, a name with a digest. An
-// ambiguous or long first name gets the digest, too.
+// OfRecord returns two names for a Record object: "www-a.example.org" and, for use if it is taken, a name with a
+// digest. An ambiguous or long first name has the digest, too.
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()
@@ -60,17 +60,17 @@ func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	return [2]string{nice + suffix, long}
 }
 
-// updatePrefix begins names of Records made by updates (RFC 2136), unlike an imported Record of the RRset.
+// updatePrefix begins the names of Records made by updates (RFC 2136), so that they differ from imported Records.
 const updatePrefix = "dyn--"
 
-// OfUpdate names the Record made by updates for an RRset of a zone object.
+// OfUpdate returns the name of the Record that updates make for an RRset of a zone object.
 func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }
 
 const externalPrefix = "ext--"
 
-// OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root.
+// OfExternal returns the name of the Record for an RRset and an owner of external-dns. fqdn is relative to the root.
 func OfExternal(fqdn name.Rel, t rdata.Type, owner string) string {
 	return ofOther(externalPrefix, fqdn, t, owner)
 }

@@ -10,13 +10,13 @@ import (
 
 // Rank orders claimants by time, then by id.
 type Rank struct {
-	// Last ranks after all others, so that tenants take no names from the platform.
+	// Last is true for claimants after all others, so that tenants take no names from the platform.
 	Last  bool
 	Since time.Time
 	ID    string
 }
 
-// Compare is negative if r precedes other.
+// Compare returns a negative number if r precedes other.
 func (r Rank) Compare(other Rank) int {
 	if r.Last != other.Last {
 		if r.Last {
@@ -27,11 +27,12 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
-// Decide returns the claimant of each name, and for each losing claimant, by index, the winner. Claimants are sorted by
-// rank. claims returns a claimant's names with their meanings; uses the names in the status. uses may be nil.
+// Decide returns the claimant of each name, and the winner for each losing claimant, by index. The claimants must be
+// sorted by rank. The function claims returns a claimant's names with their meanings, and uses, if not nil, the names
+// in its status.
 //
-// A name in use is refused to claimants with another meaning. While the first user does not claim the name (the Secret
-// may be missing for a moment), only users get the name. A claimant that loses a name gets none.
+// A name in use is refused to claimants with another meaning. While its first user does not claim the name, for example
+// because a Secret is missing for a moment, only users get the name. A claimant that loses a name gets none.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
 	first, user, own := map[N]int{}, map[N]int{}, map[int]map[N]bool{}
@@ -58,7 +59,7 @@ func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, use
 				continue
 			}
 			otherMeaning, known := claims(claimants[other])[name]
-			// Two users of a name agree: they were served together.
+			// Two users of a name agree, because they were served together.
 			if known && otherMeaning != meaning || !known && !own[at][name] {
 				to = min(to, other)
 			}

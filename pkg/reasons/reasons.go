@@ -15,13 +15,13 @@ import (
 type Role string
 
 const (
-	// None: no fault, or a fault that ends by itself.
+	// None means that there is no fault, or that it ends by itself.
 	None Role = ""
-	// You: a writer of the object with the reason.
+	// You is a writer of the object with the reason.
 	You Role = "You"
-	// ZoneOwner: a writer of the Zone.
+	// ZoneOwner is a writer of the Zone.
 	ZoneOwner Role = "ZoneOwner"
-	// Platform: an operator of Kubizone.
+	// Platform is an operator of Kubizone.
 	Platform Role = "Platform"
 )
 
@@ -30,7 +30,7 @@ var roles = map[string]Role{"–": None, "you": You, "owner": ZoneOwner, "platfo
 // Explanation is a row of docs/reasons.md, as plain text: the meaning of a condition's reason, and the next step.
 type Explanation struct {
 	Reason string `json:"reason"`
-	// Of is the heading of the row, with conditions and kinds, such as "Adopted, of a Record".
+	// Of is the heading above the row, with conditions and kinds, such as "Adopted, of a Record".
 	Of      string `json:"of"`
 	Meaning string `json:"meaning"`
 	// Mends is the role of the user who can take Step.
@@ -54,7 +54,7 @@ var (
 	cites  = regexp.MustCompile(` \(S\d+\.\d+(, S\d+\.\d+| to S\d+\.\d+)*\)$`)
 )
 
-// All returns the explanations in the order of the page.
+// All returns the explanations in the order of docs/reasons.md.
 var All = sync.OnceValue(func() (all []Explanation) {
 	of := ""
 	for line := range strings.Lines(docs.Reasons) {
@@ -80,7 +80,7 @@ var All = sync.OnceValue(func() (all []Explanation) {
 
 func plain(text string) string { return strings.ReplaceAll(link.ReplaceAllString(text, "$1"), "`", "") }
 
-// Find returns the explanations of a reason, in any case of letters.
+// Find returns the explanations of a reason, regardless of case.
 func Find(reason string) (found []Explanation) {
 	for _, one := range All() {
 		if strings.EqualFold(one.Reason, reason) {
@@ -90,7 +90,8 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns a reason's explanation under a heading, or else its first, or, if unknown, the reason alone.
+// FindOf returns the explanation of a reason under a heading. If there is none, it returns the first explanation of the
+// reason or, for an unknown reason, the reason alone.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

@@ -20,7 +20,8 @@ import (
 type Refusal struct {
 	// Item and Prerequisite are indexes in a ChangeSet; -1 for none.
 	Item, Prerequisite int
-	// Field is the path in the request's object, or in the Record of an Item, such as "spec.ttl". "" means the whole.
+	// Field is the path in the request's object, or in the Record of an Item, such as "spec.ttl". "" means the whole
+	// object.
 	Field string
 	// Rule is a number in docs/semantics.md, such as "S4.8", or "".
 	Rule    string
@@ -36,7 +37,7 @@ func (r Refusal) String() string {
 	return r.Field + ": " + r.Message
 }
 
-// Of returns the refusals in an API error: the message if there are no causes, nil for another error.
+// Of returns the refusals in an API error, or nil for any other error. Without causes, the message is the refusal.
 func Of(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -45,7 +46,7 @@ func Of(err error) []Refusal {
 	return OfStatus(answer.Status())
 }
 
-// OfStatus returns the refusals in an answer's status.
+// OfStatus returns the refusals in the status of a response.
 func OfStatus(status metav1.Status) (all []Refusal) {
 	var causes []metav1.StatusCause
 	var paths []string
@@ -78,7 +79,7 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 	return all
 }
 
-// Has reports whether an answer, or a refusal in the answer, has a reason.
+// Has reports whether an API error, or a refusal in it, has the reason.
 func Has(err error, reason metav1.StatusReason) bool {
 	return apierrors.ReasonForError(err) == reason || slices.ContainsFunc(Of(err), func(one Refusal) bool {
 		return one.Reason == metav1.CauseType(reason)
@@ -96,7 +97,7 @@ func Messages(all []Refusal) string {
 
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds to each cause of an answer a cause with the rule, for programs.
+// AddRule adds the rule to status, as another cause beside each cause, so that programs can read it.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -113,26 +114,26 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule returns the answer after AddRule, for the rule cited in the message.
+// ByRule adds the rule to the answer with AddRule and returns the answer.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer
 }
 
-// Cite adds the rule of a refusal, as S5.6, to the error and the text.
+// Cite adds the rule of a refusal, such as "S5.6", to the error's text, and as its origin for AddCited.
 func Cite(rule string, err *field.Error) *field.Error {
 	err.Detail += " (" + rule + ")"
 	return err.WithOrigin(rulePrefix + rule)
 }
 
-// NewInvalid returns the answer 422 to field errors, with the rules of Cite.
+// NewInvalid returns the 422 answer to field errors, with the rules of Cite.
 func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {
 	answer := apierrors.NewInvalid(kind, name, errs)
 	AddCited(&answer.ErrStatus, errs)
 	return answer
 }
 
-// AddCited adds the rules cited by errs to the answer's causes, for programs to read.
+// AddCited adds the rules that errs cite to the answer's causes, so that programs can read them.
 func AddCited(status *metav1.Status, errs field.ErrorList) {
 	if status.Details == nil {
 		return
@@ -167,11 +168,11 @@ func cutIndex(path, list string) (index int, field string) {
 	return index, strings.TrimPrefix(field, ".")
 }
 
-// A Warning is a line: item of a ChangeSet and rule, both optional, and sentence.
+// A Warning is a line with an item of a ChangeSet and a rule, both optional, and a sentence.
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning puts the rule, as S5.14 or "", before a text.
+// Warning puts a rule, such as "S5.14" or "", before a text.
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text
@@ -179,12 +180,12 @@ func Warning(rule, text string) string {
 	return rule + ruleEnd + text
 }
 
-// OfItem puts the item of a ChangeSet, with the Record's name, before a Warning.
+// OfItem puts the item of a ChangeSet, with the name of its Record, before a Warning.
 func OfItem(index int, name, warning string) string {
 	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
 }
 
-// CutWarning reverses Warning and OfItem: -1 without an item, "" without a rule.
+// CutWarning reverses Warning and OfItem. It returns -1 without an item, and "" without a rule.
 func CutWarning(warning string) (item int, rule, text string) {
 	item, text = cutItem(warning)
 	if rule, rest, ok := strings.Cut(text, ruleEnd); ok && isRule(rule) {

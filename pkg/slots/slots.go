@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Slots bounds simultaneous work.
+// Slots limits simultaneous work.
 type Slots struct {
 	total, perClient, spare int
 
@@ -27,7 +27,7 @@ type queue struct {
 	users int
 }
 
-// Client holds a share: an address, a network by its first address, or a tenant.
+// Client has a share of the slots: an address, a network by its first address, or a tenant.
 type Client struct {
 	Network netip.Addr
 	Tenant  string
@@ -37,12 +37,12 @@ type Client struct {
 type Slot struct {
 	slots  *Slots
 	client Client
-	// cut ends the work without blocking; nil keeps the slot.
+	// cut ends the work without blocking. If it is nil, the slot is never cut.
 	cut     func()
 	element *list.Element // nil after Release or cut
 }
 
-// New returns slots with a maximum in total and per client.
+// New returns slots with a maximum in total and for each client.
 func New(total, perClient int) *Slots {
 	return &Slots{total: total, perClient: perClient, order: list.New(), takenBy: map[Client]int{}, freed: make(chan struct{}),
 		queues: map[Client]*queue{}}
@@ -54,7 +54,8 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or nil and a channel closed when the next is freed. If all are taken, it cuts the oldest.
+// Take returns a slot, or nil and a channel that is closed when the next slot is freed. If all slots are taken, it cuts
+// the oldest.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +82,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	return slot, nil
 }
 
-// Release returns false if the slot was cut.
+// Release frees the slot. It returns false if the slot was cut.
 func (slot *Slot) Release() bool {
 	slot.slots.mu.Lock()
 	defer slot.slots.mu.Unlock()
@@ -107,7 +108,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed repeats take after each close of freed, until ctx ends.
+// TakeWhenFreed calls take until it returns a slot, again after each close of freed. It returns nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()
@@ -122,7 +123,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder waits for a slot after the client's earlier callers; nil when ctx ends.
+// TakeInOrder waits for a slot, after the client's earlier callers. It returns nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

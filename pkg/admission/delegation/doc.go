@@ -3,17 +3,17 @@
 
 // Package delegation is the admission plugin KubizoneDelegation of the API server. It refuses a Record that the zone
 // may not take in, for example because no delegation rule gives the name to the Record's namespace, before validating
-// policies and webhooks see it. The audit event of an allowed Record gets that rule, such as `zone example.org.,
-// pattern "*.dev"`.
+// policies and webhooks see the Record. The audit event of an allowed Record gets that rule, such as `zone
+// example.org., pattern "*.dev"`.
 //
 // Guarantees:
-//  1. The plugin decides from the server's cache, and the write's transaction decides again. So an outdated cache only
+//  1. The plugin decides from the server's cache, and the write's transaction decides again. An outdated cache only
 //     delays a refusal.
 //  2. A refusal is checked against etcd, and has the text of the write's refusal. If the cache cannot tell, the Record
 //     passes.
 //  3. Deletions, status, and updates that keep the spec pass unchecked.
 //
-// Package ledger decides.
+// Package ledger makes the final decision.
 //
 // Read plugin.go.
 package delegation

@@ -17,12 +17,11 @@ import (
 // PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule has the rule, such as `zone example.org., pattern "*.dev"`.
+// AnnotationRule is the audit annotation for the rule, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
-// Decider predicts whether the ledger, the layer that stores writes, will allow a write of a Record. With this,
-// admission refuses a forbidden write early, and names the allowing rule in the audit log. The ledger decides again at
-// the commit.
+// Decider predicts whether the ledger, the layer that stores writes, will allow a write of a Record. Admission can then
+// refuse a forbidden write early, and name the allowing rule in the audit log. The ledger decides again at the commit.
 type Decider interface {
 	// EarlyRecord decides the change of a Record from before to after. For a creation, before is nil.
 	//
@@ -43,7 +42,7 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// NewInitializer passes decider to plugins.
+// NewInitializer returns an initializer that passes decider to plugins.
 func NewInitializer(decider Decider) admission.PluginInitializer { return initializer{decider} }
 
 type initializer struct{ decider Decider }

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// Chain records a chain of plugins.
+// Chain records spans for a chain of plugins.
 type Chain struct{ admission.Interface }
 
 func (t Chain) Admit(ctx context.Context, of admission.Attributes, objects admission.ObjectInterfaces) error {
