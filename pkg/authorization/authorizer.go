@@ -42,7 +42,6 @@ type Config struct {
 	AskByName bool
 }
 
-// Validate returns all faults as one error.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Client == nil {
@@ -97,7 +96,6 @@ func New(config Config) (authorizer.Authorizer, error) {
 	return union.New(append(chain, union.NamedAuthorizer{AuthorizerName: "kubernetes.io/webhook", Authorizer: delegated})...)
 }
 
-// clusterWide asks about the picked requests without their namespace.
 type clusterWide struct {
 	authorizer.Authorizer
 	picks func(authorizer.Attributes) bool
@@ -124,7 +122,7 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects before a single object, because that answer is cached for all.
+// broadFirst asks about all objects first, because that answer is cached for all.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package authorization authorizes requests by SubjectAccessReviews at kube-apiserver, with the webhook authorizer,
-// cache and retries of k8s.io/apiserver. The options of that package allow 200 reviews a second and cache answers by
-// object name, so this package has its own client and asks broader questions.
+// Package authorization authorizes requests by SubjectAccessReviews at kube-apiserver, with upstream's webhook
+// authorizer, cache and retries. Upstream's options allow 200 reviews a second, cached by object name, so this package
+// has its own client and asks broader questions.
 //
 // Guarantees:
 //

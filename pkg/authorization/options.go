@@ -19,19 +19,19 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options holds the flags of k8s.io/apiserver and of this package. RemoteKubeConfigFileOptional is ignored.
+// Options holds upstream's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
 	AskByName        bool
 	InEveryNamespace func(authorizer.Attributes) bool
 }
 
-// NewOptions returns the defaults of k8s.io/apiserver.
+// NewOptions returns upstream's defaults.
 func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }
 
-// AddFlags adds the flags --authorization-*.
+// AddFlags adds the --authorization-* flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.DelegatingAuthorizationOptions.AddFlags(flags)
 	flags.BoolVar(&o.AskByName, flagAskByName, o.AskByName,
@@ -41,7 +41,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 			"what it allows in general.")
 }
 
-// Validate returns all faults.
 func (o *Options) Validate() []error {
 	wrong := o.DelegatingAuthorizationOptions.Validate()
 	if o.AllowCacheTTL < 0 || o.DenyCacheTTL < 0 {

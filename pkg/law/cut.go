@@ -24,8 +24,7 @@ func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the counted cut, because a mass deletion has stopped deliveries of h's
-// zone.
+// KeepsCut reports whether the parent keeps the counted cut, because deliveries of h's zone are on hold.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 func (h *Holding) CountedBy(parent *Zone) bool {

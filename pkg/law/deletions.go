@@ -101,7 +101,7 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.LeastStocks[0] = Stock{min(d.LeastStocks[0].RRsets, last.RRsets), min(d.LeastStocks[0].Own, last.Own)}
-	if now < d.PeriodStart { // the clock was ahead
+	if now < d.PeriodStart { // a clock was ahead
 		d.PeriodStart = now
 		return d
 	}
@@ -113,7 +113,6 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// If had, the stock before an ended hold, is nil, removals in the first period do not count.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.PeriodStart, d.LeastStocks, d.PeakStock = now, [3]Stock{has}, nil
@@ -130,7 +129,6 @@ func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	}
 }
 
-// endHold also enqueues the zone's cut, since the parent did not change it during the hold.
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
@@ -147,7 +145,6 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 		return
 	}
 	at := serial.Serial(*z.Publish)
-	// The serial is known from the delivered serial up to ToPublish.
 	known := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
 	case h.Held == nil && known:
@@ -157,8 +154,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the annotation value that lets removals through: the settled serial, or the next serial if the
-// annotation already has that value.
+// ToPublish returns the annotation's value that lets removals through: the settled serial or, if it is set already, the
+// next.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -166,8 +163,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold that new settings lift. If the hold remains, ReleaseHold warns of an annotation without
-// effect.
+// ReleaseHold ends a hold that new settings lift, or warns of an annotation without effect.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
@@ -180,7 +176,7 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 // CountedStep describes a change for CountDeletions. Own is true for a change by the zone's own namespace.
 type CountedStep struct {
 	Own bool
-	// The NS records are at the apex.
+	// The NS are at the apex.
 	RemovesLastNS, AddsNS bool
 }
 
@@ -210,12 +206,12 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 	switch settled := last.settledAt(&holding); {
 	case !t.Own:
 		return
-	case holding.Held != nil: // ends once enough RRsets are back
+	case holding.Held != nil:
 		held := *holding.Held
 		held.NameServers = (held.NameServers || t.RemovesLastNS) && !t.AddsNS
 		holding.Held, c.Holding = &held, &holding
 		c.updateHold(plan, now)
-	case settled == 0 || d.PeakStock == nil: // never delivered, or let through
+	case settled == 0 || d.PeakStock == nil:
 	case grown < 0 || t.RemovesLastNS:
 		if held := after.findHold(d.LeastStocks[1:], t.RemovesLastNS); held != nil {
 			held.Serial, held.Since = settled, now

@@ -45,8 +45,7 @@ func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	}
 }
 
-// DescribeFirst returns a summary, such as "2 records of 1 other namespace (a.example.)". The names are those of first,
-// if not nil.
+// DescribeFirst returns a summary such as "2 records of 1 other namespace (a.example.)".
 func (f *Foreign) DescribeFirst(kind string, first *Foreign) string {
 	plural := func(n int64, word string) string {
 		if n == 1 {

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// HasGuestsOnly reports whether the name has data, and only data of guests (see GuestsBelow).
+// HasGuestsOnly reports whether the name has data, all of guests.
 func (o *Owner) HasGuestsOnly() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
@@ -60,7 +60,7 @@ func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 		if b.Children++; b.Children <= FirstNames {
 			b.FirstChildren = append(b.FirstChildren, child)
 		}
-	case !guests && b.childHasGuests && !b.childHasOthers: // was counted
+	case !guests && b.childHasGuests && !b.childHasOthers:
 		b.Children--
 		b.FirstChildren = b.FirstChildren[:min(len(b.FirstChildren), b.Children)]
 	}

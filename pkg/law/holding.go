@@ -24,17 +24,16 @@ type Holding struct {
 	SerialMarks
 	Outstanding
 	Deliverable
-	// Delegations counts the Delegation objects in force. If it is 0, decisions do not read their rules.
+	// Delegations counts the Delegation objects in force. With 0, decisions read no rules of Delegations.
 	Delegations int `json:"delegations,omitempty"`
 }
 
-// Ancestry describes how a zone depends on the zones whose names enclose its own. A write that changes one field sets
-// all of them.
+// Ancestry describes how a zone depends on the zones that enclose it. A write that changes one field sets all.
 type Ancestry struct {
 	// Parent is the nearest zone above, where this zone's name servers are listed. It is nil if that zone does not
 	// delegate this zone, except during the grace period of Withdrawn.
 	Parent *Ref `json:"parent,omitempty"`
-	// Established is true if no zone enclosed this zone at its creation. A zone created above it later cannot end it.
+	// Established is true if no zone enclosed this zone at its creation. No later zone above can end it.
 	Established bool `json:"established,omitempty"`
 	// Withdrawn is the UID of Parent if its rules no longer allow this zone, and this zone ends after a grace period.
 	Withdrawn string `json:"withdrawn,omitempty"`
@@ -46,7 +45,7 @@ type Ancestry struct {
 
 // ApexNames holds the host names in the records at a zone's apex.
 type ApexNames struct {
-	// ApexNS holds the sorted values of the NS records at the apex. The SOA's mname may come from them.
+	// ApexNS holds the values of NS records at the apex, sorted.
 	ApexNS []string `json:"apexNS,omitempty"`
 	// ApexHosts counts, by host, the values of the own namespace's MX, SVCB and HTTPS records.
 	ApexHosts map[string]int `json:"ownHosts,omitempty"`
@@ -77,8 +76,8 @@ type Deliverable struct {
 }
 
 // CascadeMark records in a zone that a cascade, a change of many records in steps, is not finished there. A mark may
-// lock a name, so that no namespace takes the name while its records move between zones. A cascade that locks several
-// names has a mark for each of them.
+// lock a name, so that no namespace takes the name while its records move between zones. Each locked name has its own
+// mark.
 type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the UID of another zone whose records move to this zone, or "".
@@ -119,7 +118,7 @@ type Origin struct {
 
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
-		// The enclosing zone also loses records, but it still exists.
+		// The enclosing zone also loses records, but exists.
 		o := Origin{w.Losing, w.Locks}
 		if o.Zone != "" && o.Zone != h.Enclosed && !o.Name.IsZero() && !slices.Contains(from, o) {
 			from = append(from, o)
@@ -129,7 +128,7 @@ func (h *Holding) Origins() (from []Origin) {
 }
 
 // WithOrigins adds marks by which the cascade id locks the names of the removed zones in from, until their records have
-// moved. It returns h if the cascade has no mark yet.
+// moved.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -145,7 +144,7 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
-// HasLock reports whether n, or a name above or below it, is locked.
+// HasLock reports whether n, or a name above or below, is locked.
 func (h *Holding) HasLock(n name.Name) bool { return h.HasLockAt(n) || h.HasLockBelow(n) }
 
 func (h *Holding) HasLockAt(n name.Name) bool {
@@ -156,14 +155,13 @@ func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// HasLockOf reports whether the cascade id has a lock. Such a cascade brings records to locked names, also records that
-// were on their way to a zone removed in the meantime (Origins).
+// HasLockOf reports whether the cascade id has a lock, and so brings records to locked names, even from a zone removed
+// since (Origins).
 func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// MayGainRecords reports whether a cascade may bring records to n, because n is locked or because the zone's own
-// namespace caused a cascade.
+// MayGainRecords reports whether a cascade may bring records to n.
 func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
@@ -187,7 +185,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement removes the replacement lock of a cascade, so that the lock does not refuse the cascade's Records.
+// WithoutReplacement removes a cascade's replacement lock, which must not refuse its own Records.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -195,7 +193,7 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that the namespace by has caused. It returns h if id is empty or has a mark.
+// WithWork adds the mark of a cascade that the namespace by has caused, unless id is empty or has a mark.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
@@ -209,7 +207,7 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	out := *h
 	own := by == zoneNamespace
 	switch first := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
-	case own && first: // may delay delivery again, for timeoutOwn
+	case own && first: // may delay delivery again
 		out.Unsettled, out.Overdue = now, false
 	case len(h.Works) == 0: // begins a series
 		out.Unsettled, out.Overdue = now, h.IsWaived(now)
@@ -222,7 +220,7 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 // writes all marks.
 const MaxRemovals = 16
 
-// MaxEnds limits removed and ended zones together, so that removals do not keep zones from ending.
+// MaxEnds limits removed and ended zones together: removals must not keep zones from ending.
 const MaxEnds = 2 * MaxRemovals
 
 func (h *Holding) CountIncomingZones(by string) (n int) {
@@ -280,7 +278,7 @@ type Held struct {
 	Since  int64         `json:"since"`
 	// Had counts the zone's RRsets before the deletion.
 	Had Stock `json:"had"`
-	// NameServers is true if the last NS record at the apex was deleted and none has come back.
+	// NameServers is true if the last NS record at the apex was deleted.
 	NameServers bool `json:"nameServers,omitempty"`
 }
 

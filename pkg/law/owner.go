@@ -36,9 +36,8 @@ func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
 // OwnerValue is a value at a name. Several Records may have the same type, data and TTL.
 type OwnerValue struct {
-	Type rdata.Type `json:"t"`
-	// Digest identifies the data.
-	Digest Digest `json:"d"`
+	Type   rdata.Type `json:"t"`
+	Digest Digest     `json:"d"`
 	// TTL is in seconds; nil means the zone's default.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
@@ -52,7 +51,6 @@ type OwnerValue struct {
 
 // Owner is everything stored about a name in a zone: its values, and the namespaces that have rights there.
 type Owner struct {
-	// Values are the values of Records.
 	Values []OwnerValue `json:"v,omitempty"`
 	// Cut holds the NS, glue and DS records of child zones at this name, without Size. A Record may have the same
 	// value.
@@ -81,8 +79,8 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to the Delegations that reserve the name for a namespace. It returns false if the count
-// would be negative.
+// CountNaming adds n, 1 or -1, to the Delegations that reserve the name for a namespace. It returns false for a
+// negative count.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -130,10 +128,8 @@ type Member struct {
 
 // OwnersBelow sums up all names strictly below a name, so that a decision about the name need not read each of them.
 type OwnersBelow struct {
-	// RecordNames counts the names with records.
 	RecordNames int
-	// Claims are summed up by namespace.
-	Claims []Claim
+	Claims      []Claim
 	// ReservedNames counts the names reserved by Delegations, ReservedFor the same by namespace.
 	ReservedNames int
 	ReservedFor   []Naming
@@ -143,7 +139,7 @@ type OwnersBelow struct {
 	GuestsBelow
 }
 
-// ReservesForOthers reports whether Delegations reserve a name below for others, but not for the given namespace.
+// ReservesForOthers reports whether Delegations reserve a name below for others only.
 func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -152,7 +148,7 @@ func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	return b.ReservedNames > 0 && (i < 0 || b.ReservedFor[i].Count < b.ReservedNames)
 }
 
-// Add adds the owner o at a name below up. Owners must come in key order.
+// Add adds the owner o. Owners must come in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 
@@ -280,7 +276,7 @@ func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	return all
 }
 
-// RRsetTTL returns the TTL of the RRset of Records, or nil if there is none.
+// RRsetTTL returns the TTL of the Records' RRset, or nil.
 func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -292,7 +288,7 @@ func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
 	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// DefinedTTL returns the TTL of the RRset of Records and cuts, or nil if there is none.
+// DefinedTTL returns the TTL of the RRset of Records and cuts, or nil.
 func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil

@@ -24,11 +24,10 @@ type Outcome struct {
 type Plan struct {
 	Record *Placement
 	Zone   *ZoneChange
-	// Writes sets or deletes internal keys.
 	Writes []Write
 	// Work is the cascade to enqueue, the later decisions about other records and zones.
 	Work *Work
-	// PendingCuts lists the child zones whose NS, glue or DS records the parent has to update.
+	// PendingCuts lists the child zones whose NS, glue or DS the parent has to update.
 	PendingCuts []PendingCut
 	// Waiting has the index keys to add for an object in no zone, WaitingBefore the keys to delete.
 	Waiting, WaitingBefore *Waiting
@@ -73,18 +72,17 @@ type Placement struct {
 	// Reason and Message are for the condition Adopted.
 	Reason  string
 	Message string
-	// HasClass and Served are copied from the Zone. Served is also false while name servers do not get the record yet.
+	// HasClass and Served are from the Zone. Served is also false while name servers do not get the record yet.
 	HasClass, Served bool
-	// Stays is true if the zone's content stays the same, as after a change of labels. The condition Ready is then
-	// kept.
+	// Stays is true if the zone's content stays the same, as after a change of labels. Ready is then kept.
 	Stays bool
 	// EndsAt estimates, in Unix seconds, when the record leaves the zone because no rule allows it any more. 0 means
 	// never.
 	EndsAt int64
 }
 
-// ZoneChange is the new state of a zone after a decision about the zone, its records or its rules. If Step is nil,
-// content and serial stay the same.
+// ZoneChange is the new state of a zone after a decision about it, its records or its rules. If Step is nil, content
+// and serial stay the same.
 type ZoneChange struct {
 	Zone *Zone
 	// Holding is the state under the zone's name that other zones read.
@@ -100,11 +98,10 @@ type ZoneChange struct {
 
 	// BeginsHold is true if the step is a mass deletion, so that name servers keep the former content.
 	BeginsHold bool
-	// YoungExcess describes removals for a warning. They do not stop deliveries, but only because the RRsets were
-	// younger than ten minutes. It may be nil.
+	// YoungExcess describes removals that stop no deliveries only because the RRsets were younger than ten minutes, for
+	// a warning.
 	YoungExcess *Excess
-	// Notices tell other namespaces that their names are affected.
-	Notices []Notice
+	Notices     []Notice
 	// EndsAt estimates, in Unix seconds, when the zone ends. 0 keeps the former estimate.
 	EndsAt int64
 }

@@ -50,7 +50,7 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// RequireAll ends the decision if some of the keys have not been read, and lists them in Need.
+// RequireAll ends the decision if some keys have not been read, and lists them in Need.
 func (r *Reading) RequireAll(keys []Key) {
 	for i, k := range keys {
 		if r.facts.lookUp(k) == nil {
@@ -65,7 +65,7 @@ func (r *Reading) RequireAll(keys []Key) {
 	}
 }
 
-// Reread ends the decision with all keys in Need, so that they are read again at one revision.
+// Reread ends the decision with all keys in Need, if the facts are of two revisions.
 func (r *Reading) Reread() {
 	for k := range r.facts.All() {
 		r.missing = append(r.missing, k)
@@ -75,7 +75,7 @@ func (r *Reading) Reread() {
 
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
-	if h == nil || h.UID != z.UID { // facts of two revisions
+	if h == nil || h.UID != z.UID {
 		r.Reread()
 	}
 	return h
@@ -83,7 +83,7 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
-	if z == nil || z.UID != h.UID || z.Pending { // facts of two revisions
+	if z == nil || z.UID != h.UID || z.Pending {
 		r.Reread()
 	}
 	return z

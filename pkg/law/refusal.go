@@ -26,14 +26,14 @@ const (
 	Unmet
 )
 
-// Refusal is the reason why a request is refused. It gives the broken rule and a remedy.
+// Refusal is the reason why a request is refused, with the broken rule and a remedy.
 type Refusal struct {
 	Kind RefusalKind
 	// Field is the path in the object, such as "spec.domainName", and Value the value there. Only Invalid, Duplicate
 	// and Unmet have them.
 	Field string
 	Value any
-	// Reason is the reason in the object's condition if a cascade makes the decision instead of a client.
+	// Reason is for the object's condition if a cascade decides instead of a client.
 	Reason  string
 	Message string
 	// Rule is the rule cited in Message, such as "S4.8", or "".
@@ -136,7 +136,7 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a write at a locked name. The reason is NameHeld, because Moving is for Records that had a zone.
+// RefuseMoving refuses a write at a locked name. The reason Moving is for Records that had a zone.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

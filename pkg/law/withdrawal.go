@@ -24,7 +24,7 @@ type Withdrawal struct {
 
 func (w *Withdrawal) IsOver() bool { return w.Now || w.Passed >= w.Grace }
 
-// EndsAt returns the end of the period in Unix seconds, on the assumption that a server always runs.
+// EndsAt returns the end of the period in Unix seconds, if a server always runs.
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether the rules allow all data again. After a change of rules, the result is true until a

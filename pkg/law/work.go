@@ -14,11 +14,10 @@ import (
 // PendingCut is a child zone whose name servers, glue or DS changed, so that its parent has to list them again. The
 // child's transaction stores it, and a transaction of the parent deletes it.
 type PendingCut struct {
-	Parent Ref    `json:"parent"`
-	Child  Ref    `json:"child"`
-	View   string `json:"view,omitempty"`
-	// FQDN is the child's name at the time of the change.
-	FQDN name.Name `json:"fqdn"`
+	Parent Ref       `json:"parent"`
+	Child  Ref       `json:"child"`
+	View   string    `json:"view,omitempty"`
+	FQDN   name.Name `json:"fqdn"`
 	// Own is true if the parent's own namespace made the change. Removed RRsets then count towards a mass deletion.
 	Own bool `json:"own,omitempty"`
 }
@@ -55,7 +54,7 @@ type Work struct {
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone if it is pending. A rule may recreate it afterwards.
 	Ended *Place `json:"ended,omitempty"`
-	// Ends is true if the zone has ended, or its end was due. Zones below without a rule then end, too.
+	// Ends is true if the zone has ended, or its end was due. Zones below without a rule end, too.
 	Ends bool `json:"ends,omitempty"`
 	// Releases lists the namespaces whose withdrawals, in the zone with the UID Releasing, end with the work.
 	Releasing string   `json:"releasing,omitempty"`
@@ -64,19 +63,19 @@ type Work struct {
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the header of the ended zone.
 	Had *content.Header `json:"had,omitempty"`
-	// Left is the name of a terminating namespace. The work waits for a new namespace of this name.
+	// Left is the name of a terminating namespace. The work waits for a new namespace of the name.
 	Left string `json:"left,omitempty"`
-	// Times counts extensions by later writes. The cascade scans again after each extension.
+	// Times counts extensions by later writes. After each, the cascade scans again.
 	Times int `json:"times,omitempty"`
-	// Damaged lists unreadable records. The item stays as long as there are any.
+	// Damaged lists unreadable records. With any, the item stays.
 	Damaged []Ref `json:"damaged,omitempty"`
 	TakesIn bool  `json:"takesIn,omitempty"` // CascadeMark.TakesIn
 	// By is the namespace that caused the work (elsewhere, By is a user). Since is in Unix seconds.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`
-	// Runner is the ID of the server that has the lease, or "".
+	// Runner is the ID of the server with the lease, or "".
 	Runner string `json:"runner,omitempty"`
-	// Trace is the traceparent of the span that caused the work, or "".
+	// Trace is the traceparent of the causing span, or "".
 	Trace  string  `json:"tp,omitempty"`
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
@@ -90,8 +89,7 @@ type Cursor struct {
 	UID     string `json:"uid,omitempty"`
 }
 
-// Cause identifies the write that caused the work or last extended it. An extension may begin a tenant's grace period
-// again.
+// Cause identifies the write that caused or last extended the work. An extension may begin a grace period again.
 func (w *Work) Cause() string { return fmt.Sprintf("%s@%d.%d", w.ID, w.Since, w.Times) }
 
 type Place struct {
@@ -108,16 +106,16 @@ const (
 	ScanMembers ScanKind = "members"
 	// ScanWaiting selects the objects that wait at (View, Name) and, unless Exact is set, below.
 	ScanWaiting ScanKind = "waiting"
-	// ScanReferring selects the objects that wait for the zone object Target, and the zones elsewhere that refer to it
-	// by (View, Name) (RefersFrom).
+	// ScanReferring selects the objects that wait for the zone object Target, and zones elsewhere that refer to it by
+	// (View, Name) (RefersFrom).
 	ScanReferring ScanKind = "referring"
 	// ScanPending selects the zones that wait for Target.
 	ScanPending ScanKind = "pending"
-	// ScanNamespaces selects the records of Namespaces in the zone with the UID Zone, and the records that wait at or
-	// below (View, Name) or for Target.
+	// ScanNamespaces selects the records of Namespaces in the zone with the UID Zone, and those waiting at or below
+	// (View, Name) or for Target.
 	ScanNamespaces ScanKind = "namespaces"
-	// ScanZones selects the zones strictly below (View, Name), whose parent may have changed. If At is set, it includes
-	// the zone at the name.
+	// ScanZones selects the zones strictly below (View, Name), whose parent may have changed. At includes the zone
+	// there.
 	ScanZones ScanKind = "zones"
 )
 
@@ -131,7 +129,7 @@ type Scan struct {
 	Exact  bool      `json:"exact,omitempty"`
 	At     bool      `json:"at,omitempty"`
 	Target *Ref      `json:"target,omitempty"`
-	// Namespaces is empty if all namespaces are concerned.
+	// Namespaces is empty for all.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
@@ -152,8 +150,8 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Covers(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn), because that zone refers to Target from
-// outside the scanned subtree.
+// RefersFrom reports whether the scan includes the zone at (view, fqdn), which refers to Target from outside the
+// subtree.
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Covers(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))

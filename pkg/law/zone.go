@@ -21,12 +21,11 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings holds the part of a Zone's spec and annotations that decisions read but do not change.
+// ZoneSettings holds the part of a Zone's spec and annotations that decisions only read.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
-	// Terminating is true while the Zone is being deleted.
-	Terminating bool
+	Terminating   bool
 	// Grace is spec.withdrawalGracePeriod in seconds: how long data stays after rules stop allowing it.
 	Grace int64
 	// HasClass is true if the Zone names a DNSClass.
@@ -66,7 +65,7 @@ type Zone struct {
 	// Ending is true for a pending zone until its former keys are purged. A zone recreated before would lose its own
 	// keys, which have the same UID.
 	Ending bool
-	// Served is true if the zone is delegated and servable, and no class delivers it. Settled content is then Ready.
+	// Served is true if the zone is delegated and servable, without a class: settled content is Ready.
 	Served bool
 	// ClassNameServers is true if every class has its own name servers, so that no class gets the NS records at the
 	// apex.
@@ -220,11 +219,11 @@ type Deletions struct {
 	Own int
 	// PeriodStart is the start of the present period, in Unix seconds.
 	PeriodStart int64
-	// LeastStocks holds the least stock (RRsets and Own at one time) of the present period and of the two before. It
-	// includes the stock after a write only from the next write on.
+	// LeastStocks holds the least stock (RRsets and Own at one time) of the present period and of the two before. The
+	// stock after a write is not included until the next write.
 	LeastStocks [3]Stock
-	// PeakStock is the stock with the greatest Own in the present period, or nil if the owner has let the period's
-	// removals through.
+	// PeakStock is the stock with the greatest Own in the present period, or nil if the owner let the period's removals
+	// through.
 	PeakStock *Stock
 }
 
@@ -247,7 +246,7 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// RuleSet returns the rules of the Zone. After WithRulesFor, it includes the rules of Delegations.
+// RuleSet returns the rules of the Zone and, after WithRulesFor, of Delegations.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), OwnNamespace: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.delegated}}
 }
@@ -280,7 +279,7 @@ type DelegatedRule struct {
 	Rule rules.Rule `json:"r"`
 }
 
-// CountOctets estimates the stored size of the rule, for the limit MaxDelegatedOctets.
+// CountOctets estimates the stored size, for MaxDelegatedOctets.
 func (d *DelegatedRule) CountOctets() int {
 	n := len(d.Name) + len(d.UID) + 32
 	for i := range d.Rule.Records {

@@ -60,10 +60,10 @@ func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	return [2]string{nice + suffix, long}
 }
 
-// updatePrefix begins the names of Records made by updates (RFC 2136), so that they differ from imported Records.
+// updatePrefix tells Records made by updates (RFC 2136) from imported Records.
 const updatePrefix = "dyn--"
 
-// OfUpdate returns the name of the Record that updates make for an RRset of a zone object.
+// OfUpdate returns the name of the Record made by updates for an RRset of a zone object.
 func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }

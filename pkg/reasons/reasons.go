@@ -15,7 +15,7 @@ import (
 type Role string
 
 const (
-	// None means that there is no fault, or that it ends by itself.
+	// None means no fault, or a fault that ends by itself.
 	None Role = ""
 	// You is a writer of the object with the reason.
 	You Role = "You"
@@ -30,7 +30,7 @@ var roles = map[string]Role{"–": None, "you": You, "owner": ZoneOwner, "platfo
 // Explanation is a row of docs/reasons.md, as plain text: the meaning of a condition's reason, and the next step.
 type Explanation struct {
 	Reason string `json:"reason"`
-	// Of is the heading above the row, with conditions and kinds, such as "Adopted, of a Record".
+	// Of is the heading of the row, such as "Adopted, of a Record".
 	Of      string `json:"of"`
 	Meaning string `json:"meaning"`
 	// Mends is the role of the user who can take Step.
@@ -90,8 +90,8 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns the explanation of a reason under a heading. If there is none, it returns the first explanation of the
-// reason or, for an unknown reason, the reason alone.
+// FindOf returns a reason's explanation under a heading or, without it, its first explanation. An unknown reason is
+// returned alone.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

@@ -29,7 +29,6 @@ type Refusal struct {
 	Message string
 }
 
-// String returns the sentence as kubectl prints it.
 func (r Refusal) String() string {
 	if r.Field == "" {
 		return r.Message
@@ -37,7 +36,7 @@ func (r Refusal) String() string {
 	return r.Field + ": " + r.Message
 }
 
-// Of returns the refusals in an API error, or nil for any other error. Without causes, the message is the refusal.
+// Of returns the refusals in an API error, or nil for any other error. An error without causes is a single refusal.
 func Of(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -46,7 +45,7 @@ func Of(err error) []Refusal {
 	return OfStatus(answer.Status())
 }
 
-// OfStatus returns the refusals in the status of a response.
+// OfStatus returns the refusals in a status.
 func OfStatus(status metav1.Status) (all []Refusal) {
 	var causes []metav1.StatusCause
 	var paths []string
@@ -97,7 +96,7 @@ func Messages(all []Refusal) string {
 
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds the rule to status, as another cause beside each cause, so that programs can read it.
+// AddRule adds the rule to a status, as another cause beside each cause.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -114,13 +113,13 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule adds the rule to the answer with AddRule and returns the answer.
+// ByRule returns the answer after AddRule.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer
 }
 
-// Cite adds the rule of a refusal, such as "S5.6", to the error's text, and as its origin for AddCited.
+// Cite adds the rule of a refusal, such as "S5.6", to the error's text and origin.
 func Cite(rule string, err *field.Error) *field.Error {
 	err.Detail += " (" + rule + ")"
 	return err.WithOrigin(rulePrefix + rule)
@@ -133,7 +132,7 @@ func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apier
 	return answer
 }
 
-// AddCited adds the rules that errs cite to the answer's causes, so that programs can read them.
+// AddCited adds the rules that errs cite to the answer's causes.
 func AddCited(status *metav1.Status, errs field.ErrorList) {
 	if status.Details == nil {
 		return
@@ -185,7 +184,7 @@ func OfItem(index int, name, warning string) string {
 	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
 }
 
-// CutWarning reverses Warning and OfItem. It returns -1 without an item, and "" without a rule.
+// CutWarning reverses Warning and OfItem, with -1 for no item and "" for no rule.
 func CutWarning(warning string) (item int, rule, text string) {
 	item, text = cutItem(warning)
 	if rule, rest, ok := strings.Cut(text, ruleEnd); ok && isRule(rule) {

@@ -37,7 +37,7 @@ type Client struct {
 type Slot struct {
 	slots  *Slots
 	client Client
-	// cut ends the work without blocking. If it is nil, the slot is never cut.
+	// cut ends the work without blocking. A nil cut keeps the slot.
 	cut     func()
 	element *list.Element // nil after Release or cut
 }
@@ -54,8 +54,7 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or nil and a channel that is closed when the next slot is freed. If all slots are taken, it cuts
-// the oldest.
+// Take returns a slot, or nil and a channel closed when the next is freed. If all are taken, it cuts the oldest.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +92,6 @@ func (slot *Slot) Release() bool {
 	return true
 }
 
-// The caller holds mu.
 func (slot *Slot) removeSlot() {
 	s := slot.slots
 	s.order.Remove(slot.element)
@@ -108,7 +106,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take until it returns a slot, again after each close of freed. It returns nil when ctx ends.
+// TakeWhenFreed calls take, again after each close of freed, until it returns a slot. It returns nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()
@@ -123,7 +121,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder waits for a slot, after the client's earlier callers. It returns nil when ctx ends.
+// TakeInOrder waits for a slot after the client's earlier callers, or returns nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

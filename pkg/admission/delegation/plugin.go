@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
 // AnnotationRule is the audit annotation for the rule, such as `zone example.org., pattern "*.dev"`.
@@ -37,12 +36,11 @@ type WantsDecider interface {
 	admission.InitializationValidator
 }
 
-// Register registers the plugin.
 func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// NewInitializer returns an initializer that passes decider to plugins.
+// NewInitializer passes decider to plugins.
 func NewInitializer(decider Decider) admission.PluginInitializer { return initializer{decider} }
 
 type initializer struct{ decider Decider }
@@ -53,7 +51,6 @@ func (i initializer) Initialize(plugin admission.Interface) {
 	}
 }
 
-// Plugin is the validating plugin.
 type Plugin struct {
 	*admission.Handler
 	decider Decider
@@ -64,7 +61,6 @@ var (
 	_ WantsDecider                  = (*Plugin)(nil)
 )
 
-// New returns a plugin without a Decider.
 func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }

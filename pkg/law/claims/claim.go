@@ -16,10 +16,8 @@ import (
 // Claimant is a namespace whose write asks for a claim: the right to a name with all names below, against other tenants
 // of the zone. Its methods report whether existing claims, zones and own names refuse the write.
 type Claimant struct {
-	// Reading looks up the stored values.
 	*law.Reading
-	Zone *law.Zone
-	// Holding is the stored state under the zone's name.
+	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
 	// Admission is the kind of the allowing rule.
@@ -112,7 +110,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.describeOwnBelow)
 }
 
-// WidensClaim reports whether the request may extend a shared claim at base to all names below.
+// WidensClaim reports whether the request may extend a shared claim to all names below base.
 func (c *Claimant) WidensClaim(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().HasSharedLiteralFor(base, c.Namespace)
 }

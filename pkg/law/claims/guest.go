@@ -75,8 +75,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest's zone, or a type that admits no other data, if its base belongs to another
-// namespace. The text needs describes a rule that would allow it.
+// RefuseExcluding refuses a guest's zone, or a type that admits no other data, at a base of another namespace. needs
+// describes an allowing rule.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {

@@ -51,7 +51,7 @@ type RRset struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   TTL
-	// Data is sorted and has no duplicates. Do not change it, because snapshots share it.
+	// Data is sorted without duplicates. Snapshots share it, so do not change it.
 	Data []string
 }
 

@@ -174,8 +174,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries from the owner from onwards, without the SOA. The sequence sets must yield no earlier
-// owner.
+// EntriesFrom returns the entries from an owner on, without the SOA. The sets must have no earlier owner.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })
@@ -234,7 +233,7 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount returns status.entryCount: the SOA, the rows, and the records of nameServers (made).
+// EntryCount returns status.entryCount: SOA, rows, and the records of nameServers (made).
 func EntryCount(made []RRset, rows int) int {
 	count := 1 + rows
 	for _, set := range made {

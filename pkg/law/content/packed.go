@@ -73,7 +73,7 @@ type packing struct {
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
-	// Resolve refuses such an owner, so the RRset has no entries.
+	// Resolve refuses such an owner.
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (p *packing) packRRset(set *RRset) error {
 	for _, data := range set.Data {
 		var err error
 		if p.octets, err = p.packer.Append(p.octets, rdata.Value{Type: set.Type, Text: data}); err != nil {
-			return p.packResolved(*set) // leaves out this value
+			return p.packResolved(*set)
 		}
 		p.ends = append(p.ends, len(p.octets))
 	}

@@ -84,7 +84,7 @@ type RecordRef struct {
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the cause of a step, for the history. (The type law.Origin is a removed zone.)
+// Origin is the cause of a step, for the history. (law.Origin is a removed zone.)
 type Origin struct {
 	// Manager is the field manager of the request, and Audit its ID in the audit log.
 	Manager string `json:"fm,omitempty"`
@@ -158,7 +158,7 @@ func (s Step) Elements() (removed, added []sethash.Element) {
 	return removed, added
 }
 
-// Identity identifies a Zone. Its fields never change.
+// Identity is the immutable place and view of a Zone.
 type Identity struct {
 	View      string `json:"v,omitempty"`
 	Namespace string `json:"ns"`

@@ -40,7 +40,7 @@ func (t TTL) Merge(other TTL) TTL {
 	return merged
 }
 
-// EqualTTLs reports whether two TTLs are equal. Nil means that there is no RRset.
+// EqualTTLs compares two TTLs. Nil means no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
 func (t TTL) Resolve(zoneTTL uint32) uint32 {

@@ -36,7 +36,7 @@ func Parse(text string) (Pattern, error) {
 		return fail("%d bytes long, the limit is %d", len(text), maxText)
 	}
 
-	// Map the whole text before the split, because U+3002 is a dot, too.
+	// Map the text before the split: U+3002 is a dot.
 	mapped := strings.ToLower(text)
 	if needsMapping(text) {
 		var err error
@@ -108,7 +108,7 @@ func Parse(text string) (Pattern, error) {
 	return p, nil
 }
 
-// needsMapping reports whether IDNA applies. Other text stays as it is, as in names ("_", "r3---x").
+// needsMapping reports whether IDNA applies. Other text, such as "_" or "r3---x", stays.
 func needsMapping(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.HasPrefix(lower, "xn--") || strings.Contains(lower, ".xn--") ||

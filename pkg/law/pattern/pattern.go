@@ -68,7 +68,6 @@ func (p Pattern) String() string { return p.text }
 
 func (p Pattern) IsZero() bool { return p.text == "" }
 
-// Match reports whether p matches n in the zone.
 func (p Pattern) Match(n, zone name.Name) bool {
 	_, ok := p.matchName(n, zone)
 	return ok
@@ -81,7 +80,7 @@ func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	return ok && underscore == literalUnderscores
 }
 
-// SpeaksForMany reports whether p begins with a literal underscore label and has a "*" after it.
+// SpeaksForMany reports whether p begins with a literal underscore label, before a "*".
 func (p Pattern) SpeaksForMany() bool {
 	return p.hasStar && !p.leadingStar && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
@@ -281,9 +280,9 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		}
 		least += 2
 	case len(zoneLabels) > 0:
-		return false // only names above the zone
+		return false
 	case len(labels) == 0 && p.hasStar:
-		return false // only the apex
+		return false
 	}
 
 	return least <= maxWire

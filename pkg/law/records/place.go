@@ -27,10 +27,9 @@ type RecordInput struct {
 	Now           time.Time
 	By            string
 	WorkID        string
-	// MarkID is the cascade's ID, or "" for a client and for a cascade without marks (Work.Unmarked).
+	// MarkID is the cascade's ID; "" for a client or without marks (Work.Unmarked).
 	MarkID string
-	// CausedBy is Work.By, the namespace that caused the cascade. Cause, Yields and RulesChanged are also from the
-	// Work.
+	// CausedBy is Work.By. Cause, Yields and RulesChanged are also from the Work.
 	CausedBy, Cause string
 	Yields          name.Rel
 	// Uncounted is true if the step never counts as a mass deletion: after a grace period, in a deleted namespace, or
@@ -39,7 +38,7 @@ type RecordInput struct {
 	RulesChanged bool
 	// SamePlace is true if an update keeps domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
-	// BeforeSet is the zone before the change set, or nil without a set.
+	// BeforeSet is the zone before the change set, or nil.
 	BeforeSet *law.Zone
 }
 

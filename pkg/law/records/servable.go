@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Reasons of the condition Servable.
 const (
 	ReasonServable                 = "Servable"
 	ReasonNoNameServers            = "NoNameServers"
@@ -84,7 +83,7 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// JudgeServable returns the condition Servable. The owners are the names that the write changes.
+// JudgeServable returns the condition Servable. owners are the changes of the write.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +

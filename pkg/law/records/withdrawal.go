@@ -26,7 +26,6 @@ type Withdrawn struct {
 	Child, Begins, ByOwner bool
 	// Grace is how long the data stays, in seconds.
 	Grace int64
-	// Cause is the Work.Cause of the cascade.
 	Cause string
 	Now   time.Time
 }
@@ -95,7 +94,7 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 	}
 }
 
-// MaxReleases limits the withdrawals that a transaction ends.
+// MaxReleases limits the withdrawals ended in a transaction.
 const MaxReleases = 16
 
 // findYielding returns the tenants that give way to a new record, and the name "at" and below which they do. Only a

@@ -22,7 +22,7 @@ type Rule struct {
 	DS bool
 }
 
-// RecordRule allows record types at the names that match a pattern.
+// RecordRule allows types at the matches of a pattern.
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
@@ -43,7 +43,7 @@ func (r *Rule) CoversNamespace(namespace string) bool {
 func (r *Rule) Text() string {
 	text, err := r.MarshalJSON()
 	if err != nil {
-		panic(fmt.Sprintf("law: a rule has no stored form: %v", err)) // all fields are text
+		panic(fmt.Sprintf("law: a rule has no stored form: %v", err))
 	}
 	return string(text)
 }
@@ -55,8 +55,7 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !MustName(t, own)
 }
 
-// MustName reports whether a rule must name the type to allow it. The parameter own is true for the zone's own
-// namespace.
+// MustName reports whether a rule must name the type to allow it. own is true for an own rule.
 func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
@@ -76,14 +75,14 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a pattern for zones has no effect, because all its matches lie in another zone below,
-// whose rules decide. isZone reports whether a name is such a zone.
+// IsElsewhere reports whether a pattern for zones has no effect, because all its matches lie in another zone below
+// (isZone), whose rules decide.
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere reports whether a pattern for records has no effect, because all its matches lie at or below another
-// zone, where the upper zone keeps only DS records. For a rule of the zone's own namespace, own is true.
+// IsElsewhere reports whether a pattern for records has no effect, because all its matches are at or below another
+// zone, where the upper zone keeps only DS. own is true for an own rule.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.LiteralName(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)

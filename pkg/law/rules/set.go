@@ -15,16 +15,15 @@ import (
 type Admission string
 
 const (
-	// AdmittedUnderscore is a rule that names every underscore label literally. Own records at such labels have it,
-	// too.
+	// AdmittedUnderscore is for rules that name every underscore label literally, and own records there.
 	AdmittedUnderscore Admission = "Underscore"
 	AdmittedShared     Admission = "Shared"
 	AdmittedLiteral    Admission = "Literal"
-	// AdmittedPlain is any other rule. All other own records have it, too.
+	// AdmittedPlain is for other rules and own records.
 	AdmittedPlain Admission = "Plain"
 )
 
-// Set holds the rules of a zone that apply to a namespace.
+// Set holds the rules of a zone for the data of a namespace.
 type Set struct {
 	Zone         name.Name
 	OwnNamespace string
@@ -93,7 +92,7 @@ func (s *Set) HasSharedLiteral(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.HasSharedLiteral(owner, s.Zone) })
 }
 
-// ListSharedLiterals returns all names with HasSharedLiteral.
+// ListSharedLiterals returns all names of HasSharedLiteral.
 func (s *Set) ListSharedLiterals() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -126,13 +125,13 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is like DelegatesZone, but ignores patterns that do not reach n because of a name reserved at or above n.
+// AllowsZone is like DelegatesZone, without the patterns that a reserved name at or above n stops.
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.WithMinTail(s.MinTailFor(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule delegates the zone n with its DS records.
+// DelegatesDS reports whether a rule delegates the zone n with its DS.
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {

@@ -54,7 +54,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	}
 	state, err := encodePoint(sum)
 	if err == nil {
-		sums.put(state, sum) // unchanged from here on
+		sums.put(state, sum)
 	}
 	return state, err
 }
@@ -145,14 +145,14 @@ func encodePoint(point group.Element) (State, error) {
 // String returns status.contentState: 43 characters of unpadded standard base64.
 func (s State) String() string { return base64.RawStdEncoding.EncodeToString(s[:]) }
 
-// ParseState parses the output of String. It rejects other spellings, and octets that encode no group point.
+// ParseState parses the output of String, and rejects other spellings and octets that are no group point.
 func ParseState(text string) (State, error) {
 	var state State
 	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return State{}, fmt.Errorf("set hash %.60q: want 43 characters of standard base64 without padding: %w", text, err)
 	}
-	// The decoder skips line breaks, which would allow a second spelling.
+	// The decoder skips line breaks.
 	if len(decoded) != Size || len(text) != base64.RawStdEncoding.EncodedLen(Size) {
 		return State{}, fmt.Errorf("set hash %.60q: %d octets in %d characters, want %d in 43", text, len(decoded), len(text), Size)
 	}

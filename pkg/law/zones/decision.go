@@ -42,9 +42,8 @@ type ZoneInput struct {
 	MayEstablish bool
 	// Annotated is true if the annotation kubi.zone/delete confirms the deletion by the zone's UID.
 	Annotated bool
-	// Ahead reports a secondary with a later serial, or is nil.
-	Ahead *Ahead
-	// Cascade is true for a step of a cascade, false for a client's write.
+	// Ahead is a secondary with a later serial, or nil.
+	Ahead   *Ahead
 	Cascade bool
 	Now     time.Time
 	By      string // user

@@ -280,8 +280,8 @@ const (
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans the cascade over the affected records and zones. The zone stays settled, because no delivery waits
-// for a tenant's records.
+// enqueueScans plans the cascade over the affected records and zones. The zone stays settled: no delivery waits for a
+// tenant's records.
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask
@@ -292,7 +292,7 @@ func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed [
 	if existing != nil {
 		*w = *existing
 		w.Scans = slices.Clone(w.Scans)
-		w.Times++ // the runner begins again
+		w.Times++
 	}
 	w.Left = ""
 	if ask.Terminating {

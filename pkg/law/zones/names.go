@@ -30,7 +30,7 @@ func (d *zoneDecision) warnOfUndottedServers(plan *law.Plan, z, before *law.Zone
 		}
 		fqdn, err := name.ParseIn(ns.Name, z.FQDN())
 		if err != nil {
-			continue // validation reports the name
+			continue
 		}
 		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
 			plan.Warn("S5.1", "%s", records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn))
@@ -45,7 +45,7 @@ func (d *zoneDecision) warnOfUndottedName(plan *law.Plan, fqdn name.Name) {
 	}
 	written, err := name.ParseRel(text)
 	if err != nil {
-		return // validation reports the name
+		return
 	}
 	origin, ok := fqdn, true
 	for range written.Labels() {
@@ -74,7 +74,7 @@ func checkHostNames(z *law.Zone) *law.Refusal {
 	for i, ns := range z.Header.NameServers {
 		n, err := content.HostName(ns.Name, z.FQDN())
 		if err != nil {
-			continue // validation reports it
+			continue
 		}
 		if records.IsAddress(n) {
 			return law.NewInvalid("spec.nameServers", ns.Name, law.ReasonInvalid, "nameServers[%d] is the address %s: name the "+

@@ -24,7 +24,7 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	}
 	up, ok := s.fqdn.Parent()
 	if !ok {
-		return s, nil // the root
+		return s, nil
 	}
 
 	at, holding := d.FindEnclosing(s.view, up)
@@ -143,8 +143,7 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns in p whose names are all in the new zone. A tenant gets warnings only of its own
-// rules.
+// warnOfElsewhere warns of patterns in p whose names are all in the new zone, a tenant only of its own rules.
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)

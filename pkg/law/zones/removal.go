@@ -75,7 +75,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 		plan.Work.Scans = append(plan.Work.Scans, o.Scan())
 	}
 	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
-	at, gaining := d.findAbove(z.View, z.FQDN()) // the zone above gets the records
+	at, gaining := d.findAbove(z.View, z.FQDN())
 
 	// Decide the zones below again, and objects that this zone kept out or whose zoneRef names a shorter zone.
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},

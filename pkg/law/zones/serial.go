@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// repairInterval is the least time between repairs of a zone, so that a lying secondary does not use up the serials.
+// repairInterval is the least time between repairs, so that a lying secondary does not use up the serials.
 const repairInterval = 24 * time.Hour
 
 // Ahead is a secondary that does not transfer a zone, because it is ahead of the zone or has other data at the same

@@ -94,7 +94,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		return d.refuseOrWait(plan, refusal)
 	}
 	touched := law.TouchedKeys(spec.Namespace, spec.Name, s.view, s.fqdn)
-	d.RequireAll(append(touched, law.LastSerialKey(s.view, s.fqdn), law.FloorKey)) // one trip
+	d.RequireAll(append(touched, law.LastSerialKey(s.view, s.fqdn), law.FloorKey))
 	last, from := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
 	if refusal := s.refuseLocked(spec.Namespace, last); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
@@ -309,7 +309,7 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 		return nil, refusal
 	}
 
-	// The parent has to remove the child's NS and glue (a pending cut).
+	// The parent has to remove the child's NS and glue.
 	for i := range plan.PendingCuts {
 		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
 			cut.Own = cut.Own || counted
