@@ -35,7 +35,7 @@ type cluster struct {
 	answer func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus
 
 	mu sync.Mutex
-	// fail, unless nil, replaces answer.
+	// fail replaces answer unless it is nil.
 	fail  http.HandlerFunc
 	asked []authorizationv1.SubjectAccessReviewSpec
 }
@@ -107,8 +107,8 @@ type rule struct {
 	names                     []string
 }
 
-// evaluateRules decides as plugin/pkg/auth/authorizer/rbac of Kubernetes: a rule with names allows no request
-// without a name.
+// evaluateRules decides like plugin/pkg/auth/authorizer/rbac of Kubernetes: a rule with resource names allows no
+// request without a name.
 func evaluateRules(rules ...rule) func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 	return func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 		a := spec.ResourceAttributes
@@ -146,7 +146,7 @@ func TestAuthorize_differentNamesAreOneReview(t *testing.T) {
 	if got := c.listNames(); !slices.Equal(got, []string{""}) {
 		t.Errorf("asked about %q, want one review without a name", got)
 	}
-	// The cache key separates requests.
+	// Different requests have different cache keys.
 	for _, other := range []authorizer.AttributesRecord{
 		makeRequest("get", "records", "", "www-1"), makeRequest("delete", "zones", "", "www-1"), makeRequest("delete", "records", "status",
 			"www-1"),
@@ -190,9 +190,9 @@ func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
 	}
 }
 
-// The authorizer first asks without the object's name, and asks with the name only if that is not allowed. Under RBAC
-// this gives the same decision as always asking with the name (promise 1 of doc.go). The test proves this with a second
-// implementation, for every combination of some roles.
+// The authorizer asks without the object's name first, and with the name only if that is not allowed. Under RBAC, the
+// decision is the same as if it always asked with the name. The test compares the decisions with a second
+// implementation for every combination of some roles.
 func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 	verbs, resources, names := []string{"get", "create", "delete"}, []string{"records", "zones"}, []string{"", "www", "mail"}
 	roles := []rule{
@@ -247,8 +247,9 @@ func TestAuthorize_selectorsNarrowAsNamesDo(t *testing.T) {
 	}
 }
 
-// By default the authorizer first asks whether the user may access every name of a resource, so it would not notice a
-// webhook or policy that denies one name. With AskByName it asks about each request as it is, and the denial counts.
+// By default, the authorizer first asks whether the user may access all objects of a resource, so it would not notice a
+// webhook or policy that denies a single name. With AskByName, it asks about each request as it is, and the denial
+// counts.
 func TestAuthorize_askByNameMeetsADenyingAuthorizer(t *testing.T) {
 	answer := func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 		denied := spec.ResourceAttributes.Name == "payroll"
@@ -459,7 +460,7 @@ func BenchmarkAuthorize_differentNames(b *testing.B) {
 	}
 }
 
-// Promise 6.
+// Requests in InEveryNamespace are reviewed without their namespace (guarantee 6).
 func TestAuthorize_inEveryNamespace(t *testing.T) {
 	for _, byName := range []bool{false, true} {
 		with := func(namespace string) authorizer.Authorizer {

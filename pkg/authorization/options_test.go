@@ -62,8 +62,8 @@ func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 	}
 }
 
-// Every request may need a SubjectAccessReview, so the client that sends reviews has no rate limit of its own.
-// Upstream's limit of 200 a second would be shared by all tenants, and a busy tenant would slow down the others.
+// Every request may need a SubjectAccessReview, so the client that sends reviews has no rate limit of its own. All
+// tenants would share upstream's limit of 200 a second, and a busy tenant would slow down the others.
 func TestOptions_doNotLimitReviews(t *testing.T) {
 	o := parseOptions(t, "--authorization-kubeconfig="+writeKubeconfig(t, "http://127.0.0.1:1"))
 	config := must.Get(o.clientConfig())(t)

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// S6.11, limit by limit.
+// Each case is one limit of S6.11.
 func TestRepair(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) int64 { return now.Add(-d).Unix() }
@@ -59,7 +59,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// S6.9: never backwards. S6.11: past the secondary's serial.
+// A serial never goes backwards (S6.9), and a repair goes past the secondary's serial (S6.11).
 func TestRepair_neverBackwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		last := serial.Serial(rapid.Uint32Range(1, 1<<32-1).Draw(t, "last"))

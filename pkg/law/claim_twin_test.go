@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// claimTwin reads S4.7 to S4.14 literally, over all records of a zone, and reports whether they refuse a tenant's
-// record. judged is false if another rule applies: no rule allows the record, or its type has a separate rule (S4.15,
+// claimTwin implements S4.7 to S4.14 literally, over all records of a zone, and reports whether they refuse a tenant's
+// record. judged is false if another rule decides: no rule allows the record, or its type has a rule of its own (S4.15,
 // S4.16).
 func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, judged bool) {
 	owner, ok := fqdn.Rel(z.FQDN())
@@ -51,16 +51,16 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	}), true
 }
 
-// twinGrant is a kind of rule that allows the record, with the shared rule or nil. keeps: the record already has
-// this kind of admission. literal: the rule names the owner itself; not set for AdmittedLiteral.
+// twinGrant is a kind of rule that allows the record, with the shared rule or nil. keeps is true if the record already
+// has this kind of admission. literal is true if the rule gives the owner itself, but not set for AdmittedLiteral.
 type twinGrant struct {
 	kind           rules.Admission
 	rule           *rules.Rule
 	keeps, literal bool
 }
 
-// listGrants returns the kinds of rules that allow a tenant's record (S4.1 to S4.6, S4.7, S4.12 to S4.14). Only
-// patterns with "*" that end at or below own count (S4.9).
+// listGrants returns the kinds of rules that allow a tenant's record. Only patterns with "*" that end at or below own
+// count (S4.9).
 func listGrants(z *law.Zone, r *law.Record, owner, own name.Rel) (out []twinGrant) {
 	at, _ := owner.In(z.FQDN())
 	base := baseName(owner)
@@ -275,7 +275,8 @@ func (t *tenancy) passesGuest(rtype rdata.Type, owner name.Rel, literal bool) bo
 	return before != nil || mine || !t.hidesName(base)
 }
 
-// findHolder reports whether the tenant or others hold the nearest claimed, own or named name at or above n.
+// findHolder reports whether the tenant or another namespace holds the nearest claimed, own or named name at or above
+// n.
 func (t *tenancy) findHolder(n name.Rel) (mine, others bool) {
 	ns, z := t.asks.Namespace, t.zone
 	for up, ok := n, true; ok && (up == n || !up.IsApex()); up, ok = up.Parent() {
@@ -333,7 +334,7 @@ func (t *tenancy) hidesName(n name.Rel) bool {
 	return false
 }
 
-// joinsBelow reports whether r's namespace claims names below base by shared rules only, which the requested rule
+// joinsBelow reports whether the namespace of r claims names below base only by shared rules that the requested rule
 // covers.
 func (t *tenancy) joinsBelow(r tenantRecord, g twinGrant, base name.Rel) bool {
 	for _, x := range t.records {
@@ -361,7 +362,8 @@ func (t *tenancy) namesShared(rule *rules.Rule, n name.Rel) bool {
 	})
 }
 
-// widensClaim reports whether the tenant's claim at base may be of a literal shared pattern, and g is of another one.
+// widensClaim reports whether the tenant's claim at base may come from a literal shared pattern while g has another
+// pattern.
 func (t *tenancy) widensClaim(g twinGrant, base name.Rel) bool {
 	return g.kind == rules.AdmittedShared && !g.literal && t.namesSharedFor(base, t.asks.Namespace)
 }
@@ -405,7 +407,7 @@ func listNamed(z *law.Zone, r *rules.Rule) map[name.Rel]bool {
 	return out
 }
 
-// findOwnAbove returns the deepest own name above a base name (S4.9), or the apex if the tenant has a claim or a
+// findOwnAbove returns the deepest own name above a base name. It returns the apex if the tenant has a claim or a
 // reserved name at or below the own name, or a record at the base name.
 func (t *tenancy) findOwnAbove(base name.Rel) name.Rel {
 	if was := t.world.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == t.zone.UID &&
@@ -435,7 +437,8 @@ func (t *tenancy) findOwnAbove(base name.Rel) name.Rel {
 
 func isService(n name.Rel) bool { return slices.Contains(serviceLabels, n.String()) }
 
-// hasOwnData reports whether own has data at or above an underscore name, or at the wildcard beside it (S4.14).
+// hasOwnData reports whether the zone's own namespace has data at or above an underscore name, or at the wildcard
+// beside it.
 func (t *tenancy) hasOwnData(owner name.Rel) bool {
 	for o, r := range t.world.records {
 		if o.Namespace != t.zone.Namespace || r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID {
@@ -449,7 +452,7 @@ func (t *tenancy) hasOwnData(owner name.Rel) bool {
 	return false
 }
 
-// endsIn reports whether a literal pattern, or the labels after the last "*" of another, are at or below n.
+// endsIn reports whether a literal pattern, or the labels after the last "*" of another pattern, are at or below n.
 func endsIn(z *law.Zone, text string, n name.Rel) bool {
 	return n.IsApex() || !strings.Contains(text, "*") || isUnder(n, endOf(z, text))
 }
@@ -470,7 +473,7 @@ func endOf(z *law.Zone, text string) name.Rel {
 	return name.Apex
 }
 
-// reachesBase reads S4.20. z has the rules of its Delegations.
+// reachesBase implements S4.20. z includes the rules of its Delegations.
 func reachesBase(z *law.Zone, text string, base name.Rel, namespace string) bool {
 	if namespace == z.Namespace || !strings.Contains(text, "*") {
 		return true
@@ -498,8 +501,8 @@ func givesZone(z *law.Zone, p pattern.Pattern, n name.Name, namespace string) bo
 	return p.Match(n, z.FQDN()) && reachesBase(z, p.String(), owner, namespace)
 }
 
-// snatchesName reads S2.14 for a cascade that adopts a Record waiting by annotation: another namespace still has a
-// rule for the name, and no rule names the name for the Record.
+// snatchesName reports whether a cascade adopts a Record that waits by annotation, although another namespace still has
+// a rule for the name and no rule gives the name literally for the Record (S2.14).
 func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 	if other == "" || other == r.Namespace || plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
 		return false
@@ -533,8 +536,8 @@ func listRulesFor(z *law.Zone, r *law.Record) (out []rules.RecordRule) {
 	return out
 }
 
-// nestedClaims returns nested claims of two tenants, both without a literal rule, unless the owner has given the
-// lower tenant a name between them by a literal rule (S4.8, S4.12).
+// nestedClaims returns the nested claims of two tenants without a literal rule, unless the owner has given the lower
+// tenant a name between them by a literal rule.
 func (w *world) nestedClaims(z *law.Zone) (out []string) {
 	t := &tenancy{world: w, zone: z}
 	all := t.listMembers()

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// delegationObject is a Delegation: the request, the zone where it is in force, and the wait.
+// delegationObject is a Delegation with its spec, the zone where it is in force, and the keys under which it waits.
 type delegationObject struct {
 	spec   zones.DelegationSpec
 	uid    string
@@ -62,7 +62,7 @@ func (w *world) decideDelegation(o object, ask zones.DelegationInput) (*law.Plan
 	return out.Plan, nil
 }
 
-// decideDelegations decides a work's Delegations: those of the purged zone, and those waiting for a zone.
+// decideDelegations decides the Delegations of a work: those of the purged zone, and those that wait for a zone.
 func (w *world) decideDelegations(work *law.Work) {
 	for _, o := range sortedObjects(w.delegations) {
 		d := w.delegations[o]

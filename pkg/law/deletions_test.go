@@ -56,9 +56,9 @@ func (b *brake) applyAct(a act) bool {
 	return c.BeginsHold
 }
 
-// exact is the former rule of S7.5: for each content of the last ten minutes, count the RRsets, by name, removed by
-// the zone's own namespace and not put back. Ten RRsets above the share of any content hold the zone, and then only
-// that content counts.
+// exact is a precise form of the rule about mass deletions: for each content of the last ten minutes, it counts the
+// RRsets, by name, that the zone's own namespace has removed and not put back. At least ten RRsets, and more than the
+// allowed share of one of these contents, hold the zone. From then on only that content counts.
 type exact struct {
 	percent  int
 	sets     map[string]bool
@@ -67,7 +67,7 @@ type exact struct {
 	acts     int
 }
 
-// pastContent is the content of a zone until a time and a number of acts.
+// pastContent is the content that a zone had until a certain time and number of acts.
 type pastContent struct {
 	until     int64
 	acts      int
@@ -134,7 +134,7 @@ func (t trace) othersSince(at int64) (n int) {
 	return n
 }
 
-// takenSince returns the own namespace's removals since a time, without those put back.
+// takenSince returns the RRsets that the own namespace has removed since a time and not put back.
 func (t trace) takenSince(at int64) map[string]bool {
 	taken, put := map[string]bool{}, map[string]bool{}
 	for _, a := range t[t.findFirst(at):] {
@@ -152,7 +152,8 @@ func (t trace) takenSince(at int64) map[string]bool {
 	return taken
 }
 
-// explainMissed returns why only the exact rule holds a zone for the losses of p; "" if S7.5 allows no such reason.
+// explainMissed returns the reason why only the exact rule holds a zone for the losses of p, or "" if there is no
+// allowed reason.
 func (t trace) explainMissed(now int64, p *pastContent) string {
 	if t.othersSince(now-1800) > 0 {
 		return "others' names"
@@ -196,7 +197,7 @@ func (t trace) explainAdded(now int64, contents []*pastContent) string {
 	return ""
 }
 
-// The zone keeps a few counts to detect a mass deletion (S7.5), which is cheaper than the exact rule over all changes.
+// To detect a mass deletion, the zone keeps only a few counts, which is cheaper than the exact rule over all changes.
 // On random histories both give the same result, except for the listed reasons, and each reason occurs.
 func TestDeletions_besideTheExactRule_S7_5(t *testing.T) {
 	t.Parallel()
@@ -218,7 +219,7 @@ func TestDeletions_besideTheExactRule_S7_5(t *testing.T) {
 	}
 }
 
-// compareRules runs a trace until a rule holds the zone, or until either ends a hold of both.
+// compareRules runs a trace until one of the rules holds the zone, or until a hold by both rules ends in one of them.
 func compareRules(t *testing.T, all trace, percent int, seen map[string]int) {
 	t.Helper()
 	b, e := newBrake(int64(percent)), &exact{percent: percent, sets: map[string]bool{}}
@@ -252,7 +253,7 @@ func compareRules(t *testing.T, all trace, percent int, seen map[string]int) {
 	seen["none"]++
 }
 
-// compareEnds continues from a hold by both rules until either ends.
+// compareEnds continues after both rules have begun a hold, until one of them ends it.
 func compareEnds(b *brake, e *exact, all trace, from int) (string, bool) {
 	held, past, taken := *b.h.Held, e.held, b.h.Held.Had.Own-b.zone.Deletions.Own-len(e.held.lost)
 	for i, a := range all[from:] {
@@ -277,7 +278,8 @@ func compareEnds(b *brake, e *exact, all trace, from int) (string, bool) {
 	return "ended: neither", true
 }
 
-// randomTrace returns an hour or two of a zone: slow churn, bursts of either namespace, pauses.
+// randomTrace returns an hour or two in the life of a zone: slow changes, bursts of writes by either namespace, and
+// pauses.
 func randomTrace(random *rand.Rand) (t trace) {
 	now, size := int64(1_000_000), 10+random.IntN(60)
 	for i := range size {
@@ -323,8 +325,8 @@ func joinTraces(parts ...trace) (t trace) {
 	return t
 }
 
-// Typical user actions. held is the act at the begin of the hold, -1 for none; ends: held at the end; reported is the
-// first act with a warning of young RRsets.
+// The histories are typical user actions. held is the act that begins the hold, or -1 for none, and ends is true if the
+// zone is still held at the end. reported is the first act with a warning of young RRsets.
 func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	t.Parallel()
 	const made, hour = 1_000_000, 1_003_600
@@ -377,8 +379,8 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	}
 }
 
-// RRsets younger than the counting periods do not hold a zone when they are removed. A Warning tells of them instead.
-// It comes at exactly the deletion that would hold the zone if all RRsets were an hour old (S7.6).
+// The removal of RRsets younger than the counting periods does not hold a zone, but causes a Warning. The Warning comes
+// at exactly the deletion that would hold the zone if all RRsets were an hour old.
 func TestDeletions_reportsYoung_S7_6(t *testing.T) {
 	t.Parallel()
 	reported := 0
@@ -418,7 +420,7 @@ func TestDeletions_reportsYoung_S7_6(t *testing.T) {
 	}
 }
 
-// Other namespaces neither begin nor end a hold, under any clocks.
+// Other namespaces can neither begin nor end a hold, however the clocks run.
 func TestDeletions_ofOthers_S7_7(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -450,9 +452,9 @@ func TestDeletions_ofOthers_S7_7(t *testing.T) {
 	}
 }
 
-// A zone is held back if its own namespace removes more than 30 % of RRsets that are older than twenty minutes (S7.5).
-// Writes of others and a clock that goes back do not prevent this. A clock that goes ahead makes the present content
-// count as old.
+// A zone is held back if its own namespace removes more than 30 % of the RRsets that are older than twenty minutes.
+// Writes of other namespaces and a clock that goes back do not prevent this. If a clock goes ahead, the present content
+// counts as old.
 func TestDeletions_whateverElse_S7_5(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

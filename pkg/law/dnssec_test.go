@@ -19,7 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// signedFamily returns a world with zone org., whose rule for namespace team has ds, and n signed zones below.
+// signedFamily returns a world with the zone org., whose rule for the namespace team has ds: true, and with n signed
+// zones below.
 func signedFamily(t *testing.T, n int) (w *world, org zones.ZoneSpec) {
 	t.Helper()
 	w = newWorld()
@@ -56,9 +57,9 @@ func (w *world) countDS(o object) (n int) {
 	return n
 }
 
-// The DS of a child zone belong to the child's namespace, although they are content of the parent. Their removal,
-// because the child is no longer signed or the rule no longer says `ds`, is no mass deletion of the parent's owner
-// (S7.5).
+// The DS records of a child zone belong to the child's namespace, although they are part of the parent's content. Their
+// removal, because the child is no longer signed or because the rule no longer has `ds`, is no mass deletion by the
+// parent's owner.
 func TestDS_areTheChilds_S7_8(t *testing.T) {
 	t.Parallel()
 	const children = 30 // three RRsets each
@@ -85,8 +86,8 @@ func TestDS_areTheChilds_S7_8(t *testing.T) {
 	}
 }
 
-// A parent has DS from Records and DS of its signed child zones in one RRset, which has a limit. Records may have so
-// many DS that all DS of a child still fit beside them (S5.8).
+// A parent zone has the DS values of Records and of its signed child zone in one RRset, and the RRset has a limit.
+// Records may have only so many DS values that all DS values of a child still fit.
 func TestDS_besideRecords_S5_8(t *testing.T) {
 	t.Parallel()
 	w, org := signedFamily(t, 1)

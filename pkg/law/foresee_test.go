@@ -9,8 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// ForeseeHold tells whether a planned removal would hold the zone as a mass deletion (S7.5). The present content counts
-// as old, as at the commit, and RRsets that are already lost since the last periods count too.
+// ForeseeHold predicts whether a planned removal would hold the zone as a mass deletion. The present content counts as
+// old, as it does at the commit, and RRsets already lost since the last periods count, too.
 func TestForeseeHold_S7_5(t *testing.T) {
 	former := law.Stock{RRsets: 12, Own: 12}
 	for _, c := range []struct {

@@ -36,7 +36,7 @@ func beginMove(t *testing.T, steps int) (*world, *law.Work) {
 	return w, work
 }
 
-// The lock holds even before the first arrival.
+// The lock holds even before the first record has arrived.
 func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 	for steps := range 2 {
 		w, _ := beginMove(t, steps)
@@ -51,8 +51,8 @@ func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 	}
 }
 
-// Records that move between zones are protected by a lock, which one cascade has. Another cascade leaves such a Record
-// in the old zone, so that the cascade with the lock finds and moves the Record.
+// Records that move between zones are protected by a lock of one cascade. Any other cascade leaves such a Record in the
+// old zone, so that the cascade with the lock finds and moves it.
 func TestLock_letsItsOwnCascadeMoveRecords_S2_9(t *testing.T) {
 	w, work := beginMove(t, 0)
 	c := w.listCandidates(work)[0]
@@ -85,7 +85,7 @@ func TestLock_keepsARecordOnItsWay_S1_7(t *testing.T) {
 	}
 }
 
-// chain has the records of a zone that goes on their way to a zone that goes as well.
+// chain is a world in which the records of a removed zone are on their way to a zone that is removed as well.
 type chain struct {
 	*world
 	t        *testing.T
@@ -93,8 +93,8 @@ type chain struct {
 	rest     []candidate // of low
 }
 
-// newChain makes the zone x.kid.org below kid.org, with or without org above, and removes both when the first of the
-// records has moved.
+// newChain creates the zone x.kid.org below kid.org, with or without org above, and removes both zones when the first
+// of the records has moved.
 func newChain(t *testing.T, above bool, all ...law.Record) *chain {
 	t.Helper()
 	c := &chain{world: newWorld(), t: t}
@@ -139,8 +139,8 @@ func (w *world) zoneNameOf(ns, record string) string {
 	return ""
 }
 
-// While records move to a zone, that zone goes too. The records that have arrived and those still on their way move on
-// in a single order of age, whichever cascade runs first (S2.9).
+// While records move to a zone, that zone is removed, too. The records that have arrived and the records still on their
+// way move on in a single order by age, whichever cascade runs first.
 func TestMove_hasOneOrderIfItsZoneGoesToo_S2_9(t *testing.T) {
 	for _, above := range []bool{true, false} {
 		for _, first := range []string{"low", "mid"} {
@@ -168,8 +168,8 @@ func TestMove_hasOneOrderIfItsZoneGoesToo_S2_9(t *testing.T) {
 	}
 }
 
-// While records move to a zone, that zone goes too. No name is free before its record has arrived, even if the cascade
-// of the next zone is finished first (S2.10).
+// While records move to a zone, that zone is removed, too. No name becomes free before its record has arrived, even if
+// the cascade of the next zone finishes first.
 func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 	for _, above := range []bool{true, false} {
 		c := newChain(t, above, recordOf("b", "came", "came.x.kid.org.", rdata.A, "192.0.2.1"),
@@ -194,9 +194,9 @@ func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 	}
 }
 
-// A zone without a zone above is deleted, and created again while only some of its records are released. All records
-// come back in the order of age, so none loses its name to a younger one. A record that was renamed meanwhile does not
-// take the name of another (S2.10).
+// A zone without a zone above is deleted, and created again when only some of its records have been released. All
+// records return in the order of age, so that none loses its name to a younger record. A record that was renamed in the
+// meantime does not take the name of another.
 func TestMove_bringsReleasedRecordsBackInOrder_S2_10(t *testing.T) {
 	begin := func(first, second law.Record) *world {
 		w := newWorld()

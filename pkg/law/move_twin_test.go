@@ -21,9 +21,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// A zone is created, deleted or ended, and its records move in steps, with writes between. Two other worlds move
-// all records at once: before these writes, and after. A name that a namespace gets only in the first world was
-// gained in the gap; a name missing only there was lost.
+// When a zone is created, deleted or ended, its records move in steps, and clients may write between two steps. The
+// twin moves all records at once in two other worlds: in the first before these writes, in the second after them. A
+// name that a namespace gets only when records move in steps was gained in a gap. A name that is missing only then was
+// lost.
 
 // movingWorld is a world whose cascades stop after each step.
 type movingWorld struct {
@@ -85,7 +86,7 @@ func newMovingWorld(unlocked bool) *movingWorld {
 	return m
 }
 
-// labelWorks labels new works by cause, and removes their locks in an unlocked world.
+// labelWorks labels new works by their cause, and removes their locks in a world without locks.
 func (m *movingWorld) labelWorks(cause string) {
 	n := 0
 	for _, x := range m.outbox {
@@ -147,7 +148,8 @@ func (m *movingWorld) writeInGap(i int, x gapWrite) (later bool, answer string) 
 	return refusal.Kind == law.Later, refusal.Message
 }
 
-// stepsOf executes a work. atOnce records leave their zone before the first of them enters the next.
+// stepsOf executes a work. Records move in groups of atOnce: all records of a group leave their zone before the first
+// of them enters the next.
 func (m *movingWorld) stepsOf(x *walk, label string, atOnce int) iter.Seq[stage] {
 	work := x.work
 	return func(yield func(stage) bool) {
@@ -236,8 +238,8 @@ func (m *movingWorld) walkOf(label string, atOnce int) *walk {
 	return x
 }
 
-// walkTo executes a cascade up to a stage. At names that another cascade has locked, that cascade's records move first:
-// all of them, or if it meets names locked by this cascade, those before.
+// walkTo executes a cascade up to a stage. At names that another cascade has locked, the records of that cascade move
+// first: all of them or, if it meets names that this cascade has locked, only the records before those names.
 func (m *movingWorld) walkTo(x *walk, kind string) {
 	for x != nil && x.at != kind && x.at != "ended" {
 		s, ok := x.next()
@@ -301,8 +303,8 @@ func (m *movingWorld) retryWrites(writes []gapWrite, answered func(i int, answer
 	}
 }
 
-// repeatMoves repeats events in another world, but moves all records at once: at the begin of the cascade, or at
-// the end of its lock.
+// repeatMoves repeats events in another world, but moves all records at once, either when the cascade begins or when
+// its lock ends.
 func (m *movingWorld) repeatMoves(happened []happening, writes []gapWrite, first bool) {
 	note := func(int, string) {}
 	for _, h := range happened {
@@ -553,9 +555,9 @@ func moveInSteps(t *rapid.T, m *movingWorld) (happened []happening, writes []gap
 	return happened, writes
 }
 
-// compareMoves returns differences from both worlds with moves at once. If a write freed names (frees), or another
-// zone came or went, records meet other neighbours: then more or fewer names of a namespace at a base name where it
-// was before (former) are no difference.
+// compareMoves returns the differences from both worlds in which records move at once. If a write freed names (frees),
+// or another zone was created or removed, records meet other neighbours. Then a namespace may have more or fewer names
+// at a base name where it had names before (former).
 func compareMoves(former map[string]bool, frees bool, steps, first, last *movingWorld) (out []string) {
 	have, one, other := steps.listNames(), first.listNames(), last.listNames()
 	for _, x := range slices.Sorted(maps.Keys(have)) {
@@ -626,8 +628,8 @@ func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
 	t.Logf("names were locked in %d of %d moves", locked, all)
 }
 
-// Another test moves records with the locks and finds no namespace that gains a name in between. This test proves that
-// such a gain would be found: without the locks, some random move gives a name to another namespace.
+// Without the locks, some random move gives a name to another namespace. This shows that the other test, which finds no
+// such gain with the locks, would notice it.
 func TestMove_withoutLocksTheDamageIsSeen(t *testing.T) {
 	found, all := 0, 0
 	for found == 0 && all < 5000 { // some of a hundred differ, as a rule

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// omissions remove a rule from package law: in file, instead replaces text, and omits the rule if OMITTED is true. Then
-// the twin must fail.
+// omissions are changes that remove a rule from package law: in file, instead replaces text, and leaves out the rule if
+// OMITTED is true. The twin must then fail.
 var omissions = []struct{ rule, twin, file, text, instead string }{
 	{"S4.8 below", "TestSpeakers", "claims/claim.go", "\tif refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil {\n",
 		"\tif refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil && !OMITTED {\n"},
@@ -52,7 +52,7 @@ var omissions = []struct{ rule, twin, file, text, instead string }{
 	{"S4.26", "TestStrangers", "records/pointer.go", "func (x *delta) noticeTakenHosts() {\n", "if OMITTED {\nreturn\n}\n"},
 }
 
-// One build of package law has all omissions; each must make its twin fail (F9).
+// A single build of package law contains all omissions. Each omission, when selected, must make its twin fail.
 func TestOmissions_areNoticed(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"rules/omitted.go": "package rules\n\nimport \"os\"\n\n" +

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// A small forest, so that names, namespaces and zones collide.
+// The forest is small, so that names, namespaces and zones collide.
 var (
 	someNamespaces = []string{"owner", "a", "b"}
 	someZones      = []object{{"owner", "org"}, {"owner", "example"}, {"owner", "sub"}, {"a", "zone"}, {"b", "zone"}}
@@ -185,9 +185,9 @@ func (w *world) describeState() string {
 	return strings.Join(lines, "\n")
 }
 
-// Random acts on a small forest. After each act the checker compares all state (I1–I5, S4.8, S5.6, S6.1, S6.7,
-// S6.8, S7.1). In a quiet world a twin checks the holder rule (S4.9–S4.8, S6.2) and deletions (S7.5). Once all
-// works are done, nothing is forgotten (S2.3–S2.7).
+// The test does random acts on a small forest of zones. After each act a checker compares all state (I1–I5, S4.8, S5.6,
+// S6.1, S6.7, S6.8, S7.1). In a quiet world, a twin also checks the holders of names (S4.9–S4.8, S6.2) and deletions
+// (S7.5). Once all works are done, no decision may be outstanding (S2.3–S2.7).
 func TestForest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -456,8 +456,8 @@ func TestForest(t *testing.T) {
 	})
 }
 
-// Around the held zone, zones between come and go, rules change, the zone and its parent are renamed there and
-// back, and name servers change. The count stays (S7.5, checkHolds).
+// Around a held zone, zones between it and its parent are created and removed, rules change, the zone and its parent
+// are renamed and renamed back, and name servers change. The records that the parent counted stay (checkHolds).
 func TestHeldChild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// The refusal has number and names of others' objects, and the next step. Bounded facts may give a partial count.
+// The refusal to delete a zone gives the number and names of the objects of other namespaces, and the next step. If not
+// all facts were read, the number is a lower bound.
 func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 	has := func(count int64, namespaces int, names ...string) *law.Foreign {
 		f := &law.Foreign{Count: count}

@@ -15,7 +15,7 @@ import (
 
 func pointTo(v uint32) *uint32 { return &v }
 
-// S6.8, sentence by sentence.
+// Each case is a sentence of S6.8.
 func TestNextSerial(t *testing.T) {
 	day := func(y, m, d int) time.Time { return time.Date(y, time.Month(m), d, 12, 0, 0, 0, time.UTC) }
 	for _, c := range []struct {
@@ -57,8 +57,8 @@ func TestNextSerial(t *testing.T) {
 	}
 }
 
-// For any last serial, clock and minimum, the next serial is ahead of the last in serial arithmetic, and never 0. A
-// minimumSerial that is within reach is used exactly once.
+// The next serial is ahead of the last in serial arithmetic, and never 0, for any last serial, clock and minimum. A
+// minimumSerial within reach is used exactly once.
 func TestNextSerial_neverBackwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		last := serial.Serial(rapid.Uint32Range(1, 1<<32-1).Draw(t, "last"))

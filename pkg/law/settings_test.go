@@ -23,8 +23,8 @@ func parsePattern(t *testing.T, text string) pattern.Pattern {
 	return must.Get(pattern.Parse(text))(t)
 }
 
-// Only changes of the zone's rules have objects decided again (S2.5). A new setting that such decisions read
-// belongs in ZoneRules, else forbidden records stay.
+// Objects are decided again only if the zone's rules change. A new setting that such decisions read belongs into
+// ZoneRules, because otherwise records that it forbids would stay.
 func TestZoneSettings_rulesDecideAgain_S2_5(t *testing.T) {
 	t.Parallel()
 	percent := uint32(7)

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// settleAll panics if works never end.
+// settleAll executes works until none is left, and panics if they never end.
 func (w *world) settleAll() {
 	for n := 0; len(w.outbox) > 0 || w.tryWaiting(); n++ {
 		if n > 500 {
@@ -27,7 +27,8 @@ func (w *world) settleAll() {
 	}
 }
 
-// carryOutNext executes the first work. If another cascade has a lock in its way, it is tried again after the rest.
+// carryOutNext executes the first work. If a lock of another cascade is in the way, it tries the work again after all
+// others.
 func (w *world) carryOutNext() {
 	work := w.outbox[0]
 	through := w.processWork(work)
@@ -36,8 +37,8 @@ func (w *world) carryOutNext() {
 	}
 }
 
-// tryWaiting is the ledger's periodic retry (S2.7): it reports whether it made works for waiting objects that could
-// be adopted.
+// tryWaiting stands for the ledger's periodic retry. It reports whether it enqueued works for waiting objects that
+// could be adopted.
 func (w *world) tryWaiting() bool {
 	for _, o := range slices.SortedFunc(maps.Keys(w.records), compareObjects) {
 		r := w.records[o]
@@ -161,7 +162,7 @@ func (w *world) unlockNames(work *law.Work) {
 	}
 }
 
-// passTime runs servers for d: it adds to each withdrawal, and releases objects after the period (S2.5, S3.6).
+// passTime simulates servers that run for d: it adds to each withdrawal, and releases objects whose period is over.
 func (w *world) passTime(d time.Duration) {
 	for _, k := range w.listWithdrawals() {
 		withdrawal := *w.facts[k].(*law.Withdrawal)
@@ -190,9 +191,10 @@ func (w *world) listWithdrawals() (keys []law.Key) {
 	return keys
 }
 
-// listCandidates returns the objects of a work in the order of S2.8. Moving records: the gaining zone's namespace,
-// holders of their names in the losing zone, others. Waiting objects: zones first, since they adopt records; then
-// the zone's own namespace, the namespace that held the name, others. Within each, by age and uid.
+// listCandidates returns the objects of a work in the order of S2.8. Moving records come in the order of the gaining
+// zone's namespace, the holders of their names in the losing zone, and other namespaces. Waiting objects begin with
+// zones, since zones adopt records, and continue with records of the zone's own namespace, of the namespace that held
+// the name, and of others. Each group is sorted by age and UID.
 func (w *world) listCandidates(work *law.Work) []candidate {
 	found := map[candidate]bool{}
 	for _, scan := range work.Scans {
@@ -299,8 +301,8 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) bool {
 	return !locked
 }
 
-// stepRecord takes at most so many steps. It reports whether the record has left a zone and enters another in the
-// next step (I1), and whether another cascade has locked the name.
+// stepRecord executes at most the given number of steps for a record. It reports whether the record has left a zone and
+// enters another zone in the next step (I1), and whether another cascade has locked the name.
 func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves, locked bool) {
 	for range most {
 		r := w.records[c.object]
@@ -390,7 +392,7 @@ func (w *world) endZone(z *zoneObject, out law.Outcome) {
 	}
 }
 
-// decideParent decides a zone's parent for a cascade; for a nil work, as a cascade without other changes.
+// decideParent decides the parent of a zone for a cascade. A nil work stands for a cascade without other changes.
 func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 	zone, spec := *z.zone, z.spec
 	spec.DS = zone.DS

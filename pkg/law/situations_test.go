@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/test/situations"
 )
 
-// docs/situations.md shows examples of what happens in given situations. Each runs here as a test, with the commands of
-// TestScenarios and shortened answers.
+// docs/situations.md gives examples of what happens in various situations. Each example runs here as a test, with the
+// commands of TestScenarios and shortened answers.
 func TestSituations(t *testing.T) {
 	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {
 		t.Run(s.Number+" "+s.Title, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// dnsForest is the data of authoritative servers, without namespaces and rules.
+// dnsForest is the data of all authoritative servers, without any namespaces and rules.
 type dnsForest map[name.Name]*dnsZone
 
 // dnsZone is a zone's data by owner. cut is the parent's data about the zone, or nil.
@@ -35,8 +35,8 @@ type datum struct {
 	ends bool
 }
 
-// answer is a resolver's data for a question, before following pointers. direct: an RRset of the requested type is
-// there.
+// answer is the data that a resolver has for a question before it follows pointers. direct is true if there is an RRset
+// of the requested type.
 type answer struct {
 	read   []*datum
 	next   []pointer
@@ -95,8 +95,8 @@ func (f dnsForest) findTop(n name.Name) (top *dnsZone) {
 	return top
 }
 
-// readName answers a question as RFC 1034 section 4.3.2, from the topmost zone down: delegations with glue, DNAME,
-// the name itself, or the wildcard of the closest encloser (RFC 4592).
+// readName answers a question as in RFC 1034 section 4.3.2, from the topmost zone down: by a delegation with glue, a
+// DNAME, the name itself, or the wildcard of the closest encloser (RFC 4592).
 func (f dnsForest) readName(n name.Name, t rdata.Type) (a answer) {
 	z := f.findTop(n)
 	if z == nil {
@@ -167,7 +167,7 @@ func (a *answer) readNode(z *dnsZone, n name.Name, t rdata.Type) {
 	}
 }
 
-// readServers reads NS and the servers' addresses: glue below a cut, pointers elsewhere.
+// readServers reads NS records and the addresses of the servers: glue below a cut, and pointers elsewhere.
 func (a *answer) readServers(z *dnsZone, ns []*datum, cut name.Name) {
 	a.read = append(a.read, ns...)
 	for _, d := range ns {
@@ -224,7 +224,8 @@ func parseForest(text string) dnsForest {
 	return f
 }
 
-// describeAnswer lists data, then pointers, without NS of apexes, part of every answer, unless requested.
+// describeAnswer lists the data and then the pointers of an answer. It leaves out the NS of apexes, which are in every
+// answer, unless they are requested.
 func (f dnsForest) describeAnswer(a *answer, apexNS bool) string {
 	var out []string
 	atApex := func(d *datum) bool { return d.rtype == rdata.NS && f[d.owner] != nil && d != f[d.owner].cut }
@@ -250,7 +251,7 @@ func (f dnsForest) describeAnswer(a *answer, apexNS bool) string {
 	return strings.Join(out, ", ")
 }
 
-// By hand; the first zone is the example of RFC 4592 section 2.2.1.
+// The answers are written by hand. The first zone is the example of RFC 4592 section 2.2.1.
 func TestDNS_readName(t *testing.T) {
 	const wildcards = `
 zone example.
@@ -298,7 +299,7 @@ zone under.cut.org.
 		{wildcards, "host1.example.", "MX", ""},
 		{wildcards, "_telnet._tcp.host1.example.", "SRV", ""},
 		{wildcards, "host.subdel.example.", "A", "subdel.example. NS, -> ns.example.com. A"},
-		// An empty non-terminal exists: no wildcard above answers for it or below.
+		// An empty non-terminal exists, so no wildcard above answers for it or for names below.
 		{wildcards, "host2.example.", "TXT", ""},
 		{wildcards, "_tcp.host2.example.", "TXT", ""},
 		{wildcards, "_acme-challenge.host2.example.", "TXT", ""},

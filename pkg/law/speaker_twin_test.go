@@ -15,28 +15,29 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// The speaker twin tests the purpose of the rules about names without any of them. A tenant has claimed a name by a
-// rule with "*". All data that a resolver, a CA or a mail host reads for the name belongs to the tenant, to the
-// zone's own namespace, to a rule that names the name literally or by its underscore labels, or to the same rule
-// with shared: true.
+// The speaker twin checks the purpose of the rules about names without using any of the rules. If a tenant has claimed
+// a name by a rule with "*", all data that a resolver, a CA or a mail host reads for the name must belong to the
+// tenant, to the zone's own namespace, to a rule that gives the name literally or by its underscore labels, or to the
+// same rule with shared: true.
 
-// voice is an author and the right to write.
+// voice is the author of a datum, with the right by which the author wrote it.
 type voice struct {
 	namespace string
 	zone      *law.Zone
-	// own: the zone's own namespace. meant: a rule names the name, or each underscore label.
+	// own is true for the zone's own namespace, and meant if a rule gives the name or each underscore label literally.
 	own, meant bool
-	// shared are the indices of rules with shared: true that allow the datum.
+	// shared holds the indices of the rules with shared: true that allow the datum.
 	shared []int
-	// came is the creation of the object, wrote the last write.
+	// came is the time at which the object was created, and wrote the time of its last write.
 	came, wrote int64
-	// zoneCame is the creation of the zone, ruled the last write of its rules.
+	// zoneCame is the time at which the zone was created, and ruled the time at which its rules last changed.
 	zoneCame, ruled int64
-	// ends: no rule allows the zone, and the period runs. moved: a cascade brought the object to the zone.
+	// ends is true while a grace period runs because no rule allows the zone. moved is true if a cascade brought the
+	// object to the zone.
 	ends, moved bool
 }
 
-// nameClaim is a tenant's name by rules with "*" alone.
+// nameClaim is a name that a tenant has claimed only by rules with "*".
 type nameClaim struct {
 	namespace string
 	name      name.Name
@@ -47,16 +48,16 @@ type nameClaim struct {
 	shared    []int
 }
 
-// speech is another tenant's datum for a claimed name.
+// speech is a datum of another tenant that is read for a claimed name.
 type speech struct {
 	claim *nameClaim
 	datum *datum
-	// asked is the question, and via the datum between the name and this one.
+	// asked is the question, and via the datum that led from the name to this datum.
 	asked string
 	via   *datum
 	// cut is the delegation of the zone with datum.
 	cut *datum
-	// since is the time since which the author of datum has its base name, or of the last write.
+	// since is the time from which the author of datum has had its base name, or the time of the last write.
 	since int64
 }
 
@@ -69,8 +70,8 @@ func (w *world) describeVoice(o object, r *recordObject) *voice {
 	return v
 }
 
-// listShares reports whether a rule that allows a record names it (S4.6, S4.12, S4.14), and returns the rules with
-// shared: true for the name.
+// listShares reports whether a rule that allows a record gives its name literally, and returns the rules with shared:
+// true for the name.
 func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool, shared []int) {
 	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNSKEY}, t)
 	base := at
@@ -126,8 +127,8 @@ type scene struct {
 	had    []tenure
 }
 
-// tenure is a namespace's time at a name: oldest object to last observation. given: by a literal rule. shared are the
-// rules with shared: true that name the name literally.
+// tenure is the time that a namespace has had a name, from its oldest object to the last observation. given is true if
+// a literal rule gives the name. shared holds the rules with shared: true that give the name literally.
 type tenure struct {
 	namespace   string
 	name        name.Name
@@ -136,12 +137,12 @@ type tenure struct {
 	shared      []rules.Rule
 }
 
-// isOf reports whether the tenure is a namespace's, or shared with it.
+// isOf reports whether the tenure belongs to the namespace or is shared with it.
 func (x *tenure) isOf(namespace string) bool {
 	return x.namespace == namespace || slices.ContainsFunc(x.shared, func(r rules.Rule) bool { return r.CoversNamespace(namespace) })
 }
 
-// buildForest puts the default view's Records and zones into the DNS, and returns each Record's author.
+// buildForest builds the DNS of the Records and zones in the default view, and returns the author of each Record.
 func (w *world) buildForest() (dnsForest, map[object]*voice) {
 	f, voices := dnsForest{}, map[object]*voice{}
 	for _, o := range sortedObjects(w.zones) {
@@ -235,7 +236,7 @@ func (w *world) buildScene() *scene {
 	return &scene{f, claims, all}
 }
 
-// rememberTenures joins tenures without a gap.
+// rememberTenures merges tenures that follow each other without a gap.
 func (w *world) rememberTenures(now []tenure) []tenure {
 	for _, x := range now {
 		i := slices.IndexFunc(w.tenures, func(was tenure) bool {
@@ -279,7 +280,7 @@ func (w *world) hearSpeakers() (received []speech) {
 	return received
 }
 
-// nameBelow returns labels below up; the zero name if too long.
+// nameBelow returns the name with the given labels below up, or the zero name if it is too long.
 func nameBelow(labels string, up name.Name) name.Name {
 	n, _ := name.MustRel(labels).In(up)
 	return n
@@ -293,14 +294,14 @@ type listener struct {
 	seen     map[string]bool
 }
 
-// askFor records others' data in an answer, and reports whether the type exists.
+// askFor records the data of other tenants in an answer, and reports whether the type exists at n.
 func (l *listener) askFor(what string, n name.Name, t rdata.Type) bool {
 	l.seen = map[string]bool{}
 	return l.followQuestion(what, n, t, nil, true)
 }
 
-// followQuestion asks the question of via, or the first if nil. It records answers up to a target that the author
-// of a pointer chose.
+// followQuestion asks the question of via, or the first question if via is nil. It records answers up to a target that
+// the author of a pointer chose.
 func (l *listener) followQuestion(what string, n name.Name, t rdata.Type, via *datum, listens bool) bool {
 	key := fmt.Sprint(n, t, via, listens)
 	if n.IsZero() || l.seen[key] {
@@ -346,7 +347,7 @@ func (l *listener) judgeDatum(what string, d, via *datum) {
 	}
 }
 
-// permitsDatum reports whether the author of a datum may speak for the claim.
+// permitsDatum reports whether the author of a datum may provide data for the claimed name.
 func (l *listener) permitsDatum(d *datum) bool {
 	c := l.claim
 	switch {
@@ -377,8 +378,8 @@ func (l *listener) decidesAlready(c *nameClaim, ns string) bool {
 	return false
 }
 
-// wasPutBelow reports whether the owner of a zone above put the claim's zone below the datum's name, or named it
-// for that place, while the datum's namespace had the name.
+// wasPutBelow reports whether the owner of a zone above put the claim's zone below the datum's name, or gave it a name
+// there, at a time when the datum's namespace had that name.
 func (l *listener) wasPutBelow(d *datum) bool {
 	for up, ok := l.claim.name, true; ok && up != baseOf(d); up, ok = up.Parent() {
 		z := l.forest[up]
@@ -394,8 +395,8 @@ func (l *listener) wasPutBelow(d *datum) bool {
 	return false
 }
 
-// choseTarget reports whether a pointer's author chose a datum: it was there before, is the author's, or is at a
-// name that its namespace already had.
+// choseTarget reports whether the author of a pointer chose the datum to which it leads: the datum was there before,
+// belongs to the author, or is at a name that its namespace already had.
 func (l *listener) choseTarget(via, d *datum) bool {
 	by, since := d.by, via.by.wrote
 	aims := func(ok func(*nameClaim) bool) bool { // targets of the namespace's own
@@ -426,8 +427,8 @@ func (l *listener) choseTarget(via, d *datum) bool {
 		})
 }
 
-// mindsPointer reports whether the twin follows a pointer: own's targets, others' name servers, and a tenant's
-// targets at and below its names. Other targets are the author's choice.
+// mindsPointer reports whether the twin follows a pointer: targets of the zone's own namespace, name servers of other
+// namespaces, and targets of a tenant at and below its names. All other targets are the author's choice.
 func (l *listener) mindsPointer(from *datum, to name.Name) bool {
 	if from.by == nil {
 		return false

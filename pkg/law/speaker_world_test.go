@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// Few names and data, so that they collide.
+// There are only a few names and data, so that they collide.
 var (
 	speakerTenants  = []string{"a", "b", "c"}
 	speakerPrefixes = []string{"", "", "", "*.", "_acme-challenge.", "_acme-challenge.", "_dmarc.", "s._domainkey.", "_443._tcp."}
@@ -35,7 +35,7 @@ var (
 	speakerTypes = []rdata.Type{rdata.A, rdata.TXT, rdata.CAA, rdata.CNAME, rdata.MX, rdata.HTTPS, rdata.NS, rdata.DNAME, rdata.TLSA}
 )
 
-// speakers is a random world of an owner and three tenants. All works end after each act.
+// speakers is a random world of an owner and three tenants. All works are finished after each act.
 type speakers struct {
 	*world
 	t     *rapid.T
@@ -50,7 +50,7 @@ func makeRecordRule(text string, types []rdata.Type, shared bool) rules.RecordRu
 	return rules.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared}
 }
 
-// drawOwnerRules draws everything for the owner, much for others.
+// drawOwnerRules draws rules that allow the owner everything, and other namespaces much.
 func drawOwnerRules(t *rapid.T, ns string) []rules.Rule {
 	every, apex := makeRecordRule("*", nil, false), makeRecordRule("@", nil, false)
 	given := []rules.Rule{{Namespaces: []string{ns}, Records: []rules.RecordRule{every, apex}, Zones: []pattern.Pattern{every.Pattern}}}
@@ -185,8 +185,9 @@ func speakAtRandom(t *rapid.T, report func(*speech)) {
 	t.Repeat(acts)
 }
 
-// openClasses are the classes that the rules permit, each with its rule and a story in speakers.txt. A Warning tells of
-// own's targets. The rules' owner put zones in their period, and records by former rules.
+// openClasses are the ways in which the rules permit a tenant's data to be read for another's name, each with its rule
+// and a story in speakers.txt. A Warning reports targets of the own namespace. The owner of the rules is responsible
+// for zones in their grace period, and for records by former rules.
 var openClasses = map[string]string{
 	"what own points to":                                 "4.18",
 	"what NS of a third point to":                        "4.18",
@@ -195,9 +196,9 @@ var openClasses = map[string]string{
 	"what former rules let in":                           "4.17",
 }
 
-// A record speaks for a name if a resolver, a certificate authority or a mail host reads it for the name, as a TXT at
-// an underscore label below. In random worlds no tenant speaks for a name that another has claimed, except in the ways
-// listed in openClasses, which the rules permit.
+// A record speaks for a name if a resolver, a certificate authority or a mail host reads it for the name, such as a TXT
+// at an underscore label below. In random worlds, no tenant speaks for a name that another tenant has claimed, except
+// in the ways listed in openClasses, which the rules permit.
 func TestSpeakers(t *testing.T) {
 	often := 8 // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
@@ -216,8 +217,8 @@ func TestSpeakers(t *testing.T) {
 	}
 }
 
-// A shared name is no way past another tenant's name above it (S4.8, S4.13): a shared rule beside each of a few rules,
-// and three names below each other, of all tenants in all orders.
+// A shared name gives no access to another tenant's name above it. The test puts a shared rule beside each of a few
+// rules, and lets all tenants write three nested names in all orders.
 func TestSpeakers_onThreeNames(t *testing.T) {
 	var given [2][]rules.Rule // the second shared
 	for i := range given {
@@ -269,8 +270,8 @@ func TestSpeakers_onThreeNames(t *testing.T) {
 	}
 }
 
-// testdata/speakers.txt has a story for each known way in which one tenant can speak for another's name. These ways and
-// those in the list openClasses are the same, so none is forgotten or listed in vain.
+// testdata/speakers.txt has a story for each known way in which one tenant can speak for another's name. The stories
+// and the list openClasses must agree, so that no way is forgotten and none is listed in vain.
 func TestSpeakers_openClassesAreMet(t *testing.T) {
 	text, err := os.ReadFile("testdata/speakers.txt")
 	if err != nil {
@@ -294,7 +295,7 @@ func TestSpeakers_openClassesAreMet(t *testing.T) {
 	}
 }
 
-// The twin reports each record that breaks a rule, and none in sound worlds.
+// The twin reports each record that breaks a rule, and reports nothing in a correct world.
 func TestSpeakers_hear(t *testing.T) {
 	const each = "* to a; * to b"
 	for _, x := range []struct{ what, rules, records, want string }{

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// exemption excuses a stranger's datum in an answer, a holder's missing datum, or a holder's refused act. The
-// script, with "|" between acts, has a loss without it.
+// exemption is an allowed loss: a stranger's datum in an answer, a missing datum of a holder, or a refused act of a
+// holder. Without the exemption, the script, whose acts are separated by "|", has a loss.
 type exemption struct {
 	what, why, script string
 
@@ -24,8 +24,8 @@ type exemption struct {
 	refuses func(c *comparison) bool
 }
 
-// strangerExemptions lack only budgets, which no script exhausts, and the brake (S7.5), which no zone of a script
-// has.
+// strangerExemptions does not include budgets, because no script exhausts them, and mass deletions, because no script
+// has a zone that large.
 var strangerExemptions = []exemption{
 	{what: "period", why: "a prune by accident must not be an outage (S2.5, S3.5); it ends in the cascade that a namespace owes which " +
 		"writes there, and which a rule names (S2.13)",
@@ -92,7 +92,7 @@ var strangerExemptions = []exemption{
 		}},
 }
 
-// hadRule reports whether a stranger had a rule for the name, despite the title, when writing the datum.
+// hadRule reports whether a stranger, in spite of the title, had a rule for the name when it wrote the datum.
 func (c *comparison) hadRule(d *datum) bool {
 	since, exists := c.actual.existing[d.from]
 	return exists && slices.Contains(c.strangers, d.from.Namespace) && c.inquest.actual[since].hasRule(d.from.Namespace, c.name, c.title)
@@ -102,17 +102,18 @@ func (c *comparison) isExempt(d *datum) bool {
 	return slices.ContainsFunc(strangerExemptions, func(x exemption) bool { return x.exempts != nil && x.exempts(c, d) })
 }
 
-// isGiven reports whether a literal rule gives the name: others' data give way to its holders at once.
+// isGiven reports whether a literal rule gives the name, so that the data of others give way to its holders at once.
 func (t title) isGiven() bool { return t.kind == titleNamed || t.kind == titleKept }
 
-// endsSoon reports whether a datum's period runs, or a rule change's cascade has not reached the datum.
+// endsSoon reports whether the grace period of a datum runs, or whether the cascade of a changed rule has not reached
+// it yet.
 func (c *comparison) endsSoon(d *datum) bool {
 	since, exists := c.actual.existing[d.from]
 	return d.ends || d.from == (object{}) && d.by.ends || exists && since < c.actual.ruled && !c.actual.settled
 }
 
-// holderComes reports whether a holder wrote a Record at a stranger's name since the change of rules. A guest's
-// Record displaces nothing.
+// holderComes reports whether a holder has written a Record at a stranger's name since the rules changed. The Record of
+// a guest displaces nothing.
 func (c *comparison) holderComes(d *datum) bool {
 	return slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
 		guest := x.by != nil && x.by.meant && !x.by.own && strings.Contains(x.owner.String(), "_")
@@ -136,7 +137,7 @@ func (c *comparison) areGivenBelow() bool {
 	return slices.ContainsFunc(c.strangers, func(ns string) bool { return c.actual.hasRuleBelow(ns, c.title) })
 }
 
-// Few namespaces, names and data, so that they collide.
+// There are only a few namespaces, names and data, so that they collide.
 var (
 	scriptNamespaces = []string{scriptOwner, "a", "b", "c", "cert"}
 	scriptWriters    = []string{scriptOwner, scriptOwner, "a", "a", "b", "b", "c", "c", "c", "cert"}
@@ -164,7 +165,7 @@ func drawScript(seed uint64) script {
 
 func pickOne[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
 
-// drawScriptRules draws "*" for most namespaces, literal names for one or two.
+// drawScriptRules draws "*" for most namespaces, and literal names for one or two.
 func drawScriptRules(r *rand.Rand) string {
 	var parts []string
 	for _, ns := range scriptNamespaces {
@@ -187,7 +188,8 @@ func drawScriptRules(r *rand.Rand) string {
 	return "own rules " + strings.Join(parts, "; ")
 }
 
-// scriptMotifs are sequences at the start of one draw in eight: random acts reach these states too seldom.
+// scriptMotifs are sequences of acts with which one script in eight begins, because random acts reach these states too
+// seldom.
 var scriptMotifs = []string{
 	"<by> writes <name> A|<by> writes <name> CNAME wait|<by> deletes <name> A",
 	"<by> zones <name>|<by> writes y.<name> A|servers settle|<by> unzones <name>",
@@ -334,7 +336,7 @@ func TestStrangers_holesStayClosed(t *testing.T) {
 	}
 }
 
-// Without its exemption, the script has a loss.
+// Without its exemption, each script has a loss.
 func TestStrangers_exemptionsAreNeeded(t *testing.T) {
 	all := strangerExemptions
 	defer func() { strangerExemptions = all }()

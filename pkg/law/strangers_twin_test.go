@@ -16,16 +16,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// The twin of strangers tests the goal of the rules about names without the rules: namespaces without a rule for a
-// name, the name's strangers, change nothing for the holders. The twin plays a script with and without the
-// strangers' acts, and compares DNS answers, refusals and waiting objects.
+// The twin of strangers checks the goal of the rules about names without using the rules. The strangers of a name are
+// the namespaces without a rule for it, and they must change nothing for its holders. The twin plays a script with and
+// without the strangers' acts, and compares DNS answers, refusals and waiting objects.
 
 // title is a right to a name and the names below.
 type title struct {
 	kind    string
 	name    name.Name
 	holders []string
-	// since is the act that made the title: strangers' earlier data may stay. -1: none may.
+	// since is the act that made the title. Strangers may keep data from before it. With -1, they may keep none.
 	since int
 }
 
@@ -46,13 +46,13 @@ const (
 // serviceLabels are names below the apex that clients look up for the zone itself.
 var serviceLabels = []string{"wpad", "isatap", "mta-sts", "autodiscover", "autoconfig", "openpgpkey"}
 
-// loss is a title worth less than without strangers, with its class.
+// loss is a title that is worth less than it would be without the strangers, with the class of the loss.
 type loss struct {
 	act         int
 	class, text string
 }
 
-// inquest compares a script's moments with worlds without strangers.
+// inquest compares each moment of a script with a world without strangers.
 type inquest struct {
 	script script
 	actual []*moment
@@ -131,8 +131,8 @@ func uniteTitles(all []title) (out []title) {
 	return out
 }
 
-// listNamedTitles returns titles by literal rules of a zone, without rules for types of proofs alone and for labels
-// with "_".
+// listNamedTitles returns the titles by the literal rules of a zone, except rules for types that only prove something
+// and rules for labels with "_".
 func listNamedTitles(z *law.Zone) (all []title) {
 	for _, rule := range z.Rules {
 		add := func(p pattern.Pattern) {
@@ -198,7 +198,7 @@ func (m *moment) titleOf(o object) (title, bool) {
 	return t, t.name != d.by.zone.FQDN()
 }
 
-// titleOfWaiter reads S2.14.
+// titleOfWaiter returns the title of a waiting Record.
 func (q *inquest) titleOfWaiter(o object, m *moment) (title, bool) {
 	then := q.actual[m.waits[o]]
 	n := scriptName(o.readOwner())
@@ -260,8 +260,9 @@ func (q *inquest) sinceZone(i int, z *law.Zone) int {
 	return i
 }
 
-// hasRule reports whether a namespace has a rule for a name despite a title: a zone there, a literal rule for the
-// name or one above or below, or a pattern that reaches the name and ends at or below the title's name.
+// hasRule reports whether a namespace has a rule for a name in spite of a title: it has a zone there, a literal rule
+// for the name or for a name above or below, or a pattern that reaches the name and ends at or below the name of the
+// title.
 func (m *moment) hasRule(ns string, n name.Name, t title) bool {
 	if slices.Contains(t.holders, ns) {
 		return true
@@ -289,7 +290,7 @@ func (m *moment) hasRule(ns string, n name.Name, t title) bool {
 	return false
 }
 
-// hasRuleBelow reports a pattern that ends at the title and reaches names below.
+// hasRuleBelow reports whether a pattern ends at the title's name and reaches names below.
 func (m *moment) hasRuleBelow(ns string, t title) bool {
 	z := m.zoneAbove(t.name)
 	return z != nil && slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
@@ -332,7 +333,7 @@ func (q *inquest) playWithout(strangers []string, since int) []*moment {
 	return q.plays[key]
 }
 
-// existedAt reports whether an act is at or below a name where its namespace had written before the title.
+// existedAt reports whether an act is at or below a name where its namespace had written before the title was made.
 func (s script) existedAt(j, since int) bool {
 	by, at := strings.Fields(s[j])[0], scriptBase(ownerOfAct(s[j]))
 	return slices.ContainsFunc(s[:min(since+1, j)], func(line string) bool {
@@ -374,7 +375,7 @@ func (q *inquest) listNames(i int, t title) []name.Name {
 	return slices.SortedFunc(maps.Keys(names), name.Name.Compare)
 }
 
-// comparison is of a title's name after an act, with the world without strangers.
+// comparison compares the name of a title, after an act, with the world without strangers.
 type comparison struct {
 	*inquest
 	act           int
@@ -420,7 +421,7 @@ func (c *comparison) compareActs() {
 	c.noteTitle(what, "%s", c.actual.refusal.Message)
 }
 
-// compareWaits records a Record that waits because of strangers, not of own's writes there or below.
+// compareWaits records each Record that waits because of strangers, and not because of own writes at its name or below.
 func (c *comparison) compareWaits() {
 	isOwn := func(d *datum) bool {
 		return d.by != nil && d.by.own && d.from != (object{}) && c.name.Encloses(baseOf(d))
@@ -441,7 +442,7 @@ func (c *comparison) isOwnTitle() bool {
 	return z != nil && slices.Contains(c.title.holders, z.Namespace)
 }
 
-// compareAnswers records strangers' data in answers for the name, and data missing because of them.
+// compareAnswers records data of strangers in answers for the name, and data that are missing because of strangers.
 func (c *comparison) compareAnswers() {
 	reported := map[string]bool{}
 	for _, q := range c.listQuestions() {
@@ -464,13 +465,14 @@ func (c *comparison) compareAnswers() {
 	}
 }
 
-// hasGuest reports a tenant's datum at a name that a rule means: no wildcard covers the name any more.
+// hasGuest reports whether a tenant has data at a name that a rule gives literally, so that no wildcard covers the
+// name.
 func (m *moment) hasGuest(n name.Name) bool {
 	z := m.forest.findTop(n)
 	return z != nil && slices.ContainsFunc(z.data[n], func(d *datum) bool { return d.by.meant && !d.by.own })
 }
 
-// isMissed reports whether a datum hidden by strangers exists. Refused data were recorded before.
+// isMissed reports whether a datum exists that strangers have hidden. Refused data were recorded before.
 func (c *comparison) isMissed(d *datum) bool {
 	_, exists := c.actual.existing[d.from]
 	if d.from == (object{}) {
@@ -515,8 +517,8 @@ func (c *comparison) listQuestions() (all []question) {
 	return append(all, question{nameBelow("_acme-challenge", c.name), rdata.TXT})
 }
 
-// isStrange reports a stranger's datum without a rule that means it, by labels or by name. judgeAlone judges
-// visible DS.
+// isStrange reports whether a stranger wrote the datum without a rule that gives it literally, by labels or by name.
+// judgeAlone checks visible DS records.
 func (c *comparison) isStrange(d *datum) bool {
 	return d.by != nil && d.rtype != rdata.DS && slices.Contains(c.strangers, d.by.namespace) && !d.by.own && !d.by.meant &&
 		!c.isExempt(d)
@@ -545,7 +547,7 @@ func hasDatum(set []*datum, d *datum) bool {
 	return slices.ContainsFunc(set, func(x *datum) bool { return x.from == d.from && x.owner == d.owner && x.rtype == d.rtype })
 }
 
-// judgeAlone records losses visible without the other world. A new zone is served once settled.
+// judgeAlone records the losses that are visible without the other world. A new zone counts once it is settled.
 func (q *inquest) judgeAlone(i int) {
 	m := q.actual[i]
 	for _, o := range m.unruled {
@@ -560,7 +562,8 @@ func (q *inquest) judgeAlone(i int) {
 	}
 }
 
-// judgePointer records own's pointer to another name of the zone where a tenant answers by a rule with "*".
+// judgePointer records a pointer of the own namespace to another name of the zone where a tenant answers by a rule with
+// "*".
 func (q *inquest) judgePointer(i int, d *datum) {
 	m := q.actual[i]
 	c := &comparison{inquest: q, act: i, title: title{kind: titlePointer}, name: d.target, actual: m}

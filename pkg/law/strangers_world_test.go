@@ -41,10 +41,10 @@ const (
 
 type actor struct {
 	*movingWorld
-	// These are the acts since when each Record is adopted, or waits.
+	// These are the acts from which on each Record is adopted, or waits.
 	existing, waits map[object]int
-	// warned are the Records whose last write warned of another namespace at the target (S4.18), and namespaces
-	// with names whose last write or deletion warned of a hidden name.
+	// warned holds the Records whose last write warned that another namespace has the target, and the namespaces with a
+	// name for which the last write or deletion warned of a hidden name.
 	warned map[object]bool
 	ruled  int // the last act that changed rules
 }
@@ -56,12 +56,12 @@ type moment struct {
 	// settled: no work is pending.
 	settled         bool
 	existing, waits map[object]int
-	// annotated are the Records with the annotation of S2.14; warned is the actor's.
+	// annotated holds the Records with the annotation kubi.zone/on-conflict, and warned is that of the actor.
 	annotated, warned map[object]bool
 	ruled             int
 	lockers           []string     // the namespaces whose moves lock names
 	notices           []law.Notice // world.notices
-	// unruled are adopted Records in no period, without a rule.
+	// unruled holds the adopted Records that no rule allows and for which no period runs.
 	unruled []object
 }
 
@@ -353,7 +353,7 @@ func parseSpeech(o object, fields []string) law.Record {
 	return r
 }
 
-// tailOf returns the name of a pattern's labels after the last "*"; of a literal pattern, all.
+// tailOf returns the labels after the last "*" of a pattern as a name of the zone, or all labels of a literal pattern.
 func tailOf(p pattern.Pattern, zone name.Name) name.Name {
 	text := p.String()
 	if i := strings.LastIndex(text, "*"); i >= 0 {

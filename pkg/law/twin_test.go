@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// checkAll recomputes every stored fact from the objects by brute force.
+// checkAll recomputes every stored fact from the objects by brute force, and returns the differences.
 func (w *world) checkAll() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -289,7 +289,7 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 	}
 }
 
-// S3.5: the nearest zone above decides, and whether the zone was established.
+// checkAbove checks that the nearest zone above decides, and whether the zone was established.
 func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, existing map[string]*law.Zone, report func(string, ...any)) {
 	var enclosing *law.Holding
 	if up, ok := z.FQDN().Parent(); ok {
@@ -343,7 +343,7 @@ func ownerValue(x law.OwnerValue) string {
 	return fmt.Sprintf("%s %x %s", x.Type, x.Digest[:4], writeFingerprint(x.TTL))
 }
 
-// checkContent recomputes a zone's content, and compares state, rows, journal and S5.6.
+// checkContent recomputes the content of a zone, and compares its state, rows and journal and the rules of S5.6.
 func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	sets := w.listRRsets(z)
 	var apexNS []string
@@ -426,7 +426,7 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	}
 }
 
-// checkHolds requires a parent to keep the count of a held zone (S6.1).
+// checkHolds checks that a parent keeps the counted records of a held zone.
 func (w *world) checkHolds(report func(string, ...any)) {
 	for _, z := range w.zones {
 		hold := w.holds[z.zone.UID]
@@ -489,7 +489,8 @@ func (w *world) countOf(parent *law.Zone, child string) *law.CountedCut {
 	return nil
 }
 
-// S5.11 as far as owners show: no reason for BIND, Knot, NSD or PowerDNS to refuse the zone.
+// checkLoadable checks, as far as owners show, that BIND, Knot, NSD and PowerDNS have no reason to refuse the zone
+// (S5.11).
 func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...any)) {
 	types := map[name.Name]map[rdata.Type]int{}
 	seen := map[string]bool{}
@@ -525,7 +526,8 @@ func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...an
 	}
 }
 
-// Without pending works, no further decision changes anything (S2.3, S2.5, S2.7, S3.4–S3.11, S7.2).
+// checkSettled checks that no further decision changes anything if no works are pending (S2.3, S2.5, S2.7, S3.4–S3.11,
+// S7.2).
 func (w *world) checkSettled() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -586,8 +588,8 @@ func (w *world) checkSettled() []string {
 	return wrong
 }
 
-// isBeingDeleted reports a deletionTimestamp. From then on changes of the zone's Delegations start no decisions, so
-// objects and their status may be older (S8.2).
+// isBeingDeleted reports whether the zone has a deletionTimestamp. From then on, changes of its Delegations cause no
+// new decisions, so objects and their status may be outdated.
 func (w *world) isBeingDeleted(zone *law.Ref) bool {
 	if zone == nil {
 		return false

@@ -30,8 +30,8 @@ var (
 	foeRecords = [][]string{{"*"}, {"x", "*.x"}, {"w.w", "y"}}
 )
 
-// siege is an owner who withdraws, namespaces that try to keep their objects, and the promises to both. ran is the
-// running time of servers in seconds, the clock of all times here.
+// siege is a world in which an owner withdraws rules while other namespaces try to keep their objects. It records the
+// promises made to both sides. All times are the running time of the servers in seconds (ran).
 type siege struct {
 	*world
 	t   *rapid.T
@@ -44,16 +44,16 @@ type siege struct {
 	recordRule     rules.Rule
 	grace          int64
 
-	// gone is the time without withdrawn objects: a period after the cascade of the last withdrawal.
+	// gone is the time from which on no withdrawn object is left: a period after the cascade of the last withdrawal.
 	gone int64
-	// starts are the cascades that begin a period, with the length.
+	// starts holds the cascades that begin a period, with its length.
 	starts map[string]int64
-	// safe are the objects under a promise, by uid.
+	// safe holds the objects under a promise, by UID.
 	safe    map[string]*safety
 	through map[string]bool
 }
 
-// safety is an object under a promise until a time.
+// safety is a promise that an object stays until a certain time.
 type safety struct {
 	object
 	record bool
@@ -163,7 +163,8 @@ func (s *siege) hasPending(id string) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.ID == id })
 }
 
-// promiseTime promises the period to the objects of a withdrawal. Objects withdrawn earlier keep theirs.
+// promiseTime promises the grace period to all objects that a withdrawal affects. Objects withdrawn earlier keep their
+// own period.
 func (s *siege) promiseTime(grace int64) {
 	for _, o := range sortedObjects(s.world.zones) {
 		z := s.world.zones[o].zone
@@ -186,7 +187,7 @@ func (s *siege) promiseTime(grace int64) {
 			continue
 		}
 		delete(s.safe, r.record.UID)
-		// Another namespace's cascade that meets the Record first leaves the rest of a running period.
+		// If a cascade of another namespace finds the Record first, the Record gets only the rest of a running period.
 		if !slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.By != "owner" }) {
 			s.safe[r.record.UID] = &safety{object: o, record: true, at: r.placed.FQDN, from: s.findTop().UID,
 				until: s.ran + grace}
@@ -204,7 +205,7 @@ func (s *siege) listAbove(at name.Name, also bool) (uids []string) {
 	return uids
 }
 
-// isVacated reports whether a pending cascade meets objects below a removed zone, perhaps the first to find them
+// isVacated reports whether a pending cascade visits objects below a removed zone, and may be the first to find them
 // withdrawn.
 func (s *siege) isVacated(at name.Name) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool {
@@ -234,7 +235,8 @@ func (s *siege) endPromises(at name.Name, also bool) {
 	}
 }
 
-// carryOutNext executes a work: in order within a namespace, in any order between namespaces.
+// carryOutNext executes a work. The works of a namespace are executed in order, but those of different namespaces in
+// any order.
 func (s *siege) carryOutNext() {
 	var by []string
 	for _, w := range s.outbox {
@@ -340,8 +342,9 @@ func (s *siege) writeFoeZone(t *rapid.T) {
 	}
 }
 
-// Namespaces try everything during an owner's withdrawal: one period later nothing withdrawn is left, no period of
-// others is shortened, and neither clocks nor stopped servers end anything (attack 63).
+// While an owner withdraws rules, the other namespaces do all that they can to keep their objects. A period later no
+// withdrawn object is left, the period of no other namespace was shortened, and neither clocks nor stopped servers have
+// ended anything.
 func TestWithdrawal_adversary_S3_8(t *testing.T) {
 	for i := range 8 { // a few seconds
 		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, besiege) })

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// If a further write withdraws more from a tenant while the cascade of an earlier one is pending, the grace period
-// begins again. A second Record that the same write withdraws does not begin it again (S3.6).
+// If another write withdraws more from a tenant while the cascade of an earlier write is pending, the grace period
+// begins again. It does not begin again for a second Record that the same write withdraws.
 func TestWithdrawal_beginsAgainByExtendedWork_S3_6(t *testing.T) {
 	zone := &law.Zone{Ref: law.Ref{Namespace: "owner", Name: "org", UID: "z"}}
 	zone.Header.FQDN = name.MustParse("org.")

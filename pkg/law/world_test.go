@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// world is a server in maps: it supplies the facts of decisions, applies plans like a transaction, executes works, and
-// panics if a plan breaks an invariant.
+// world is a server whose store is a set of maps. It supplies the facts of decisions, applies plans like a transaction,
+// executes works, and panics if a plan breaks an invariant.
 type world struct {
 	facts   map[law.Key]any // stored kinds only
 	zones   map[object]*zoneObject
@@ -42,7 +42,7 @@ type world struct {
 	tenures  []tenure
 	received int64
 	notices  []law.Notice
-	// quick skips the proofs of each decision.
+	// quick skips the repeated checks of each decision.
 	quick bool
 	asked int
 }
@@ -183,7 +183,7 @@ func (w *world) isTouched(k law.Key) bool {
 	return false
 }
 
-// listForeign answers like a store: in the order of keys, and only the first (S8.1).
+// listForeign returns the same as a store: the first keys in key order.
 func (w *world) listForeign(k law.Key) any {
 	kind := law.KindMember
 	if k.Zone == "" {
@@ -230,8 +230,8 @@ func isBelow(sub, up name.Rel) bool {
 	return false
 }
 
-// decideAll runs a decision until all requested facts are there. It proves promise 1 of the package: requests end, the
-// answer is a function of the facts, and the facts stay unchanged.
+// decideAll runs a decision until all requested facts have been read. It checks promise 1 of the package: requests end,
+// the answer is a function of the facts, and the facts stay unchanged.
 func (w *world) decideAll(ask func(*law.Facts) law.Outcome) law.Outcome {
 	seen := law.NewFacts()
 	for round := 1; ; round++ {
@@ -269,7 +269,7 @@ func (w *world) decideAll(ask func(*law.Facts) law.Outcome) law.Outcome {
 		clone, less := law.NewFacts(), law.NewFacts()
 		for k, fact := range seen.All() {
 			clone.Put(k, fact)
-			// A fact without use makes no difference.
+			// A fact that was not used makes no difference.
 			if !seen.IsUsed(k) {
 				fact = nil
 			}
@@ -319,7 +319,7 @@ func writeFingerprint(v any) string {
 	return string(b)
 }
 
-// existing is the cascade of the step, nil for a client's write.
+// applyPlan applies a plan like a transaction. existing is the cascade of the step, or nil for a client's write.
 func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, existing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
@@ -608,8 +608,8 @@ func (w *world) tryDeleteZone(o object) (*law.Plan, *law.Refusal) {
 	return out.Plan, nil
 }
 
-// hasForeign reports whether the zone has records of, or delegates zones to, other namespaces. A pending zone has
-// none: former objects are being released.
+// hasForeign reports whether the zone has records of other namespaces, or delegates zones to them. A pending zone has
+// none, because its former objects are being released.
 func (w *world) hasForeign(z *law.Zone) bool {
 	if z.Pending {
 		return false

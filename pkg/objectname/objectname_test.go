@@ -56,7 +56,7 @@ func TestZoneObjectNames_distinguishRootAndViews(t *testing.T) {
 	}
 }
 
-// L5: object names are valid for the API and differ for any two RRsets of any zones.
+// Object names are valid for the API, and differ for any two RRsets of any zones.
 func TestRecordObjectNames_areValidAndUnique(t *testing.T) {
 	label := rapid.SampledFrom([]string{
 		"a", "b", "ns", "x-a", "sub-ns", "a-b", "apex", "wildcard", "_dmarc", "dmarc", "_", "0/25", "0-25", "xn--p1ai", "www", "mx-txt",

@@ -21,8 +21,8 @@ func TestRank_earlierPrecedes(t *testing.T) {
 	}
 }
 
-// A claimant is "id CLAIM ...", ordered by rank. A claim is name=meaning, or +name=meaning if the claimant uses the
-// name; +name is a use without a claim.
+// A claimant is written as "id CLAIM ...", in the order of rank. A claim is name=meaning, or +name=meaning if the
+// claimant uses the name. +name is a use without a claim.
 func TestDecide(t *testing.T) {
 	for what, test := range map[string]struct{ claims, has, lost string }{
 		"the first has a name":                        {"one www=1; two www=2; three mail=3", "mail:three www:one", "two:one"},

@@ -54,8 +54,8 @@ func TestAddRule_givesAnAnswerWithoutCausesOne(t *testing.T) {
 	}
 }
 
-// A cited rule adds causes to an API error for programs. People see no difference: the message, and the lines that
-// kubectl prints, each once, equal those of an error without citations.
+// A cited rule adds causes to an API error for programs to read. Users see no difference: the message, and the lines
+// that kubectl prints, each once, are the same as without the rule.
 func TestNewInvalid_hasTheRulesThatAreCited(t *testing.T) {
 	path := field.NewPath("spec")
 	errs := field.ErrorList{
@@ -117,7 +117,7 @@ func TestCutWarning_readsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// CutWarning reads every text that Warning and OfItem write, and loses nothing of any other text.
+// CutWarning parses every text that Warning and OfItem return, and loses nothing of any other text.
 func FuzzCutWarning(f *testing.F) {
 	f.Add(uint16(3), "www-a", uint16(5), uint16(14), "spec.ttl: 5s is short")
 	f.Add(uint16(0), "", uint16(0), uint16(0), "S5.14: spec.items[1] (x): S5.14: ")

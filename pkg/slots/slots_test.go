@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 )
 
-// A client alone gets its share and all spare slots, and another client still gets its share. A freed slot goes to a
-// share or to the spare slots, by the number that its client still has (L1, L3).
+// A single client gets its share and all spare slots, and another client still gets its share. A freed slot returns to
+// a share or to the spare slots, depending on the number of slots that its client still has (L1, L3).
 func TestTake_givesWhatIsSpareBeyondShares(t *testing.T) {
 	s := New(4, 2).WithSpare(3)
 	takeAll := func(tenant string) (taken []*Slot) {
@@ -41,8 +41,8 @@ func TestTake_givesWhatIsSpareBeyondShares(t *testing.T) {
 	}
 }
 
-// For random takes and returns, a slot is given exactly if the bounds allow it: within clients' shares at most total
-// slots, beyond the shares at most spare slots (L1).
+// Slots are taken and released at random. A slot is given exactly if the limits allow it: at most total slots within
+// the clients' shares, and at most spare slots beyond the shares (L1).
 func TestTake_boundsSharesAndSpare(t *testing.T) {
 	const total, share, spare = 6, 2, 3
 	random := rand.New(rand.NewPCG(1, 2))
@@ -73,8 +73,8 @@ func TestTake_boundsSharesAndSpare(t *testing.T) {
 	}
 }
 
-// Slots with a function cut can be ended to make room. A slot within a share is never given at the cost of the bound:
-// cutting work beyond the shares makes no room within them (L1, L2).
+// Work in a slot with a function cut can be ended to make room. However, a slot within a share never exceeds the limit,
+// because cutting work beyond the shares makes no room within them (L1, L2).
 func TestTake_cutsWithinShares(t *testing.T) {
 	s := New(2, 1).WithSpare(2)
 	held := map[string]int{}
@@ -92,8 +92,8 @@ func TestTake_cutsWithinShares(t *testing.T) {
 	}
 }
 
-// A client's callers wait for a slot in order of arrival. A caller that gives up is skipped, other clients do not wait,
-// and the queue is removed when empty (L4).
+// The callers of a client wait for a slot in order of arrival. A caller that gives up is skipped, other clients do not
+// wait, and the queue is removed when it is empty (L4).
 func TestTakeInOrder_servesWhoCameFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a := New(4, 2), Client{Tenant: "a"}

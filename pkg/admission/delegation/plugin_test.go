@@ -44,7 +44,7 @@ func makeAttributes(operation admission.Operation, resource, subresource string,
 		v1alpha1.Resource(resource).WithVersion("v1alpha1"), subresource, operation, options, false, &user.DefaultInfo{Name: "alice"})}
 }
 
-// annotated records the annotations.
+// annotated records the audit annotations of a request.
 type annotated struct {
 	admission.Attributes
 	taken map[string]string
@@ -122,7 +122,7 @@ func TestValidate_asksAboutWritesOfRecordsAlone(t *testing.T) {
 			if got := annotationsOf(c.attributes)["delegation.kubi.zone/rule"]; got != f.rule {
 				t.Errorf("audit annotation %q", got)
 			}
-			// A write that lost a race is validated again, under another rule.
+			// A write that conflicted with another write is validated again, and another rule allows it now.
 			f.rule = `zone example.org., pattern "www"`
 			if err := plugin.Validate(t.Context(), c.attributes, nil); err != nil {
 				t.Errorf("the second time: %v", err)
@@ -148,9 +148,9 @@ func TestNew_needsADecider(t *testing.T) {
 	}
 }
 
-// The admission plugin refuses a write early, before the ledger decides it in its transaction. With the ledger as the
-// plugin's Decider, users get the same message from both, word for word (S2.2). An admitted write gets the deciding
-// rule as an audit annotation.
+// The admission plugin refuses a write early, before the ledger decides it in its transaction. If the ledger is the
+// plugin's Decider, users get the same message from both, word for word. An admitted write gets the deciding rule as an
+// audit annotation.
 func TestValidate_refusesAsTheWriteDoes_S2_2(t *testing.T) {
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*.dev"))))

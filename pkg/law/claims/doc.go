@@ -10,7 +10,7 @@
 //
 // Guarantees:
 //
-//  1. Of two conflicting claims the second is refused, unless a rule of the zone's owner permits both.
+//  1. The second of two conflicting claims is refused, unless a rule of the zone's owner permits both.
 //  2. A refusal names no other namespace (S1.8).
 //
 // Package records makes the other checks of a record.

@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A condensed step equals the steps, without values that came and went, and condenses with later steps.
+// A condensed step has the same effect as its steps, without the values that were added and removed again. It can be
+// condensed with later steps.
 func TestCondense(t *testing.T) {
 	owner := must.Get(name.ParseRel("www"))(t)
 	for seed := range uint64(100) {

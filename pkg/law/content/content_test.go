@@ -130,8 +130,8 @@ func TestContactName_refusals(t *testing.T) {
 	}
 }
 
-// A mail address as contact becomes the SOA's name form, in which the part before the @ is a single label in front of
-// the domain's. This holds even if it contains dots or other special characters.
+// A mail address as contact becomes a name in the SOA: the part before the @ is a single label in front of the domain,
+// even if it contains dots or other special characters.
 func TestContactName_isOneLabelAndTheDomain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		local := rapid.StringMatching(`[!-~]{1,20}`).Filter(func(s string) bool { return !strings.ContainsAny(s, "\"\\") }).Draw(t, "local")
@@ -224,8 +224,8 @@ var (
 	})
 )
 
-// Several Records may share an RRset and have different TTLs; the smallest counts. Merge computes this in any order of
-// arrival, and whatever TTL the zone has for Records without one.
+// Several Records may share an RRset and have different TTLs, of which the smallest counts. Merge computes it in any
+// order of arrival, and for any TTL that the zone has for Records without one.
 func TestTTL_mergeIsTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c, zone := ttls.Draw(t, "a"), ttls.Draw(t, "b"), ttls.Draw(t, "c"), rapid.Uint32Range(0, rdata.MaxTTL).Draw(t, "zone")
@@ -252,14 +252,14 @@ func TestResolve_S6_7_spellingsAreOneEntry(t *testing.T) {
 		"example.org. 30 IN MX 10 mail.example.org.")
 }
 
-// RFC 4034 §6.3 compares octets, not text: 192.0.2.10 comes after 192.0.2.9.
+// RFC 4034 §6.3 compares octets, not text, so 192.0.2.10 comes after 192.0.2.9.
 func TestResolve_canonicalRdataOrder(t *testing.T) {
 	entries := must.Get(Resolve(makeHeader(), parseSets(t, "www inherit A 192.0.2.10", "www inherit A 192.0.2.9")[0]))(t)
 	equalLines(t, showEntries(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
 }
 
-// A record that would be too long together with its zone is refused at its write. If one is stored nevertheless, it is
-// left out of the zone's entries, Check names it, and all other records are served.
+// A record that is too long together with its zone is refused when it is written. If such a record is stored
+// nevertheless, it is left out of the zone's entries, Check reports it, and all other records are served.
 func TestResolve_tooLongIsLeftOut(t *testing.T) {
 	h := makeHeader()
 	long := strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 49)+".", 4), ".")
@@ -314,11 +314,11 @@ func TestEntries_S6_1(t *testing.T) {
 	}
 	equalLines(t, showEntries(slices.Collect(Entries(h, 9, slices.Values(sets)))), want...)
 
-	// S6.2: nameServers add to NS Records and addresses at the same names.
+	// spec.nameServers adds to the NS Records and addresses at the same names (S6.2).
 	h.NameServers = []NameServer{{Name: "ns2.example.org.", Addresses: []string{"192.0.2.3", "192.0.2.2"}}, {Name: "zz", Addresses: []string{"192.0.2.4"}}}
 	entries := slices.Collect(Entries(h, 9, slices.Values(sets)))
 	want[0] = "example.org. 360 IN SOA ns2.example.org. hostmaster.example.org. 9 86400 7200 3600000 360"
-	// In octets (RFC 4034 §6.3) "zz" sorts first, as the shorter label.
+	// In octets (RFC 4034 §6.3), "zz" sorts first because its label is shorter.
 	want = slices.Insert(want, 2, "example.org. 100 IN NS zz.example.org.")
 	want = slices.Insert(want, 11, "ns2.example.org. 20 IN A 192.0.2.3")
 	want = append(want, "zz.example.org. 360 IN A 192.0.2.4")
@@ -351,7 +351,7 @@ func TestEntries_ofAnEmptyZone(t *testing.T) {
 	equalLines(t, showEntries(entries), "example.org. 360 IN SOA ns.example.org. hostmaster.example.org. 3 86400 7200 3600000 360")
 }
 
-// A child's name server at or below the cut without an address concerns only the child (attack 70).
+// A child's name server at or below the cut that has no address affects only the child.
 func TestCut_S6_3(t *testing.T) {
 	parent := name.MustParse("example.org.")
 	child := makeHeader()
@@ -493,7 +493,7 @@ func TestHash_isPinned(t *testing.T) {
 	}
 }
 
-// S6.7, on the content: same definition ⇔ same state.
+// Two definitions have the same state exactly if they are equal (S6.7).
 func TestElements_S6_7(t *testing.T) {
 	lines := []string{
 		"www inherit A 192.0.2.1", "www inherit A 192.0.2.2", "www inherit AAAA 2001:db8::1", "www 60 TXT \"x\"", "w.w inherit A 192.0.2.1",
@@ -527,7 +527,7 @@ func TestElements_S6_7(t *testing.T) {
 }
 
 // The hash of a zone's content is computed over elements: one for each row and one for each explicit TTL. Different
-// rows and TTLs never give the same element, however their texts are spelled.
+// rows and TTLs never give the same element, whatever their text.
 func TestElement_kindsAreApart(t *testing.T) {
 	seen := map[string]string{}
 	for _, row := range []Row{
@@ -565,7 +565,7 @@ func TestTransaction_jsonRoundTrip(t *testing.T) {
 			t.Errorf("%s\ncame back as %+v", data, back)
 		}
 	}
-	// Every record write stores a step, so the common step must be small.
+	// Every write of a record stores a step, so a common step must be small.
 	step := Step{N: 7, From: 2026112000, Serial: 2026112001, State: state, Added: []Row{{name.MustRel("www"), rdata.A, "192.0.2.1"}}, TTLs: []TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}}
 	data := must.Get(json.Marshal(Transaction{Steps: []Step{step}}))(t)
 	if len(data) > 200 {
@@ -611,7 +611,7 @@ func TestPack_isEntries(t *testing.T) {
 	}
 }
 
-// The iterator stops with the reader, and can run again.
+// The iterator stops when its reader stops, and can run again.
 func TestPack_endsWithItsReader(t *testing.T) {
 	sequence := Pack(makeHeader(), 7, slices.Values(parseSets(t, "@ inherit NS ns1", "a inherit A 192.0.2.1", "b inherit A 192.0.2.2")))
 	for most := 1; most <= 4; most++ {
@@ -627,7 +627,7 @@ func TestPack_endsWithItsReader(t *testing.T) {
 	}
 }
 
-// An entry without octets is an error, and the last element.
+// An entry that cannot be packed gives an error, which is the last element.
 func TestPack_unpackable(t *testing.T) {
 	sets := []RRset{{Owner: name.MustRel("a"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"nonsense"}}, {Owner: name.MustRel("b"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"192.0.2.1"}}}
 	n := 0

@@ -23,7 +23,7 @@ func nameIn(t testing.TB, text, zone string) name.Name {
 	return must.Get(name.ParseIn(text, name.MustParse(zone)))(t)
 }
 
-// S4.6: the rows of the table, then the sentences.
+// The first cases are the rows of the table in S4.6, and the others are its sentences.
 func TestMatch_S4_6(t *testing.T) {
 	for _, row := range []struct{ pattern, allows, refuses string }{
 		{"*", "www a.b.c * _dmarc", "@"},
@@ -36,14 +36,14 @@ func TestMatch_S4_6(t *testing.T) {
 		{"www.*.example.org.", "www.test", "www.subdomain.test"},
 		{"ab*ba", "abba abxba", "aba"},
 
-		// Trailing dot: absolute; otherwise relative.
+		// With a trailing dot a pattern is absolute, otherwise relative.
 		{"www.example.org.", "www", "www.example.org @"},
 		{"www.example.org", "www.example.org", "www"},
 		{"example.org.", "@", "www"},
-		// "@" as last label is the zone's fqdn.
+		// "@" as the last label is the zone's name.
 		{"*.@", "www a.b", "@"},
 		{"www.@", "www", "a.www @"},
-		// A leading "*": one or more labels, also in absolute patterns.
+		// A leading "*" matches one or more labels, also in absolute patterns.
 		{"*.example.org.", "a a.b", "@"},
 		{"*.org.", "a a.b", "@"},
 		{"*.", "a a.b", "@"},
@@ -52,22 +52,22 @@ func TestMatch_S4_6(t *testing.T) {
 		{"ex*.org.", "", "@ a"},
 		{"example.*.", "", "@ a"},
 		{"www.ex*le.org.", "www", "@ a"},
-		// "*" within a label may match nothing; a label may have several.
+		// A "*" within a label may match nothing, and a label may have several.
 		{"*foo", "foo barfoo", "fo a.foo"},
 		{"a*b*c", "abc axbxc abbc", "acb ab"},
 		{"a*a*a", "aaa axaxa", "aa a"},
 		{"*a*", "a ba ab bab", "b"},
-		// A whole label "*" elsewhere: exactly one.
+		// A label "*" elsewhere matches exactly one label.
 		{"a.*.b", "a.x.b", "a.b a.x.y.b"},
 		{"*.*.*", "a.b.c a.b.c.d", "a.b"},
-		// S1.2: names and patterns are mapped before comparison.
+		// Names and patterns are mapped before the comparison (S1.2).
 		{"WWW", "www", "ww"},
 		{"bücher", "bücher xn--bcher-kva BÜCHER", "bucher"},
 		{"*。dev", "a.dev", "dev"},
 		{"www．example．org。", "www", "@"},
 		{"xn--bcher-kva", "bücher", "@"},
 		{"r3---x", "r3---x", "r3--x"},
-		// Zones of other names.
+		// These patterns are for other zones.
 		{"*.other.org.", "", "@ a other.org"},
 		{".", "", "@ a"},
 		{"org.", "", "@ a"},
@@ -104,7 +104,7 @@ func TestMatch_outsideTheZone(t *testing.T) {
 	}
 }
 
-// S1.5: "." is a valid zone.
+// The root is a valid zone (S1.5).
 func TestMatch_root(t *testing.T) {
 	for _, row := range []struct {
 		pattern, name string
@@ -119,8 +119,8 @@ func TestMatch_root(t *testing.T) {
 	}
 }
 
-// A rule for an underscore name passes claims of others only if its pattern has the underscore label literally, such as
-// `_acme-challenge.*`. Patterns such as `*` or `_*` match the name without naming it (S4.8, S4.14).
+// A rule for an underscore name passes the claims of others only if its pattern has the underscore label literally,
+// such as `_acme-challenge.*`. Patterns such as `*` or `_*` match the name, but do not name it.
 func TestNamesUnderscore_S4_14(t *testing.T) {
 	for _, row := range []struct {
 		pattern, name string
@@ -211,8 +211,8 @@ func TestCanMatch_length(t *testing.T) {
 	}
 }
 
-// bruteMatch follows S4.6 literally: every number of labels for a leading "*", every number of characters for
-// others.
+// bruteMatch implements S4.6 literally: it tries every number of labels for a leading "*", and every number of
+// characters for any other "*".
 func bruteMatch(pattern, n, zone string) bool {
 	labels := func(text string) []string {
 		if text = strings.TrimRight(text, "."); text == "" { // two dots, under the root zone
@@ -324,8 +324,8 @@ func TestMatch_agreesWithBruteForce(t *testing.T) {
 	}
 }
 
-// CanMatch tells whether a pattern can match any name of a zone. It is true exactly if a search through all candidates
-// finds such a name: the test fills in the stars and lets the pattern's end overlap the zone's name.
+// CanMatch returns true exactly if a pattern can match a name of the zone. The test searches all candidates for such a
+// name: it replaces the stars by text, and lets the end of the pattern overlap the zone's name.
 func TestCanMatch_agreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone, text := zones.Draw(t, "zone"), drawPattern(t)
@@ -345,7 +345,7 @@ func TestCanMatch_agreesWithBruteForce(t *testing.T) {
 	})
 }
 
-// listCandidates returns names in the zone, among them a match if any exists: below the zone, each star becomes
+// listCandidates returns names in the zone that include a match if there is any. Below the zone, each star becomes
 // nothing or "x".
 func listCandidates(pattern, zone string) []string {
 	all := []string{zone}
@@ -421,7 +421,7 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// The worst pattern and label: a backtracking matcher takes years.
+// makeWorstPattern returns the pattern and label for which a backtracking matcher would take years.
 func makeWorstPattern(t testing.TB) (Pattern, name.Name, name.Name) {
 	zone := name.MustParse("example.org.")
 	return mustParse(t, strings.Repeat("*a", 31)+"*b"), nameIn(t, strings.Repeat("a", 63)+"."+strings.Repeat("a", 63)+"."+
@@ -481,7 +481,7 @@ func TestOnly_S4_12(t *testing.T) {
 	}
 }
 
-// NamesAbove lists the names of a zone above all names that a pattern can match: the literal labels at the end, without
+// NamesAbove lists the names of a zone above all names that a pattern can match: its literal labels at the end, without
 // the first label. For example, `a.b.c` has the names `b.c` and `c`.
 func TestNamesAbove_S2_1(t *testing.T) {
 	zone := name.MustParse("example.org.")

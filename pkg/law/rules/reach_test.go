@@ -29,7 +29,7 @@ func TestReaches_onlyByATailAtOrBelowTheName_S4_20(t *testing.T) {
 		// A literal pattern is its own tail.
 		{"pay", "@ pay", ""},
 		{"x.pay", "@ pay x.pay", ""},
-		// Labels of the zone's own name are no tail, in any spelling.
+		// Labels of the zone's own name do not count as a tail, however they are written.
 		{"*.example.org.", "@", "pay"},
 		{"*.pay.example.org.", "@ pay", "x.pay"},
 		{"*.org.", "@", "pay"},
@@ -47,7 +47,8 @@ func TestReaches_onlyByATailAtOrBelowTheName_S4_20(t *testing.T) {
 	}
 }
 
-// The tail of a pattern for names at or below a named name is above the named name. The rule compares the two.
+// Among the patterns that match a name at or below a reserved name, hasMinTail accepts exactly the patterns whose tail
+// is at or below the reserved name, although it only counts labels.
 func FuzzReaches(f *testing.F) {
 	f.Add("*", "x.pay", "pay", "example.org.")
 	f.Add("*.apps", "y.apps", "apps", "example.org.")
@@ -65,7 +66,7 @@ func FuzzReaches(f *testing.F) {
 		if err1 != nil || err2 != nil || !above.Encloses(n) || !p.Match(n, z) {
 			return
 		}
-		// From the text: the labels after the last "*", in the zone.
+		// The expected tail comes from the text: the labels after the last "*", in the zone.
 		full := p.String()
 		if full = strings.TrimSuffix(strings.TrimSuffix(full, "@"), "."); !strings.HasSuffix(p.String(), ".") {
 			full = strings.Trim(full+"."+z.String(), ".")

@@ -33,8 +33,8 @@ func stateOf(t testing.TB, texts ...string) State {
 	return updateState(t, State{}, nil, elements)
 }
 
-// Stored zones name the algorithm of their hash. So the result of an algorithm must never change, through the tags, the
-// encoding of elements or the library, and this test fixes it.
+// Stored zones name the algorithm of their hash, so the result of an algorithm must never change. This test pins it
+// against changes of the tags, the encoding of elements, and the library.
 func TestAlgorithm1_isPinned(t *testing.T) {
 	if Algorithm != 1 {
 		t.Fatalf("Algorithm is %d: pin a vector for it here", Algorithm)
@@ -56,7 +56,7 @@ func TestUpdate_emptySetIsZeroBytes(t *testing.T) {
 	}
 }
 
-// S6.7: in any order.
+// The state does not depend on the order of elements (S6.7).
 func TestUpdate_orderFree(t *testing.T) {
 	texts := []string{"a", "b", "c", "d", "e", "e"}
 	want := stateOf(t, texts...)
@@ -85,9 +85,9 @@ func TestUpdate_countsMatter(t *testing.T) {
 	}
 }
 
-// A XOR of element hashes loses pairs, and over 256 bits any 257 elements contain a subset that cancels; sums
-// modulo a power of two fall to Wagner's generalised birthday. The test attacks both sums, and requires State to
-// tell the multisets apart.
+// A XOR of element hashes is insecure: it loses pairs, and any 257 elements of 256 bits contain a subset that cancels
+// out. Sums modulo a power of two fall to Wagner's generalised birthday attack. The test attacks both, and requires
+// that State tells the multisets apart.
 func TestUpdate_linearAttacksFail(t *testing.T) {
 	digest := func(i int) (d [32]byte) { return sha256.Sum256(NewElement(fmt.Sprint(i))) }
 
@@ -198,8 +198,8 @@ func (w twin) hashElements() [32]byte {
 	return [32]byte(sum.Sum(nil))
 }
 
-// Two zones have the same hash exactly if they have the same content (S6.7). On random histories, the hash that is
-// updated with each change agrees with a hash over the sorted content.
+// Two zones have the same hash exactly if they have the same content. On random histories, the hash that is updated
+// with each change agrees with a hash over the sorted content.
 func TestUpdate_agreesWithSortAndHash(t *testing.T) {
 	states := map[[32]byte]State{}
 	hashes := map[State][32]byte{}
