@@ -164,7 +164,7 @@ type everyName struct {
 
 func (everyName) GetName() string { return "" }
 
-// GetPath drops the path, because it contains the name.
+// GetPath drops the path, which contains the name.
 func (everyName) GetPath() string { return "" }
 
 func (everyName) GetFieldSelector() (fields.Requirements, error) { return nil, nil }

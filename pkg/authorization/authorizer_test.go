@@ -191,8 +191,8 @@ func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
 }
 
 // The authorizer asks without the object's name first, and with the name only if that is not allowed. Under RBAC, the
-// decision is the same as if it always asked with the name. The test compares the decisions with a second
-// implementation for every combination of some roles.
+// decision is the same as if always asked with the name. The test compares the decisions with a second implementation
+// for every combination of some roles.
 func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 	verbs, resources, names := []string{"get", "create", "delete"}, []string{"records", "zones"}, []string{"", "www", "mail"}
 	roles := []rule{
@@ -247,8 +247,8 @@ func TestAuthorize_selectorsNarrowAsNamesDo(t *testing.T) {
 	}
 }
 
-// By default, the authorizer first asks whether the user may access all objects of a resource, so it would not notice a
-// webhook or policy that denies a single name. With AskByName, it asks about each request as it is, and the denial
+// By default, the authorizer first asks whether the user may access all objects of a resource, and so would not notice
+// a webhook or policy that denies a single name. With AskByName, each request is reviewed as it is, and the denial
 // counts.
 func TestAuthorize_askByNameMeetsADenyingAuthorizer(t *testing.T) {
 	answer := func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {

@@ -10,13 +10,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut holds the NS, glue and DS records of a delegated child zone that the parent zone contains.
+// CountedCut holds the NS, glue and DS records that a parent zone contains for a delegated child.
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// CutWithDS returns cut with the DS records that the parent lists: ds if h.DS is set, or none. It returns nil if cut is
-// nil.
+// CutWithDS returns cut with the DS records that the parent lists: ds if h.DS is set, or none. A nil cut gives nil.
 func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil

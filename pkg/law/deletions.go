@@ -52,7 +52,7 @@ func (e *Excess) String() string {
 }
 
 // ForeseeHold returns the excess by which deliveries would stop if the own namespace removed "taken" more RRsets older
-// than ten minutes and, with nameServers, the last NS at the apex. It returns nil if deliveries would continue.
+// than ten minutes and, with nameServers, the last NS at the apex. The result is nil if deliveries would continue.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -80,7 +80,7 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 }
 
 // YoungExcess returns the removals in the present period if the change from before to z would stop deliveries with
-// RRsets of any age counted. It returns nil if not, or if the owner has let these removals through beforehand.
+// RRsets of any age counted. The result is nil if not, or if the owner let the removals through beforehand.
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil {
 		return nil
@@ -154,8 +154,7 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the annotation's value that lets removals through: the settled serial or, if it is set already, the
-// next.
+// ToPublish returns the annotation's value that lets removals through: the settled serial or, if set already, the next.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()

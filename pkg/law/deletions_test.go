@@ -67,7 +67,7 @@ type exact struct {
 	acts     int
 }
 
-// pastContent is the content that a zone had until a certain time and number of acts.
+// pastContent is the content of a zone until a certain time and number of acts.
 type pastContent struct {
 	until     int64
 	acts      int
@@ -134,7 +134,7 @@ func (t trace) othersSince(at int64) (n int) {
 	return n
 }
 
-// takenSince returns the RRsets that the own namespace has removed since a time and not put back.
+// takenSince returns the RRsets removed by the own namespace since a time, and not put back.
 func (t trace) takenSince(at int64) map[string]bool {
 	taken, put := map[string]bool{}, map[string]bool{}
 	for _, a := range t[t.findFirst(at):] {
@@ -253,7 +253,7 @@ func compareRules(t *testing.T, all trace, percent int, seen map[string]int) {
 	seen["none"]++
 }
 
-// compareEnds continues after both rules have begun a hold, until one of them ends it.
+// compareEnds continues after both rules have begun a hold, until the hold ends in one of them.
 func compareEnds(b *brake, e *exact, all trace, from int) (string, bool) {
 	held, past, taken := *b.h.Held, e.held, b.h.Held.Had.Own-b.zone.Deletions.Own-len(e.held.lost)
 	for i, a := range all[from:] {
@@ -452,9 +452,8 @@ func TestDeletions_ofOthers_S7_7(t *testing.T) {
 	}
 }
 
-// A zone is held back if its own namespace removes more than 30 % of the RRsets that are older than twenty minutes.
-// Writes of other namespaces and a clock that goes back do not prevent this. If a clock goes ahead, the present content
-// counts as old.
+// A zone is held back if its own namespace removes more than 30 % of the RRsets older than twenty minutes. Writes of
+// other namespaces and a clock set back do not prevent this. If a clock goes ahead, the present content counts as old.
 func TestDeletions_whateverElse_S7_5(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

@@ -86,8 +86,8 @@ func TestDS_areTheChilds_S7_8(t *testing.T) {
 	}
 }
 
-// A parent zone has the DS values of Records and of its signed child zone in one RRset, and the RRset has a limit.
-// Records may have only so many DS values that all DS values of a child still fit.
+// A parent zone has the DS values of Records and of its signed child zone in one RRset of limited size. Records must
+// leave room for all DS values of a child.
 func TestDS_besideRecords_S5_8(t *testing.T) {
 	t.Parallel()
 	w, org := signedFamily(t, 1)

@@ -10,7 +10,7 @@ import (
 )
 
 // ForeseeHold predicts whether a planned removal would hold the zone as a mass deletion. The present content counts as
-// old, as it does at the commit, and RRsets already lost since the last periods count, too.
+// old, as at the commit, and RRsets already lost since the last periods count, too.
 func TestForeseeHold_S7_5(t *testing.T) {
 	former := law.Stock{RRsets: 12, Own: 12}
 	for _, c := range []struct {

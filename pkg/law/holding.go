@@ -13,8 +13,7 @@ import (
 )
 
 // Holding is the value stored in etcd under the name and view of a zone. It contains the state of the zone that writes
-// of other zones read or change. Every write of the zone compares the revision of its Holding, so it cannot miss a
-// change.
+// of other zones read or change. Every write of the zone compares the revision of its Holding, and so misses no change.
 type Holding struct {
 	Ref
 	// Target is the zone in spec.zoneRef, or nil. When that zone is created or removed, this zone is decided again.
@@ -28,12 +27,12 @@ type Holding struct {
 	Delegations int `json:"delegations,omitempty"`
 }
 
-// Ancestry describes how a zone depends on the zones that enclose it. A write that changes one field sets all.
+// Ancestry describes how a zone depends on enclosing zones. A write that changes one field sets all.
 type Ancestry struct {
-	// Parent is the nearest zone above, where this zone's name servers are listed. It is nil if that zone does not
+	// Parent is the nearest zone above, where this zone's name servers are listed. Parent is nil if that zone does not
 	// delegate this zone, except during the grace period of Withdrawn.
 	Parent *Ref `json:"parent,omitempty"`
-	// Established is true if no zone enclosed this zone at its creation. No later zone above can end it.
+	// Established is true if no zone enclosed this zone at its creation. No later zone above can end this zone.
 	Established bool `json:"established,omitempty"`
 	// Withdrawn is the UID of Parent if its rules no longer allow this zone, and this zone ends after a grace period.
 	Withdrawn string `json:"withdrawn,omitempty"`
@@ -75,9 +74,8 @@ type Deliverable struct {
 	Held *Held `json:"held,omitempty"`
 }
 
-// CascadeMark records in a zone that a cascade, a change of many records in steps, is not finished there. A mark may
-// lock a name, so that no namespace takes the name while its records move between zones. Each locked name has its own
-// mark.
+// CascadeMark records an unfinished cascade, a change of many records in steps, in a zone. A mark may lock a name, so
+// that no namespace takes the name while its records move between zones. Each locked name has a mark.
 type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the UID of another zone whose records move to this zone, or "".
@@ -90,7 +88,7 @@ type CascadeMark struct {
 	// By is the namespace that caused the cascade. Own is true if By is the zone's own namespace.
 	By  string `json:"by,omitempty"`
 	Own bool   `json:"own,omitempty"`
-	// Replaces is true if the lock reserves the name of a deleted Record for a Record that waits for the name.
+	// Replaces is true if the lock reserves the name of a deleted Record for a waiting Record.
 	Replaces bool `json:"replaces,omitempty"`
 	// TakesIn is true in a new zone until the cascade has decided the waiting Delegations, since they may reserve
 	// names.
@@ -110,7 +108,7 @@ type ZoneBelow struct {
 
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin identifies a removed zone by its UID and name.
+// Origin identifies a removed zone by UID and name.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
@@ -252,8 +250,8 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery at now. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether, at now in Unix seconds, cascades have delayed delivery for too long. It returns false
-// if the zone is overdue already.
+// BecomesOverdue reports whether, at now in Unix seconds, cascades have delayed delivery for too long. The result is
+// false if the zone is overdue already.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -270,8 +268,8 @@ func (h *Holding) BecomesOverdue(now int64) bool {
 	return since >= timeout || -since > timeout // negative if a clock was ahead
 }
 
-// Held is set while a zone is not delivered, because its own namespace has deleted too much at once (S7.5). Name
-// servers keep the content before the deletion.
+// Held is set while a zone is not delivered, because its own namespace has deleted too much at once. Name servers keep
+// the content before the deletion.
 type Held struct {
 	// Serial is the serial that name servers keep, and Since the start of the hold in Unix seconds.
 	Serial serial.Serial `json:"serial"`

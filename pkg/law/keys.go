@@ -44,8 +44,8 @@ const (
 	// KindAwaited reports whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
-	// KindTouched reports whether a new zone affects any object: *Awaited. It may be stale: no refusal depends on it,
-	// and a cascade scans again.
+	// KindTouched reports whether a new zone affects any object: *Awaited. The value may be stale: no refusal depends
+	// on it, and a cascade scans again.
 	//   - Namespace, Object: objects that wait for this zone object, or zones elsewhere that refer to it
 	//   - View, Name: objects that wait at or below the name
 	//   - all four: names of zones there

@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// While a zone is removed, the names below it are locked until its Records have moved. A Record that was already
-// waiting at such a name keeps waiting if another cascade tries it. Its status must not say that it moves, because
-// moving Records may pass the lock.
+// While a zone is removed, the names below it are locked until the Records have moved. A Record already waiting at such
+// a name keeps waiting if another cascade tries the Record. The status must not say "moving", because moving Records
+// may pass the lock.
 func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
 	w := newWorld()
 	put := func(r law.Record) {

@@ -52,7 +52,7 @@ func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 }
 
 // Records that move between zones are protected by a lock of one cascade. Any other cascade leaves such a Record in the
-// old zone, so that the cascade with the lock finds and moves it.
+// old zone, for the cascade with the lock to find and move.
 func TestLock_letsItsOwnCascadeMoveRecords_S2_9(t *testing.T) {
 	w, work := beginMove(t, 0)
 	c := w.listCandidates(work)[0]
@@ -195,8 +195,8 @@ func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 }
 
 // A zone without a zone above is deleted, and created again when only some of its records have been released. All
-// records return in the order of age, so that none loses its name to a younger record. A record that was renamed in the
-// meantime does not take the name of another.
+// records return in the order of age, so that none loses its name to a younger record. A record renamed in the meantime
+// does not take the name of another.
 func TestMove_bringsReleasedRecordsBackInOrder_S2_10(t *testing.T) {
 	begin := func(first, second law.Record) *world {
 		w := newWorld()

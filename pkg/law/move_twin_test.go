@@ -21,10 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// When a zone is created, deleted or ended, its records move in steps, and clients may write between two steps. The
+// After the creation, deletion or end of a zone, records move in steps, and clients may write between two steps. The
 // twin moves all records at once in two other worlds: in the first before these writes, in the second after them. A
-// name that a namespace gets only when records move in steps was gained in a gap. A name that is missing only then was
-// lost.
+// name gained only when records move in steps was gained in a gap. A name missing only then was lost.
 
 // movingWorld is a world whose cascades stop after each step.
 type movingWorld struct {
@@ -238,8 +237,8 @@ func (m *movingWorld) walkOf(label string, atOnce int) *walk {
 	return x
 }
 
-// walkTo executes a cascade up to a stage. At names that another cascade has locked, the records of that cascade move
-// first: all of them or, if it meets names that this cascade has locked, only the records before those names.
+// walkTo executes a cascade up to a stage. At names locked by another cascade, the records of that cascade move first:
+// all of them or, at names locked by this cascade, only the records before.
 func (m *movingWorld) walkTo(x *walk, kind string) {
 	for x != nil && x.at != kind && x.at != "ended" {
 		s, ok := x.next()
@@ -303,8 +302,8 @@ func (m *movingWorld) retryWrites(writes []gapWrite, answered func(i int, answer
 	}
 }
 
-// repeatMoves repeats events in another world, but moves all records at once, either when the cascade begins or when
-// its lock ends.
+// repeatMoves repeats events in another world, but moves all records at once, either at the begin of the cascade or at
+// the end of the lock.
 func (m *movingWorld) repeatMoves(happened []happening, writes []gapWrite, first bool) {
 	note := func(int, string) {}
 	for _, h := range happened {
@@ -557,7 +556,7 @@ func moveInSteps(t *rapid.T, m *movingWorld) (happened []happening, writes []gap
 
 // compareMoves returns the differences from both worlds in which records move at once. If a write freed names (frees),
 // or another zone was created or removed, records meet other neighbours. Then a namespace may have more or fewer names
-// at a base name where it had names before (former).
+// at a former base name (former).
 func compareMoves(former map[string]bool, frees bool, steps, first, last *movingWorld) (out []string) {
 	have, one, other := steps.listNames(), first.listNames(), last.listNames()
 	for _, x := range slices.Sorted(maps.Keys(have)) {
@@ -628,8 +627,8 @@ func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
 	t.Logf("names were locked in %d of %d moves", locked, all)
 }
 
-// Without the locks, some random move gives a name to another namespace. This shows that the other test, which finds no
-// such gain with the locks, would notice it.
+// Without the locks, some random move gives a name to another namespace. The other test, where no name is gained with
+// the locks, would therefore notice a gain.
 func TestMove_withoutLocksTheDamageIsSeen(t *testing.T) {
 	found, all := 0, 0
 	for found == 0 && all < 5000 { // some of a hundred differ, as a rule

@@ -55,11 +55,11 @@ type Owner struct {
 	// Cut holds the NS, glue and DS records of child zones at this name, without Size. A Record may have the same
 	// value.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims lists the namespaces that claim this name. A wildcard or underscore name claims its base, the labels after
+	// Claims lists the namespaces that claim this name. A wildcard or underscore name claims the base, the labels after
 	// the last "*" or "_" label: "*.apps" and "_acme-challenge.apps" both claim apps.
 	Claims []Claim `json:"k,omitempty"`
 	// Named lists the namespaces for which Delegations reserve this name, sorted. Claims and Named are stored here
-	// because every decision reads the owners above its name anyway.
+	// because every decision reads the owners above a name anyway.
 	Named []Naming `json:"n,omitempty"`
 	// Own counts the own namespace's records at this underscore name, and at the wildcard directly below.
 	Own int `json:"o,omitempty"`
@@ -79,7 +79,7 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to the Delegations that reserve the name for a namespace. It returns false for a
+// CountNaming adds n, 1 or -1, to the Delegations that reserve the name for a namespace. The result is false for a
 // negative count.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
@@ -102,9 +102,9 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts the records by which a namespace claims a name, so that other tenants stay out. The kind of the rule
-// that allowed the records limits the claims above, at and below the name. A tenant's records by underscore rules claim
-// nothing and are not counted.
+// Claim counts the records by which a namespace claims a name, so that other tenants stay out. The kind of the allowing
+// rule limits the claims above, at and below the name. A tenant's records by underscore rules claim nothing and are not
+// counted.
 type Claim struct {
 	Namespace string `json:"n"`
 	// Literal counts records allowed by a pattern without "*", Shared by a rule with shared: true, and Plain by other
@@ -259,7 +259,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution. It returns false if a value was not counted.
+// RemoveContribution reverses AddContribution. The result is false if a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -393,11 +393,12 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Holds reports whether the claim keeps other tenants from its name. Own underscore records alone do not.
+// Holds reports whether the claim keeps other tenants from the name. Own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to the namespace's claim on o for a record allowed by a rule of kind a. It returns false
-// if a count becomes negative. If own is false, the namespace is a tenant, and claims nothing by an underscore rule.
+// CountClaim adds n, 1 or -1, to the namespace's claim on o for a record allowed by a rule of kind a. The result is
+// false if a count becomes negative. If own is false, the namespace is a tenant, and claims nothing by an underscore
+// rule.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

@@ -55,7 +55,7 @@ func (p *Plan) WarnOfHost(rule string, host name.Name, format string, args ...an
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
 
-// Write sets an internal key. A nil Value deletes it.
+// Write sets an internal key. A nil Value deletes the key.
 type Write struct {
 	Key   Key
 	Value any
@@ -81,8 +81,8 @@ type Placement struct {
 	EndsAt int64
 }
 
-// ZoneChange is the new state of a zone after a decision about it, its records or its rules. If Step is nil, content
-// and serial stay the same.
+// ZoneChange is the new state of a zone after a decision about the zone, its records or its rules. If Step is nil,
+// content and serial stay the same.
 type ZoneChange struct {
 	Zone *Zone
 	// Holding is the state under the zone's name that other zones read.
@@ -98,8 +98,7 @@ type ZoneChange struct {
 
 	// BeginsHold is true if the step is a mass deletion, so that name servers keep the former content.
 	BeginsHold bool
-	// YoungExcess describes removals that stop no deliveries only because the RRsets were younger than ten minutes, for
-	// a warning.
+	// YoungExcess describes, for a warning, removals of RRsets too young to stop deliveries.
 	YoungExcess *Excess
 	Notices     []Notice
 	// EndsAt estimates, in Unix seconds, when the zone ends. 0 keeps the former estimate.
@@ -113,13 +112,13 @@ const (
 	NoticeHostTaken = "HostTaken"
 )
 
-// Notice tells a namespace, by a Kubernetes Event, that a write of another namespace affects one of its names.
+// Notice tells a namespace, by a Kubernetes Event, that a write of another namespace affects a name.
 type Notice struct {
 	// Reason is NoticeNameHidden or NoticeHostTaken, and Name is the affected name.
 	Reason string
 	Name   name.Name
-	// Namespace is the tenant to notify, and Wildcard its wildcard, such as "*.apps", that no longer answers for Name.
-	// Both are zero if the Event is for the zone's own namespace.
+	// Namespace is the tenant to notify, and Wildcard the tenant's wildcard, such as "*.apps", which no longer answers
+	// for Name. Both are zero if the Event is for the zone's own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }

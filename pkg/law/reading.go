@@ -18,8 +18,8 @@ type Reading struct {
 
 type missingFacts struct{}
 
-// Decide calls the decision function "by" with the facts in seen, and marks the facts that it reads. If facts are
-// missing, the outcome lists their keys in Need.
+// Decide calls the decision function "by" with the facts in seen, and marks the facts read. If facts are missing, the
+// outcome lists their keys in Need.
 func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -142,8 +142,8 @@ func (r *Reading) ZoneVisibleTo(z *Zone, namespace string) bool {
 	return z.visibleTo(namespace) || r.WithRulesFor(z, namespace).visibleTo(namespace)
 }
 
-// NameContact adds the contact of z to a refusal that the zone's owner can lift, if the namespace may know of z. The
-// rules of z must be from WithRulesFor.
+// NameContact adds the contact of z to a refusal of kind Forbidden, if the namespace may know of z. The rules of z must
+// be from WithRulesFor.
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.visibleTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -20,23 +20,22 @@ type Record struct {
 	// RepeatedValues holds repetitions of Values, perhaps spelled differently (RFC 2181 §5).
 	RepeatedValues []rdata.Value
 	Created        int64
-	// Terminating is true if the record or its namespace is being deleted, so that no zone adopts the record.
+	// Terminating is true if the record or its namespace is being deleted, and no zone adopts the record.
 	Terminating bool
-	// WaitsOnConflict is true if a new record that conflicts with data at its name is stored and waits.
+	// WaitsOnConflict is true if a new record in conflict with other data is stored and waits.
 	WaitsOnConflict bool
 }
 
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
-// Adoption describes the data that a Record adds to its zone, as read from the Record's status and spec.
+// Adoption describes the data of a Record in a zone, as read from the Record's status and spec.
 type Adoption struct {
 	Zone Ref
 	// FQDN is set, and Owner zero, if the Record has an absolute name such as "www.example.org.".
 	FQDN name.Name
 	// EndsAt is status.endsAt in Unix seconds, or 0.
 	EndsAt int64
-	// Admission is the kind of the rule that allowed the Record. The namespace's claim to the name counts records by
-	// this kind.
+	// Admission is the kind of the allowing rule. The namespace's claim to the name counts records by this kind.
 	Admission rules.Admission
 	Contribution
 }

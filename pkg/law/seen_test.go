@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// countFacts returns the number of facts that a decision reads, and how many of them need a guard of their own at the
+// countFacts returns the number of facts read by a decision, and how many of them need a guard of their own at the
 // commit, because neither the zone's revision nor the range of the names above covers them (I5).
 func (w *world) countFacts(seen *law.Facts, zone string) (all, guarded int) {
 	for k := range seen.All() {
@@ -69,9 +69,9 @@ func recordOf(ns, object, domain string, t rdata.Type, values ...string) law.Rec
 	return r
 }
 
-// While records move, a decision also reads facts of the zones that are being removed, and its transaction compares
-// each of them. A transaction has at most 90 compares, but the PTR of an IPv6 address has 34 labels. A deep name must
-// therefore not need more compares than a shallow one.
+// While records move, a decision also reads facts of the zones being removed, and the transaction compares each of
+// them. A transaction has at most 90 compares, but the PTR of an IPv6 address has 34 labels. A deep name must therefore
+// not need more compares than a shallow one.
 func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	for _, removed := range []int{1, 4, 15} {
 		w := newWorld()
@@ -112,7 +112,7 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 }
 
 // The decision about a tenant's name reads the same number of facts below names of the zone's own namespace as
-// elsewhere, although it has to find these names.
+// elsewhere, although the names must be found.
 func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 	w := newWorld()
 	spec := specOf("owner", "org", "org.")
@@ -149,8 +149,8 @@ func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 	}
 }
 
-// The decision about an MX record at the apex reads facts about each host in it, and a host may have 120 labels. The
-// number of facts must depend on the number of hosts, not of their labels, because each fact is a read.
+// The decision about an MX record at the apex reads facts about each host named there, and a host may have 120 labels.
+// The number of facts must depend on the number of hosts, not of their labels, because each fact is a read.
 func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 	w := newWorld()
 	w.quick = true
@@ -179,7 +179,7 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 }
 
 // New NS Records hide the records below their name, so their write reads these records to warn of them. The removal of
-// NS Records hides nothing, so it must not read the records below, of which there may be very many.
+// NS Records hides nothing, so the write must not read the records below, of which there may be very many.
 func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	w := newWorld()
 	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
@@ -208,8 +208,7 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 }
 
 // A plain record reads no wildcard, and neither does a challenge at a name with data. Any other challenge reads one
-// wildcard for each label without data and, if a wildcard answers, the owners below the topmost name that the challenge
-// hides.
+// wildcard for each label without data and, if a wildcard answers, the owners below the topmost hidden name.
 func TestSeen_ofAChallengeIsFew_S4_23(t *testing.T) {
 	w := newWorld()
 	spec := specOf("owner", "org", "org.")

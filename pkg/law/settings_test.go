@@ -24,7 +24,7 @@ func parsePattern(t *testing.T, text string) pattern.Pattern {
 }
 
 // Objects are decided again only if the zone's rules change. A new setting that such decisions read belongs into
-// ZoneRules, because otherwise records that it forbids would stay.
+// ZoneRules, because otherwise forbidden records would stay.
 func TestZoneSettings_rulesDecideAgain_S2_5(t *testing.T) {
 	t.Parallel()
 	percent := uint32(7)

@@ -27,7 +27,7 @@ func (w *world) settleAll() {
 	}
 }
 
-// carryOutNext executes the first work. If a lock of another cascade is in the way, it tries the work again after all
+// carryOutNext executes the first work. If a lock of another cascade is in the way, the work is tried again after all
 // others.
 func (w *world) carryOutNext() {
 	work := w.outbox[0]
@@ -37,8 +37,7 @@ func (w *world) carryOutNext() {
 	}
 }
 
-// tryWaiting stands for the ledger's periodic retry. It reports whether it enqueued works for waiting objects that
-// could be adopted.
+// tryWaiting stands for the ledger's periodic retry. The result is true if works were enqueued for waiting objects.
 func (w *world) tryWaiting() bool {
 	for _, o := range slices.SortedFunc(maps.Keys(w.records), compareObjects) {
 		r := w.records[o]
@@ -162,7 +161,7 @@ func (w *world) unlockNames(work *law.Work) {
 	}
 }
 
-// passTime simulates servers that run for d: it adds to each withdrawal, and releases objects whose period is over.
+// passTime simulates servers that run for d: each withdrawal advances, and objects are released after their period.
 func (w *world) passTime(d time.Duration) {
 	for _, k := range w.listWithdrawals() {
 		withdrawal := *w.facts[k].(*law.Withdrawal)
@@ -301,8 +300,8 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) bool {
 	return !locked
 }
 
-// stepRecord executes at most the given number of steps for a record. It reports whether the record has left a zone and
-// enters another zone in the next step (I1), and whether another cascade has locked the name.
+// stepRecord executes at most the given number of steps for a record. The results report whether the record has left a
+// zone and enters another zone in the next step (I1), and whether another cascade has locked the name.
 func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves, locked bool) {
 	for range most {
 		r := w.records[c.object]

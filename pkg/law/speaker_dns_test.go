@@ -35,8 +35,8 @@ type datum struct {
 	ends bool
 }
 
-// answer is the data that a resolver has for a question before it follows pointers. direct is true if there is an RRset
-// of the requested type.
+// answer is a resolver's data for a question, before any pointer is followed. direct is true if there is an RRset of
+// the requested type.
 type answer struct {
 	read   []*datum
 	next   []pointer
@@ -224,8 +224,8 @@ func parseForest(text string) dnsForest {
 	return f
 }
 
-// describeAnswer lists the data and then the pointers of an answer. It leaves out the NS of apexes, which are in every
-// answer, unless they are requested.
+// describeAnswer lists the data and then the pointers of an answer. The NS of apexes, part of every answer, are left
+// out unless requested.
 func (f dnsForest) describeAnswer(a *answer, apexNS bool) string {
 	var out []string
 	atApex := func(d *datum) bool { return d.rtype == rdata.NS && f[d.owner] != nil && d != f[d.owner].cut }
@@ -299,7 +299,7 @@ zone under.cut.org.
 		{wildcards, "host1.example.", "MX", ""},
 		{wildcards, "_telnet._tcp.host1.example.", "SRV", ""},
 		{wildcards, "host.subdel.example.", "A", "subdel.example. NS, -> ns.example.com. A"},
-		// An empty non-terminal exists, so no wildcard above answers for it or for names below.
+		// An empty non-terminal exists, so no wildcard above answers there or below.
 		{wildcards, "host2.example.", "TXT", ""},
 		{wildcards, "_tcp.host2.example.", "TXT", ""},
 		{wildcards, "_acme-challenge.host2.example.", "TXT", ""},

@@ -20,7 +20,7 @@ import (
 // tenant, to the zone's own namespace, to a rule that gives the name literally or by its underscore labels, or to the
 // same rule with shared: true.
 
-// voice is the author of a datum, with the right by which the author wrote it.
+// voice is the author of a datum, with the right to write.
 type voice struct {
 	namespace string
 	zone      *law.Zone
@@ -28,16 +28,16 @@ type voice struct {
 	own, meant bool
 	// shared holds the indices of the rules with shared: true that allow the datum.
 	shared []int
-	// came is the time at which the object was created, and wrote the time of its last write.
+	// came is the time at which the object was created, and wrote the time of the last write.
 	came, wrote int64
-	// zoneCame is the time at which the zone was created, and ruled the time at which its rules last changed.
+	// zoneCame is the time at which the zone was created, and ruled the time of the last change of rules.
 	zoneCame, ruled int64
 	// ends is true while a grace period runs because no rule allows the zone. moved is true if a cascade brought the
 	// object to the zone.
 	ends, moved bool
 }
 
-// nameClaim is a name that a tenant has claimed only by rules with "*".
+// nameClaim is a name claimed by a tenant only by rules with "*".
 type nameClaim struct {
 	namespace string
 	name      name.Name
@@ -48,7 +48,7 @@ type nameClaim struct {
 	shared    []int
 }
 
-// speech is a datum of another tenant that is read for a claimed name.
+// speech is another tenant's datum, read for a claimed name.
 type speech struct {
 	claim *nameClaim
 	datum *datum
@@ -70,8 +70,8 @@ func (w *world) describeVoice(o object, r *recordObject) *voice {
 	return v
 }
 
-// listShares reports whether a rule that allows a record gives its name literally, and returns the rules with shared:
-// true for the name.
+// listShares reports whether a rule for a record gives the name literally, and returns the rules with shared: true for
+// the name.
 func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool, shared []int) {
 	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNSKEY}, t)
 	base := at
@@ -127,8 +127,8 @@ type scene struct {
 	had    []tenure
 }
 
-// tenure is the time that a namespace has had a name, from its oldest object to the last observation. given is true if
-// a literal rule gives the name. shared holds the rules with shared: true that give the name literally.
+// tenure is the time of a namespace at a name, from the oldest object to the last observation. given is true if a
+// literal rule gives the name. shared holds the rules with shared: true that give the name literally.
 type tenure struct {
 	namespace   string
 	name        name.Name
@@ -280,7 +280,7 @@ func (w *world) hearSpeakers() (received []speech) {
 	return received
 }
 
-// nameBelow returns the name with the given labels below up, or the zero name if it is too long.
+// nameBelow returns the name with the given labels below up, or the zero name if too long.
 func nameBelow(labels string, up name.Name) name.Name {
 	n, _ := name.MustRel(labels).In(up)
 	return n
@@ -300,8 +300,8 @@ func (l *listener) askFor(what string, n name.Name, t rdata.Type) bool {
 	return l.followQuestion(what, n, t, nil, true)
 }
 
-// followQuestion asks the question of via, or the first question if via is nil. It records answers up to a target that
-// the author of a pointer chose.
+// followQuestion asks the question of via, or the first question if via is nil. Answers are recorded up to a target
+// chosen by the author of a pointer.
 func (l *listener) followQuestion(what string, n name.Name, t rdata.Type, via *datum, listens bool) bool {
 	key := fmt.Sprint(n, t, via, listens)
 	if n.IsZero() || l.seen[key] {
@@ -379,7 +379,7 @@ func (l *listener) decidesAlready(c *nameClaim, ns string) bool {
 }
 
 // wasPutBelow reports whether the owner of a zone above put the claim's zone below the datum's name, or gave it a name
-// there, at a time when the datum's namespace had that name.
+// there, while the datum's namespace had the name.
 func (l *listener) wasPutBelow(d *datum) bool {
 	for up, ok := l.claim.name, true; ok && up != baseOf(d); up, ok = up.Parent() {
 		z := l.forest[up]
@@ -395,8 +395,8 @@ func (l *listener) wasPutBelow(d *datum) bool {
 	return false
 }
 
-// choseTarget reports whether the author of a pointer chose the datum to which it leads: the datum was there before,
-// belongs to the author, or is at a name that its namespace already had.
+// choseTarget reports whether the author of a pointer chose the target: the datum was there before, belongs to the
+// author, or is at a name that the author's namespace already had.
 func (l *listener) choseTarget(via, d *datum) bool {
 	by, since := d.by, via.by.wrote
 	aims := func(ok func(*nameClaim) bool) bool { // targets of the namespace's own
@@ -428,7 +428,7 @@ func (l *listener) choseTarget(via, d *datum) bool {
 }
 
 // mindsPointer reports whether the twin follows a pointer: targets of the zone's own namespace, name servers of other
-// namespaces, and targets of a tenant at and below its names. All other targets are the author's choice.
+// namespaces, and targets of a tenant at and below own names. All other targets are the author's choice.
 func (l *listener) mindsPointer(from *datum, to name.Name) bool {
 	if from.by == nil {
 		return false

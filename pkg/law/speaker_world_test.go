@@ -185,7 +185,7 @@ func speakAtRandom(t *rapid.T, report func(*speech)) {
 	t.Repeat(acts)
 }
 
-// openClasses are the ways in which the rules permit a tenant's data to be read for another's name, each with its rule
+// openClasses are the ways in which the rules permit a tenant's data to be read for another's name, each with a rule
 // and a story in speakers.txt. A Warning reports targets of the own namespace. The owner of the rules is responsible
 // for zones in their grace period, and for records by former rules.
 var openClasses = map[string]string{
@@ -197,8 +197,8 @@ var openClasses = map[string]string{
 }
 
 // A record speaks for a name if a resolver, a certificate authority or a mail host reads it for the name, such as a TXT
-// at an underscore label below. In random worlds, no tenant speaks for a name that another tenant has claimed, except
-// in the ways listed in openClasses, which the rules permit.
+// at an underscore label below. In random worlds, no tenant speaks for a name claimed by another tenant, except in the
+// ways listed in openClasses, which the rules permit.
 func TestSpeakers(t *testing.T) {
 	often := 8 // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {

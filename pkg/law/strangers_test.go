@@ -25,7 +25,7 @@ type exemption struct {
 }
 
 // strangerExemptions does not include budgets, because no script exhausts them, and mass deletions, because no script
-// has a zone that large.
+// has so large a zone.
 var strangerExemptions = []exemption{
 	{what: "period", why: "a prune by accident must not be an outage (S2.5, S3.5); it ends in the cascade that a namespace owes which " +
 		"writes there, and which a rule names (S2.13)",
@@ -92,7 +92,7 @@ var strangerExemptions = []exemption{
 		}},
 }
 
-// hadRule reports whether a stranger, in spite of the title, had a rule for the name when it wrote the datum.
+// hadRule reports whether a stranger, in spite of the title, had a rule for the name when writing the datum.
 func (c *comparison) hadRule(d *datum) bool {
 	since, exists := c.actual.existing[d.from]
 	return exists && slices.Contains(c.strangers, d.from.Namespace) && c.inquest.actual[since].hasRule(d.from.Namespace, c.name, c.title)
@@ -102,7 +102,7 @@ func (c *comparison) isExempt(d *datum) bool {
 	return slices.ContainsFunc(strangerExemptions, func(x exemption) bool { return x.exempts != nil && x.exempts(c, d) })
 }
 
-// isGiven reports whether a literal rule gives the name, so that the data of others give way to its holders at once.
+// isGiven reports whether a literal rule gives the name, and the data of others give way at once.
 func (t title) isGiven() bool { return t.kind == titleNamed || t.kind == titleKept }
 
 // endsSoon reports whether the grace period of a datum runs, or whether the cascade of a changed rule has not reached

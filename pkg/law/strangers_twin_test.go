@@ -17,7 +17,7 @@ import (
 )
 
 // The twin of strangers checks the goal of the rules about names without using the rules. The strangers of a name are
-// the namespaces without a rule for it, and they must change nothing for its holders. The twin plays a script with and
+// the namespaces without a rule there, and must change nothing for the holders. The twin plays a script with and
 // without the strangers' acts, and compares DNS answers, refusals and waiting objects.
 
 // title is a right to a name and the names below.
@@ -25,7 +25,7 @@ type title struct {
 	kind    string
 	name    name.Name
 	holders []string
-	// since is the act that made the title. Strangers may keep data from before it. With -1, they may keep none.
+	// since is the act that made the title. Strangers may keep earlier data. With -1, they may keep none.
 	since int
 }
 
@@ -46,7 +46,7 @@ const (
 // serviceLabels are names below the apex that clients look up for the zone itself.
 var serviceLabels = []string{"wpad", "isatap", "mta-sts", "autodiscover", "autoconfig", "openpgpkey"}
 
-// loss is a title that is worth less than it would be without the strangers, with the class of the loss.
+// loss is a title worth less than without the strangers, with the class of the loss.
 type loss struct {
 	act         int
 	class, text string
@@ -442,7 +442,7 @@ func (c *comparison) isOwnTitle() bool {
 	return z != nil && slices.Contains(c.title.holders, z.Namespace)
 }
 
-// compareAnswers records data of strangers in answers for the name, and data that are missing because of strangers.
+// compareAnswers records data of strangers in answers for the name, and data missing because of strangers.
 func (c *comparison) compareAnswers() {
 	reported := map[string]bool{}
 	for _, q := range c.listQuestions() {
@@ -465,14 +465,13 @@ func (c *comparison) compareAnswers() {
 	}
 }
 
-// hasGuest reports whether a tenant has data at a name that a rule gives literally, so that no wildcard covers the
-// name.
+// hasGuest reports whether a tenant has data at a name given literally, so that no wildcard covers the name.
 func (m *moment) hasGuest(n name.Name) bool {
 	z := m.forest.findTop(n)
 	return z != nil && slices.ContainsFunc(z.data[n], func(d *datum) bool { return d.by.meant && !d.by.own })
 }
 
-// isMissed reports whether a datum exists that strangers have hidden. Refused data were recorded before.
+// isMissed reports whether a hidden datum exists. Refused data were recorded before.
 func (c *comparison) isMissed(d *datum) bool {
 	_, exists := c.actual.existing[d.from]
 	if d.from == (object{}) {
@@ -517,8 +516,8 @@ func (c *comparison) listQuestions() (all []question) {
 	return append(all, question{nameBelow("_acme-challenge", c.name), rdata.TXT})
 }
 
-// isStrange reports whether a stranger wrote the datum without a rule that gives it literally, by labels or by name.
-// judgeAlone checks visible DS records.
+// isStrange reports whether a stranger wrote the datum without a literal rule, by labels or by name. judgeAlone checks
+// visible DS records.
 func (c *comparison) isStrange(d *datum) bool {
 	return d.by != nil && d.rtype != rdata.DS && slices.Contains(c.strangers, d.by.namespace) && !d.by.own && !d.by.meant &&
 		!c.isExempt(d)
@@ -547,7 +546,7 @@ func hasDatum(set []*datum, d *datum) bool {
 	return slices.ContainsFunc(set, func(x *datum) bool { return x.from == d.from && x.owner == d.owner && x.rtype == d.rtype })
 }
 
-// judgeAlone records the losses that are visible without the other world. A new zone counts once it is settled.
+// judgeAlone records the losses visible without the other world. A new zone counts once settled.
 func (q *inquest) judgeAlone(i int) {
 	m := q.actual[i]
 	for _, o := range m.unruled {

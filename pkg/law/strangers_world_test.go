@@ -43,7 +43,7 @@ type actor struct {
 	*movingWorld
 	// These are the acts from which on each Record is adopted, or waits.
 	existing, waits map[object]int
-	// warned holds the Records whose last write warned that another namespace has the target, and the namespaces with a
+	// warned holds the Records whose last write warned of another namespace at the target, and the namespaces with a
 	// name for which the last write or deletion warned of a hidden name.
 	warned map[object]bool
 	ruled  int // the last act that changed rules
@@ -61,7 +61,7 @@ type moment struct {
 	ruled             int
 	lockers           []string     // the namespaces whose moves lock names
 	notices           []law.Notice // world.notices
-	// unruled holds the adopted Records that no rule allows and for which no period runs.
+	// unruled holds the adopted Records without a rule or a running period.
 	unruled []object
 }
 

@@ -6,10 +6,10 @@ package law
 // Withdrawal is a grace period. A namespace keeps its records and child zones in a zone for some time after the rules
 // have stopped allowing them.
 type Withdrawal struct {
-	// Since is the time of the last change that withdrew rules, in Unix seconds.
+	// Since is the time of the last withdrawal of rules, in Unix seconds.
 	Since int64 `json:"since"`
-	// Grace is the length in seconds. Passed is the time in seconds that servers ran since then, so that a clock that
-	// jumps ends no period.
+	// Grace is the length in seconds. Passed is the time in seconds that servers ran since then, because a jump of the
+	// clock must end no period.
 	Grace  int64 `json:"grace,omitempty"`
 	Passed int64 `json:"passed,omitempty"`
 	// Cause is the Work.Cause of the cascade that began the period.

@@ -30,8 +30,8 @@ var (
 	foeRecords = [][]string{{"*"}, {"x", "*.x"}, {"w.w", "y"}}
 )
 
-// siege is a world in which an owner withdraws rules while other namespaces try to keep their objects. It records the
-// promises made to both sides. All times are the running time of the servers in seconds (ran).
+// siege is a world in which an owner withdraws rules while other namespaces try to keep their objects. A siege records
+// the promises made to both sides. All times are the running time of the servers in seconds (ran).
 type siege struct {
 	*world
 	t   *rapid.T
@@ -46,14 +46,14 @@ type siege struct {
 
 	// gone is the time from which on no withdrawn object is left: a period after the cascade of the last withdrawal.
 	gone int64
-	// starts holds the cascades that begin a period, with its length.
+	// starts holds the cascades that begin a period, with the length.
 	starts map[string]int64
 	// safe holds the objects under a promise, by UID.
 	safe    map[string]*safety
 	through map[string]bool
 }
 
-// safety is a promise that an object stays until a certain time.
+// safety is a promise to keep an object until a certain time.
 type safety struct {
 	object
 	record bool
@@ -342,7 +342,7 @@ func (s *siege) writeFoeZone(t *rapid.T) {
 	}
 }
 
-// While an owner withdraws rules, the other namespaces do all that they can to keep their objects. A period later no
+// While an owner withdraws rules, the other namespaces do all they can to keep their objects. A period later no
 // withdrawn object is left, the period of no other namespace was shortened, and neither clocks nor stopped servers have
 // ended anything.
 func TestWithdrawal_adversary_S3_8(t *testing.T) {

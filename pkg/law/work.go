@@ -12,7 +12,7 @@ import (
 )
 
 // PendingCut is a child zone whose name servers, glue or DS changed, so that its parent has to list them again. The
-// child's transaction stores it, and a transaction of the parent deletes it.
+// child's transaction stores the PendingCut, and a transaction of the parent deletes it.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
@@ -26,7 +26,7 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting holds the index keys of a Record or Zone that is in no zone yet. A new zone finds waiting objects by name, by
+// Waiting holds the index keys of a Record or Zone in no zone yet. A new zone finds waiting objects by name, by
 // spec.zoneRef, or by both.
 type Waiting struct {
 	View string
@@ -52,7 +52,7 @@ type Work struct {
 	Unmarked bool `json:"unmarked,omitempty"`
 	// Purge is the UID of a removed zone whose internal keys are deleted at the end.
 	Purge string `json:"purge,omitempty"`
-	// Ended is that zone if it is pending. A rule may recreate it afterwards.
+	// Ended is that zone, if pending. A rule may recreate the zone afterwards.
 	Ended *Place `json:"ended,omitempty"`
 	// Ends is true if the zone has ended, or its end was due. Zones below without a rule end, too.
 	Ends bool `json:"ends,omitempty"`

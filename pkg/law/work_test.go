@@ -13,7 +13,7 @@ import (
 )
 
 // If another write withdraws more from a tenant while the cascade of an earlier write is pending, the grace period
-// begins again. It does not begin again for a second Record that the same write withdraws.
+// begins again. A second Record withdrawn by the same write does not begin the period again.
 func TestWithdrawal_beginsAgainByExtendedWork_S3_6(t *testing.T) {
 	zone := &law.Zone{Ref: law.Ref{Namespace: "owner", Name: "org", UID: "z"}}
 	zone.Header.FQDN = name.MustParse("org.")

@@ -230,8 +230,8 @@ func isBelow(sub, up name.Rel) bool {
 	return false
 }
 
-// decideAll runs a decision until all requested facts have been read. It checks promise 1 of the package: requests end,
-// the answer is a function of the facts, and the facts stay unchanged.
+// decideAll runs a decision until all requested facts have been read. It checks promise 1 of the package, too: requests
+// end, the answer is a function of the facts, and the facts stay unchanged.
 func (w *world) decideAll(ask func(*law.Facts) law.Outcome) law.Outcome {
 	seen := law.NewFacts()
 	for round := 1; ; round++ {
@@ -269,7 +269,7 @@ func (w *world) decideAll(ask func(*law.Facts) law.Outcome) law.Outcome {
 		clone, less := law.NewFacts(), law.NewFacts()
 		for k, fact := range seen.All() {
 			clone.Put(k, fact)
-			// A fact that was not used makes no difference.
+			// An unused fact makes no difference.
 			if !seen.IsUsed(k) {
 				fact = nil
 			}

@@ -57,8 +57,8 @@ type Zone struct {
 	NSSets  []content.RRset
 	NSHosts []name.Rel
 	ZoneSettings
-	// Pending is true for a zone without a name. It waits for ZoneRef or, after its end, for a rule that delegates
-	// WantedName.
+	// Pending is true for a zone without a name. Such a zone waits for ZoneRef or, after its end, for a rule that
+	// delegates WantedName.
 	Pending    bool
 	ZoneRef    *Ref
 	WantedName name.Name
@@ -211,11 +211,11 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, which stops deliveries. It
-// changes only with writes of the Zone object. A period is ten minutes long.
+// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, which stops deliveries. Only
+// writes of the Zone object change the counts. A period is ten minutes long.
 type Deletions struct {
-	// Own is the number of RRsets added by the own namespace, less the number removed. It may be negative, because only
-	// differences matter.
+	// Own is the number of RRsets added by the own namespace, less the number removed. Own may be negative, because
+	// only differences matter.
 	Own int
 	// PeriodStart is the start of the present period, in Unix seconds.
 	PeriodStart int64

@@ -54,7 +54,7 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or nil and a channel closed when the next is freed. If all are taken, it cuts the oldest.
+// Take returns a slot, or nil and a channel closed when the next is freed. If all are taken, Take cuts the oldest.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	return slot, nil
 }
 
-// Release frees the slot. It returns false if the slot was cut.
+// Release frees the slot. The result is false if the slot was cut.
 func (slot *Slot) Release() bool {
 	slot.slots.mu.Lock()
 	defer slot.slots.mu.Unlock()
@@ -106,7 +106,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take, again after each close of freed, until it returns a slot. It returns nil when ctx ends.
+// TakeWhenFreed calls take, again after each close of freed, until it returns a slot. The result is nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()

@@ -41,8 +41,8 @@ func TestTake_givesWhatIsSpareBeyondShares(t *testing.T) {
 	}
 }
 
-// Slots are taken and released at random. A slot is given exactly if the limits allow it: at most total slots within
-// the clients' shares, and at most spare slots beyond the shares (L1).
+// Slots are taken and released at random. A slot is given exactly within the limits: at most total slots within the
+// clients' shares, and at most spare slots beyond the shares (L1).
 func TestTake_boundsSharesAndSpare(t *testing.T) {
 	const total, share, spare = 6, 2, 3
 	random := rand.New(rand.NewPCG(1, 2))
@@ -93,7 +93,7 @@ func TestTake_cutsWithinShares(t *testing.T) {
 }
 
 // The callers of a client wait for a slot in order of arrival. A caller that gives up is skipped, other clients do not
-// wait, and the queue is removed when it is empty (L4).
+// wait, and an empty queue is removed (L4).
 func TestTakeInOrder_servesWhoCameFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a := New(4, 2), Client{Tenant: "a"}

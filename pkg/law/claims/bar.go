@@ -12,14 +12,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar keeps tenants (namespaces other than the zone's own) out of a name that a rule reserves for other tenants, or
-// that is an own name of the zone. At and below the name, a tenant's pattern with "*" gives nothing unless the labels
-// after its last "*" end in the name. For example, the pattern "*" does not reach x.pay if pay is reserved, but "*.pay"
-// does.
+// Bar keeps tenants (namespaces other than the zone's own) out of a name reserved for other tenants by a rule, or an
+// own name of the zone. At and below the name, a tenant's pattern with "*" gives nothing unless the labels after its
+// last "*" end in the name. For example, the pattern "*" does not reach x.pay if pay is reserved, but "*.pay" does.
 type Bar struct {
 	// Name is relative to the zone.
 	Name name.Rel
-	// MinTail is the least number of labels after the last "*" of a pattern that passes. 0 means that there is no bar.
+	// MinTail is the least number of labels after the last "*" of a pattern that passes. 0 means no bar.
 	MinTail int
 	// ByOwnName is true for an own name, false for a reserved name.
 	ByOwnName bool
@@ -28,7 +27,7 @@ type Bar struct {
 	Undecided bool
 }
 
-// FindReservedBar returns the bar at the deepest name at or above base that is reserved for others alone.
+// FindReservedBar returns the bar at the deepest name at or above base reserved for others alone.
 func (c *Claimant) FindReservedBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -77,7 +76,7 @@ func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar that a tenant's rule must pass for a new record or zone at base. It is the deeper of
+// FindBar returns the bar that a tenant's rule must pass for a new record or zone at base. The result is the deeper of
 // FindReservedBar and the own name above base. The zone's own namespace has no bar.
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
@@ -126,8 +125,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant, so that own records that lead there would end up
-// at the tenant. In a zone with Delegations, any name without a bar counts.
+// GivesTenants reports whether rules may give a free name to a tenant, so that own records with this target would lead
+// to the tenant. In a zone with Delegations, any name without a bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -143,8 +142,8 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the refusal by the bar of a record or zone at base. It uses reason for reserved names (own names have
-// NameHeld), and needs to describe a rule that would allow it.
+// Refuse returns the refusal by the bar of a record or zone at base. The reason is for reserved names (own names have
+// NameHeld), and needs describes an allowing rule.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -162,7 +161,7 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 const maxYielding = 16
 
 // FindYielding returns the tenants whose claims give way, because no rule allows their records any more: from base up
-// to "at" and, if below is true, below base. It returns nil if a rule allows any of them, or if there are more than
+// to "at" and, if below is true, below base. The result is nil if a rule allows any of them, or if there are more than
 // maxYielding.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {

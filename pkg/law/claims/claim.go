@@ -61,7 +61,7 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	return mine, others
 }
 
-// RefuseClaim returns the refusal of a record at owner that would claim base, or nil if the tenant may claim it.
+// RefuseClaim returns the refusal of a record at owner that would claim base, or nil if the tenant may claim base.
 func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	mine, _ := c.claimsAt(base)
 	at := c.NameOf(base)
@@ -209,8 +209,9 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names whose
-// claims the Claimant shares by rules with "*". Above them, other tenants' claims by literal rules do not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. Names are skipped if
+// their claims are shared with the Claimant by rules with "*". Above them, other tenants' claims by literal rules do
+// not count.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

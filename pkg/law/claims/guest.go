@@ -57,7 +57,7 @@ func (c *Claimant) FindHidden(n name.Rel) (a WildcardAnswer, ok bool) {
 }
 
 // FindHolder reports whether the nearest claimed, own or reserved name at or above n belongs to the namespace (mine) or
-// to another one (others). The apex holds no names below it.
+// to another one (others). The apex holds no names below.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findReserved(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
@@ -86,7 +86,7 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's data or zone that would hide the base from a wildcard of another namespace.
+// RefuseHiding refuses a guest's data or zone if it would hide the base from a wildcard of another namespace.
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

@@ -224,8 +224,8 @@ var (
 	})
 )
 
-// Several Records may share an RRset and have different TTLs, of which the smallest counts. Merge computes it in any
-// order of arrival, and for any TTL that the zone has for Records without one.
+// Several Records may share an RRset and have different TTLs, of which the smallest counts. Merge computes the minimum
+// in any order of arrival, and for any TTL that the zone has for Records without one.
 func TestTTL_mergeIsTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c, zone := ttls.Draw(t, "a"), ttls.Draw(t, "b"), ttls.Draw(t, "c"), rapid.Uint32Range(0, rdata.MaxTTL).Draw(t, "zone")
@@ -258,8 +258,8 @@ func TestResolve_canonicalRdataOrder(t *testing.T) {
 	equalLines(t, showEntries(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
 }
 
-// A record that is too long together with its zone is refused when it is written. If such a record is stored
-// nevertheless, it is left out of the zone's entries, Check reports it, and all other records are served.
+// A record that is too long together with its zone is refused when it is written. A stored record of this kind is left
+// out of the zone's entries, Check reports it, and all other records are served.
 func TestResolve_tooLongIsLeftOut(t *testing.T) {
 	h := makeHeader()
 	long := strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 49)+".", 4), ".")

@@ -11,8 +11,8 @@
 //
 // Guarantees:
 //
-//  1. If several Records have the same value, it is a single Row. A value written both with a relative and with an
-//     absolute name is two Rows, but a single entry.
+//  1. A value of several Records is a single Row. A value written both with a relative and with an absolute name is two
+//     Rows, but a single entry.
 //  2. Header.Hash differs exactly when the definition does. The order of nameServers counts, because the first may be
 //     in the SOA. The order of their addresses does not.
 //  3. Entries and Pack yield the SOA first, and then all other records in canonical order (RFC 4034 §6.1, §6.3), sorted

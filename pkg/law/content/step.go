@@ -165,8 +165,8 @@ type Identity struct {
 	Name      string `json:"n"`
 }
 
-// Transaction is an entry of the journal, the log that keeps the servers' zones in memory up to date. It holds the
-// steps of a zone from a single etcd transaction. An entry without steps marks the zone as settled or gone.
+// Transaction is an entry of the journal, the log that keeps the servers' zones in memory up to date. An entry holds
+// the steps of a zone from a single etcd transaction. An entry without steps marks the zone as settled or gone.
 type Transaction struct {
 	// After is set only without steps: the N of the last step before the mark, or 0 for the newest step. So a mark that
 	// is read late settles no later step.

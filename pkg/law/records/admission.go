@@ -15,16 +15,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord refuses added because of rules, claims, other data or a limit. Otherwise it sets admission and rule, or
-// awaitsEviction if other tenants must give way first.
+// admitRecord refuses added because of rules, claims, other data or a limit. Otherwise admitRecord sets admission and
+// rule, or awaitsEviction if other tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
 	}
 	z, ns := x.zone, x.ask.Namespace
 
-	// If claims refuse the record, try again without the claims that no rule allows: first at and above the name, then
-	// also below.
+	// If claims refuse the record, try again without the claims of lost rules: first at and above the name, then also
+	// below.
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldedName = x.findYielding(false, x.added.Type == rdata.DNAME)
@@ -217,7 +217,7 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 }
 
 // refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others. In a cascade, a record that keeps its
-// place passes, because the own name that it cuts off may be newer.
+// place passes, because the own name may be newer.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {

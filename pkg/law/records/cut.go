@@ -24,8 +24,8 @@ type CutInput struct {
 	DS      []string
 	Now     time.Time
 	By      string // user
-	// MarkID is the ID of a cascade that moves records from the parent to the child, or "". Until it ends, name servers
-	// do not get the parent's new content. CausedBy is the namespace that caused the cascade.
+	// MarkID is the ID of a cascade that moves records from the parent to the child, or "". Until the cascade ends,
+	// name servers do not get the parent's new content. CausedBy is the namespace that caused the cascade.
 	MarkID, CausedBy string
 	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion.
 	Own bool
@@ -101,7 +101,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// A value that Records also have stays.
+// A value stays if a Record also has it.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

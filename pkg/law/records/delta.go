@@ -166,9 +166,9 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 // refuseLocked refuses data at, above or below a locked name, because Records there are moving to another zone.
 // Exceptions:
 //
-//   - data above the lock that changes nothing below (affectsBelow), such as own data other than a DNAME
-//   - data that no rule allows, because it gets 403 instead
-//   - in a cascade: Records that its own lock is for, and Records that left their zone for this zone
+//   - data above the lock without an effect below (affectsBelow), such as own data other than a DNAME
+//   - data without a rule, refused with 403 instead
+//   - in a cascade: Records of its own lock, and Records that left their zone for this zone
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.HasLockOf(x.ask.MarkID)
@@ -252,7 +252,7 @@ func (x *delta) isOwnStep() bool {
 	case ask.CausedBy != z.Namespace:
 		return false
 	case x.removed == nil:
-		// A tenant's Record counts if changed rules admit it, but not if it takes a free name.
+		// A tenant's Record counts if admitted by changed rules, but not if it takes a free name.
 		return !ask.HadZone && (ask.Namespace == z.Namespace || ask.RulesChanged)
 	case ask.After == nil || x.added != nil:
 		return true

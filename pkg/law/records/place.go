@@ -22,7 +22,7 @@ type RecordInput struct {
 	Cascade bool
 	// HadZone is true for a record between zones and, in a cascade, for any record in a zone.
 	HadZone bool
-	// HasFormerName is true, in a cascade, for a record that waits under its name in a removed zone.
+	// HasFormerName is true, in a cascade, for a record waiting under its name in a removed zone.
 	HasFormerName bool
 	Now           time.Time
 	By            string

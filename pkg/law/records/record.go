@@ -72,7 +72,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	}
 
 	if current != nil && current.UID != p.zone.UID {
-		// Only the cascade that has the lock brings the record.
+		// Only the cascade with the lock brings the record.
 		if p.holding.HasLock(p.fqdn) && !p.holding.HasLockOf(ask.MarkID) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
@@ -282,7 +282,7 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 }
 
 // withdrawRecord begins the grace period of a record that no rule allows any more. After the period, or at once if
-// another namespace's record takes its place, it releases the record.
+// another namespace's record takes its place, the record is released.
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil

@@ -23,7 +23,7 @@ type Review struct {
 	Warnings     []law.Warning
 }
 
-// ClaimState tells whose claim covers a name: the namespace's, another's, or none. It is "" if secret.
+// ClaimState tells whose claim covers a name: the namespace's, another's, or none. "" keeps the claim secret.
 type ClaimState string
 
 const (

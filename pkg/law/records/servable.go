@@ -117,8 +117,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 
 	var missing []string
 	for _, host := range hosts {
-		// Below a delegated child's cut, the child has the address. A zone that is not delegated has no cut, and its
-		// servers are unreachable.
+		// Below a delegated child's cut, the child has the address. An undelegated zone has no cut, and its servers are
+		// unreachable.
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })

@@ -26,7 +26,7 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 }
 
 // lockForReplacement locks the name of a removed Record if Records of its namespace, or of the zone's own, wait there.
-// Until the plan's cascade has decided them, no other tenant can take the name. It returns nil for too many locks.
+// Until the plan's cascade has decided them, no other tenant can take the name. The result is nil for too many locks.
 func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -80,7 +80,7 @@ func (x *delta) describeHeld() string {
 }
 
 // refuseReplacement refuses to give a waiting Record the name that another namespace (KeptOut) has left, if rules still
-// allow that namespace the name: it may just be replacing a Record. A literal rule overrides this.
+// allow that namespace the name, perhaps to replace a Record. A literal rule overrides this.
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.WaitingBefore == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {

@@ -13,16 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// DefaultGrace is the grace period, in seconds, of zones that a removed zone delegated.
+// DefaultGrace is the grace period, in seconds, of zones delegated by a removed zone.
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawn describes a record or child zone that the rules of its zone no longer allow. A cascade, the background work
-// after a change of rules, starts or continues its grace period.
+// Withdrawn describes a record or child zone no longer allowed by the rules. A cascade, the background work after a
+// change of rules, starts or continues its grace period.
 type Withdrawn struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is true for a child zone, false for a record. Begins is true if the rules allowed it until now. ByOwner is
-	// true if the zone's own namespace changed the rules.
+	// Child is true for a child zone, false for a record. Begins is true if the rules allowed the data until now.
+	// ByOwner is true if the zone's own namespace changed the rules.
 	Child, Begins, ByOwner bool
 	// Grace is how long the data stays, in seconds.
 	Grace int64
@@ -130,8 +130,8 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
 // YieldWork returns an outbox item (background work) for a name n that a rule now gives to another namespace. Records
-// of the namespaces in "from" at and below n leave the zone if no rule allows them, and then records that wait there
-// are decided again. An item that n already has is extended.
+// of the namespaces in "from" at and below n leave the zone if no rule allows them, and then records waiting there are
+// decided again. An existing item for n is extended.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	existing := law.Get[law.Work](r, law.WorkKey(id))

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// provesOnly are the types that prove or pin something. A rule for such types alone reserves no name.
+// provesOnly are the types for proofs and pins. A rule for such types alone reserves no name.
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 func hasMinTail(p pattern.Pattern, labels int, zone name.Name) bool {
@@ -36,7 +36,7 @@ func (r *Rule) eachReserving(do func(pattern.Pattern)) {
 	}
 }
 
-// ListNamed returns the names that the rule reserves, sorted and without duplicates.
+// ListNamed returns the names reserved by the rule, sorted and without duplicates.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	r.eachReserving(func(p pattern.Pattern) {
 		n, ok := p.LiteralName(zone)
@@ -50,7 +50,7 @@ func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	return slices.Compact(names)
 }
 
-// ListNamed returns the names that the rules of the Zone reserve, sorted.
+// ListNamed returns the names reserved by the rules of the Zone, sorted.
 func (s *Set) ListNamed() []Named {
 	var out []Named
 	for i := range s.Lists[0] {
@@ -73,7 +73,7 @@ type Named struct {
 	Namespaces []string
 }
 
-// ReservedAbove is a reserved name, given by its number of labels. Mine is true if it is reserved for the namespace.
+// ReservedAbove is a reserved name, given by its number of labels. Mine is true if reserved for the namespace.
 type ReservedAbove struct {
 	Labels int
 	Mine   bool
@@ -102,8 +102,8 @@ func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	return out
 }
 
-// MinTailFor returns the least number of labels after the "*" in a tenant's pattern that may match n, so that no
-// wildcard takes a name reserved for others. It is 1 below a reserved pay, as in "*.pay", and 0 if any pattern will do.
+// MinTailFor returns the least number of labels after the "*" in a tenant's pattern for n, so that no wildcard takes a
+// name reserved for others. The result is 1 below a reserved pay, as in "*.pay", and 0 if any pattern will do.
 func (s *Set) MinTailFor(n name.Rel, namespace string) (least int) {
 	if namespace == s.OwnNamespace {
 		return 0
@@ -116,7 +116,7 @@ func (s *Set) MinTailFor(n name.Rel, namespace string) (least int) {
 	return least
 }
 
-// WithMinTail returns the set without tenants' patterns that have fewer than least labels after a "*".
+// WithMinTail returns the set without tenants' patterns with fewer than least labels after a "*".
 func (s *Set) WithMinTail(least int) *Set {
 	out := *s
 	out.minTail = least

@@ -18,7 +18,7 @@ type Rule struct {
 	Records    []RecordRule
 	Zones      []pattern.Pattern
 	Namespaces []string
-	// DS is true if the zone lists the DS records of child zones that this rule allows.
+	// DS is true if the zone lists the DS records of child zones allowed by this rule.
 	DS bool
 }
 
@@ -26,13 +26,13 @@ type Rule struct {
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
-	// Types is empty for all types that need not be named (MustName).
+	// Types is empty for all types but the types of MustName.
 	Types  []rdata.Type
 	Shared bool
 }
 
-// namedOnly are the types that a rule for tenants must name. Any rule must name a type by number, because its octets
-// are not validated.
+// namedOnly are the types that a rule for tenants must name. Any rule must name a type by number, because nothing
+// validates the octets.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {

@@ -43,7 +43,7 @@ type Grant struct {
 }
 
 // FindGrants returns the patterns that allow the namespace a record of type t at n, in the order of the rules. A type
-// of 0 stands for any type. A pattern below minTail counts only if it names the underscore labels of n.
+// of 0 stands for any type. A pattern below minTail counts only by naming the underscore labels of n.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.OwnNamespace
@@ -125,7 +125,7 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is like DelegatesZone, without the patterns that a reserved name at or above n stops.
+// AllowsZone is like DelegatesZone, without the patterns stopped by a reserved name at or above n.
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.WithMinTail(s.MinTailFor(owner, namespace)).DelegatesZone(n, namespace)
@@ -178,7 +178,7 @@ func (s *Set) GivesTenants(n name.Name) bool {
 }
 
 // NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. RefuseClaim needs
-// it, because records left from a deleted rule justify no new records.
+// this, because records left from a deleted rule justify no new records.
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -200,7 +200,7 @@ type AdmittingRule struct {
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
 // KindOf returns how a grant, a matching pattern, admits a tenant's record: underscore, shared, literal or plain, tried
-// in this order. It returns "" if no rule gives the base name (apps for *.apps).
+// in this order. The result is "" if no rule gives the base name (apps for *.apps).
 func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	base := Base(owner)
 	switch {

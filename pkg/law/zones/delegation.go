@@ -37,7 +37,7 @@ type DelegationSpec struct {
 
 type DelegationInput struct {
 	law.Ref
-	// Before is nil for a new Delegation. InZone is the UID of the zone that has its rules.
+	// Before is nil for a new Delegation. InZone is the UID of the zone with its rules.
 	Before        *DelegationSpec
 	InZone        string
 	WaitingBefore *law.Waiting

@@ -77,7 +77,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
 
-	// Decide the zones below again, and objects that this zone kept out or whose zoneRef names a shorter zone.
+	// Decide the zones below again, and objects kept out by this zone, or whose zoneRef names a shorter zone.
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)

@@ -15,18 +15,18 @@ import (
 // repairInterval is the least time between repairs, so that a lying secondary does not use up the serials.
 const repairInterval = 24 * time.Hour
 
-// Ahead is a secondary that does not transfer a zone, because it is ahead of the zone or has other data at the same
-// serial, as two signed answers have shown. Repair then raises the zone's serial.
+// Ahead is a secondary that does not transfer a zone, because of a later serial or other data at the same serial, as
+// two signed answers have shown. Repair then raises the zone's serial.
 type Ahead struct {
 	// Serial is the serial of the secondary or, if the data differs, the next serial of the zone.
 	Serial  serial.Serial
 	Differs bool
-	// AcceptedSerial is from the annotation kubi.zone/accept-serial, or 0. It allows that serial at any distance.
+	// AcceptedSerial is from the annotation kubi.zone/accept-serial, or 0. This serial is allowed at any distance.
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns a serial for a zone at serial last, beyond a secondary that transfers no more because it is ahead or
-// has other data. It returns false for an outdated report, within repairInterval of the last repair (in Unix seconds),
+// Repair returns a serial for a zone at serial last, beyond a secondary that transfers no more, as it is ahead or has
+// other data. The result is false for an outdated report, within repairInterval of the last repair (in Unix seconds),
 // and beyond a distance of serial.MaxRepair unless the annotation allows it.
 func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
@@ -54,7 +54,7 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// LastSerialOf returns a zone's last serial. It is kept for the SOA expire, but at most serial.KeptSeconds.
+// LastSerialOf returns a zone's last serial. The serial is kept for the SOA expire, but at most serial.KeptSeconds.
 func LastSerialOf(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }

@@ -316,8 +316,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 		}
 	}
 
-	// A cascade releases the child's Records. The parent's namespace caused it and pays for it. But only the child is
-	// unsettled meanwhile, because the child's many data must not keep another zone unsettled.
+	// A cascade releases the child's Records. The parent's namespace caused and pays for this cascade. But only the
+	// child is unsettled meanwhile, because the child's many data must not keep another zone unsettled.
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 
