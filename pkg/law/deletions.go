@@ -12,8 +12,8 @@ import (
 )
 
 // A zone is held, so that name servers keep its former content, if its own namespace removes too many RRsets or the
-// last NS record at the apex. RRsets younger than a period of ten minutes, such as ACME challenges, do not count: the
-// limit compares the number of the namespace's RRsets with the least number in earlier periods.
+// last NS record at the apex. RRsets younger than ten minutes, such as ACME challenges, do not count: the limit
+// compares the namespace's RRsets with the least number in earlier periods.
 
 const (
 	periodSeconds = 600
@@ -51,8 +51,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess by which deliveries would stop if the own namespace removed "taken" more RRsets older
-// than ten minutes and, with nameServers, the last NS at the apex. The result is nil if deliveries would continue.
+// ForeseeHold returns the excess that would stop deliveries if the own namespace removed "taken" more RRsets older than
+// ten minutes and, with nameServers, the last NS at the apex. The result is nil if deliveries would continue.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {

@@ -58,7 +58,7 @@ func (b *brake) applyAct(a act) bool {
 
 // exact is a precise form of the rule about mass deletions: for each content of the last ten minutes, it counts the
 // RRsets, by name, that the zone's own namespace has removed and not put back. At least ten RRsets, and more than the
-// allowed share of one of these contents, hold the zone. From then on only that content counts.
+// allowed share of such a content, hold the zone. From then on only that content counts.
 type exact struct {
 	percent  int
 	sets     map[string]bool
@@ -197,7 +197,7 @@ func (t trace) explainAdded(now int64, contents []*pastContent) string {
 	return ""
 }
 
-// To detect a mass deletion, the zone keeps only a few counts, which is cheaper than the exact rule over all changes.
+// To detect a mass deletion, the zone keeps only a few counts. They are cheaper than the exact rule over all changes.
 // On random histories both give the same result, except for the listed reasons, and each reason occurs.
 func TestDeletions_besideTheExactRule_S7_5(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,9 @@
 //
 //  1. The same facts and request give the same answer. A decision uses no clock, I/O or other state.
 //  2. A Plan lists every internal key that it changes. It depends only on the facts that Facts marks as used, which the
-//     transaction compares (I5).
+//     transaction compares.
 //  3. A Plan changes at most one record and one zone (I1).
-//  4. A Refusal names the broken rule and the remedy, but no namespace or object of another tenant (S1.8).
+//  4. A Refusal names the broken rule and the remedy, but no namespace or object of another tenant.
 //
 // Read first: reading.go and plan.go, then keys.go. The packages, bottom layer first: sethash, pattern, content, rules,
 // this package, claims, records and zones.

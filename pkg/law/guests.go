@@ -24,16 +24,15 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow counts the names strictly below a name at which guests have data. A guest is a tenant whose rule names an
-// underscore label, such as "_acme-challenge.*", and who therefore claims no name. The names above a guest's record
-// exist in DNS, so no wildcard answers for them. Decisions use the counts to find such names and notify the namespace
-// of the wildcard.
+// GuestsBelow counts the names with data of guests strictly below a name. A guest is a tenant whose rule names an
+// underscore label, such as "_acme-challenge.*". Guests claim no name. The names above a guest's record exist in DNS,
+// so no wildcard answers for them. Decisions find such names by the counts, to notify the wildcard's namespace.
 type GuestsBelow struct {
 	// CutNames counts the names with only NS, glue or DS records of child zones, and GuestNames the names with only
 	// records of guests.
 	CutNames, GuestNames int
-	// Children counts the names directly below that exist only because guests have records at or below them, without
-	// underscore names. FirstChildren holds the first FirstNames of them.
+	// Children counts the names directly below that exist only by records of guests, without underscore names.
+	// FirstChildren holds the first FirstNames of them.
 	Children      int
 	FirstChildren []name.Rel
 

@@ -66,7 +66,7 @@ type Deliverable struct {
 	// Unsettled is the start of a series of cascades, in Unix seconds. Together they delay delivery only as long as
 	// one.
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the time, in Unix seconds, until which cascades of other namespaces delay no delivery.
+	// Waived is the end, in Unix seconds, of the time when foreign cascades delay no delivery.
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue is true if the zone is delivered although cascades are unfinished.
 	Overdue bool `json:"overdue,omitempty"`
@@ -125,7 +125,7 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds marks by which the cascade id locks the names of the removed zones in from, until their records have
+// WithOrigins adds marks for the cascade id to lock the names of the removed zones in from, until their records have
 // moved.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
@@ -183,7 +183,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement removes a cascade's replacement lock, which must not refuse its own Records.
+// WithoutReplacement removes a cascade's replacement lock, since it must not refuse its own Records.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h

@@ -85,7 +85,7 @@ func TestLock_keepsARecordOnItsWay_S1_7(t *testing.T) {
 	}
 }
 
-// chain is a world in which the records of a removed zone are on their way to a zone that is removed as well.
+// chain is a world where the records of a removed zone are on their way to a zone that is removed as well.
 type chain struct {
 	*world
 	t        *testing.T

@@ -58,7 +58,7 @@ type Owner struct {
 	// Claims lists the namespaces that claim this name. A wildcard or underscore name claims the base, the labels after
 	// the last "*" or "_" label: "*.apps" and "_acme-challenge.apps" both claim apps.
 	Claims []Claim `json:"k,omitempty"`
-	// Named lists the namespaces for which Delegations reserve this name, sorted. Claims and Named are stored here
+	// Named lists the namespaces with this name reserved by Delegations, sorted. Claims and Named are stored here
 	// because every decision reads the owners above a name anyway.
 	Named []Naming `json:"n,omitempty"`
 	// Own counts the own namespace's records at this underscore name, and at the wildcard directly below.
@@ -94,7 +94,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the value to store, or nil if o is empty, which deletes the key.
+// Fact returns the value to store, or nil, to delete the key, if o is empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -102,8 +102,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts the records by which a namespace claims a name, so that other tenants stay out. The kind of the allowing
-// rule limits the claims above, at and below the name. A tenant's records by underscore rules claim nothing and are not
+// Claim counts a namespace's records that claim a name, so that other tenants stay out. The kind of the allowing rule
+// limits the claims above, at and below the name. A tenant's records by underscore rules claim nothing and are not
 // counted.
 type Claim struct {
 	Namespace string `json:"n"`
@@ -133,8 +133,8 @@ type OwnersBelow struct {
 	// ReservedNames counts the names reserved by Delegations, ReservedFor the same by namespace.
 	ReservedNames int
 	ReservedFor   []Naming
-	// PointerHosts holds the first MaxPointerHosts names without records to which own records lead, such as the host in
-	// an MX record.
+	// PointerHosts holds the first MaxPointerHosts names without records that own records name, such as the host in an
+	// MX.
 	PointerHosts []name.Rel
 	GuestsBelow
 }

@@ -15,8 +15,8 @@ import (
 // dot.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// ListPointerHosts returns the base names of the first MaxPointerHosts hosts in the zone to which c leads, without the
-// apex. c may be nil.
+// ListPointerHosts returns the base names of the first MaxPointerHosts hosts of c in the zone, without the apex. c may
+// be nil.
 func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

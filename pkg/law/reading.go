@@ -65,7 +65,7 @@ func (r *Reading) RequireAll(keys []Key) {
 	}
 }
 
-// Reread ends the decision with all keys in Need, if the facts are of two revisions.
+// Reread ends the decision with all keys in Need, because the facts are of two revisions.
 func (r *Reading) Reread() {
 	for k := range r.facts.All() {
 		r.missing = append(r.missing, k)

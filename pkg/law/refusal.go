@@ -18,11 +18,11 @@ const (
 	Forbidden RefusalKind = iota
 	// Invalid is 422: the object must be different.
 	Invalid
-	// Duplicate is 422 with cause FieldValueDuplicate (S1.5).
+	// Duplicate is 422 with cause FieldValueDuplicate.
 	Duplicate
-	// Later is 429: the same request may pass after cascades (S2.10).
+	// Later is 429: the same request may pass after cascades.
 	Later
-	// Unmet is 412: a prerequisite is not met (S10.5).
+	// Unmet is 412: a prerequisite is not met.
 	Unmet
 )
 
@@ -128,7 +128,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage returns a message that does not tell an absent zone from a zone closed to the namespace.
+// AbsentMessage returns the same message for an absent zone and for a zone closed to a tenant.
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)

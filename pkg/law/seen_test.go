@@ -179,7 +179,7 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 }
 
 // New NS Records hide the records below their name, so their write reads these records to warn of them. The removal of
-// NS Records hides nothing, so the write must not read the records below, of which there may be very many.
+// NS Records hides nothing, so the write must not read the records below. There may be very many.
 func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	w := newWorld()
 	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {

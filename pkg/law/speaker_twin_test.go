@@ -28,9 +28,9 @@ type voice struct {
 	own, meant bool
 	// shared holds the indices of the rules with shared: true that allow the datum.
 	shared []int
-	// came is the time at which the object was created, and wrote the time of the last write.
+	// came is the time of the object's creation, and wrote the time of the last write.
 	came, wrote int64
-	// zoneCame is the time at which the zone was created, and ruled the time of the last change of rules.
+	// zoneCame is the time of the zone's creation, and ruled the time of the last change of rules.
 	zoneCame, ruled int64
 	// ends is true while a grace period runs because no rule allows the zone. moved is true if a cascade brought the
 	// object to the zone.
@@ -57,7 +57,7 @@ type speech struct {
 	via   *datum
 	// cut is the delegation of the zone with datum.
 	cut *datum
-	// since is the time from which the author of datum has had its base name, or the time of the last write.
+	// since is the time since when the author of datum has had its base name, or the time of the last write.
 	since int64
 }
 

@@ -185,9 +185,9 @@ func speakAtRandom(t *rapid.T, report func(*speech)) {
 	t.Repeat(acts)
 }
 
-// openClasses are the ways in which the rules permit a tenant's data to be read for another's name, each with a rule
-// and a story in speakers.txt. A Warning reports targets of the own namespace. The owner of the rules is responsible
-// for zones in their grace period, and for records by former rules.
+// openClasses are the permitted ways for a tenant's data to be read for another's name, each with a rule and a story in
+// speakers.txt. A Warning reports targets of the own namespace. The owner of the rules is responsible for zones in
+// their grace period, and for records by former rules.
 var openClasses = map[string]string{
 	"what own points to":                                 "4.18",
 	"what NS of a third point to":                        "4.18",
@@ -198,7 +198,7 @@ var openClasses = map[string]string{
 
 // A record speaks for a name if a resolver, a certificate authority or a mail host reads it for the name, such as a TXT
 // at an underscore label below. In random worlds, no tenant speaks for a name claimed by another tenant, except in the
-// ways listed in openClasses, which the rules permit.
+// permitted ways of openClasses.
 func TestSpeakers(t *testing.T) {
 	often := 8 // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
@@ -270,8 +270,8 @@ func TestSpeakers_onThreeNames(t *testing.T) {
 	}
 }
 
-// testdata/speakers.txt has a story for each known way in which one tenant can speak for another's name. The stories
-// and the list openClasses must agree, so that no way is forgotten and none is listed in vain.
+// testdata/speakers.txt has a story for each known way for a tenant to speak for another's name. The stories and the
+// list openClasses must agree, so that no way is forgotten and none is listed in vain.
 func TestSpeakers_openClassesAreMet(t *testing.T) {
 	text, err := os.ReadFile("testdata/speakers.txt")
 	if err != nil {

@@ -188,7 +188,7 @@ func drawScriptRules(r *rand.Rand) string {
 	return "own rules " + strings.Join(parts, "; ")
 }
 
-// scriptMotifs are sequences of acts with which one script in eight begins, because random acts reach these states too
+// scriptMotifs are sequences of acts at the start of one script in eight, because random acts reach these states too
 // seldom.
 var scriptMotifs = []string{
 	"<by> writes <name> A|<by> writes <name> CNAME wait|<by> deletes <name> A",

@@ -41,10 +41,10 @@ const (
 
 type actor struct {
 	*movingWorld
-	// These are the acts from which on each Record is adopted, or waits.
+	// existing and waits give the act since when each Record is adopted, or waits.
 	existing, waits map[object]int
-	// warned holds the Records whose last write warned of another namespace at the target, and the namespaces with a
-	// name for which the last write or deletion warned of a hidden name.
+	// warned holds the Records whose last write warned of another namespace at the target, and the namespaces with
+	// names whose last write or deletion warned of a hidden name.
 	warned map[object]bool
 	ruled  int // the last act that changed rules
 }

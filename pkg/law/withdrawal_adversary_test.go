@@ -30,8 +30,8 @@ var (
 	foeRecords = [][]string{{"*"}, {"x", "*.x"}, {"w.w", "y"}}
 )
 
-// siege is a world in which an owner withdraws rules while other namespaces try to keep their objects. A siege records
-// the promises made to both sides. All times are the running time of the servers in seconds (ran).
+// siege is a world where an owner withdraws rules while other namespaces try to keep their objects. A siege records the
+// promises made to both sides. All times are the running time of the servers in seconds (ran).
 type siege struct {
 	*world
 	t   *rapid.T
@@ -44,7 +44,7 @@ type siege struct {
 	recordRule     rules.Rule
 	grace          int64
 
-	// gone is the time from which on no withdrawn object is left: a period after the cascade of the last withdrawal.
+	// gone is the time when no withdrawn object is left: a period after the cascade of the last withdrawal.
 	gone int64
 	// starts holds the cascades that begin a period, with the length.
 	starts map[string]int64
@@ -235,8 +235,8 @@ func (s *siege) endPromises(at name.Name, also bool) {
 	}
 }
 
-// carryOutNext executes a work. The works of a namespace are executed in order, but those of different namespaces in
-// any order.
+// carryOutNext executes a work. The works of a namespace are executed in order, but the works of different namespaces
+// in any order.
 func (s *siege) carryOutNext() {
 	var by []string
 	for _, w := range s.outbox {

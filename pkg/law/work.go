@@ -56,10 +56,10 @@ type Work struct {
 	Ended *Place `json:"ended,omitempty"`
 	// Ends is true if the zone has ended, or its end was due. Zones below without a rule end, too.
 	Ends bool `json:"ends,omitempty"`
-	// Releases lists the namespaces whose withdrawals, in the zone with the UID Releasing, end with the work.
+	// Releases lists the namespaces whose withdrawals in the zone Releasing (a UID) end with the work.
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is a base name at which data without a rule gives way to another namespace.
+	// Yields is a base name where data without a rule gives way to another namespace.
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the header of the ended zone.
 	Had *content.Header `json:"had,omitempty"`
@@ -106,13 +106,13 @@ const (
 	ScanMembers ScanKind = "members"
 	// ScanWaiting selects the objects that wait at (View, Name) and, unless Exact is set, below.
 	ScanWaiting ScanKind = "waiting"
-	// ScanReferring selects the objects that wait for the zone object Target, and zones elsewhere that refer to it by
+	// ScanReferring selects the objects waiting for the zone object Target, and zones elsewhere referring to it by
 	// (View, Name) (RefersFrom).
 	ScanReferring ScanKind = "referring"
 	// ScanPending selects the zones that wait for Target.
 	ScanPending ScanKind = "pending"
-	// ScanNamespaces selects the records of Namespaces in the zone with the UID Zone, and those waiting at or below
-	// (View, Name) or for Target.
+	// ScanNamespaces selects the records of Namespaces in the zone with the UID Zone, or waiting at or below (View,
+	// Name) or for Target.
 	ScanNamespaces ScanKind = "namespaces"
 	// ScanZones selects the zones strictly below (View, Name), whose parent may have changed. At includes the zone
 	// there.
@@ -150,7 +150,7 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Covers(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn), which refers to Target from outside the
+// RefersFrom reports whether the scan includes the zone at (view, fqdn), because it refers to Target from outside the
 // subtree.
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Covers(h.Namespace) &&

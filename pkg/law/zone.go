@@ -63,12 +63,11 @@ type Zone struct {
 	ZoneRef    *Ref
 	WantedName name.Name
 	// Ending is true for a pending zone until its former keys are purged. A zone recreated before would lose its own
-	// keys, which have the same UID.
+	// keys, of the same UID.
 	Ending bool
 	// Served is true if the zone is delegated and servable, without a class: settled content is Ready.
 	Served bool
-	// ClassNameServers is true if every class has its own name servers, so that no class gets the NS records at the
-	// apex.
+	// ClassNameServers is true if every class has its own name servers, and none gets the NS records at the apex.
 	ClassNameServers bool
 
 	Serial serial.Serial
@@ -211,7 +210,7 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, which stops deliveries. Only
+// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, to stop deliveries. Only
 // writes of the Zone object change the counts. A period is ten minutes long.
 type Deletions struct {
 	// Own is the number of RRsets added by the own namespace, less the number removed. Own may be negative, because

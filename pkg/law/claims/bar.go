@@ -113,7 +113,7 @@ func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 		slices.Contains(hosts, n) && !o.HasTenantClaim(z)
 }
 
-// services are the names by which clients configure themselves.
+// services are names for the configuration of clients.
 var services = []name.Rel{name.MustRel("autoconfig"), name.MustRel("autodiscover"), name.MustRel("isatap"),
 	name.MustRel("mta-sts"), name.MustRel("openpgpkey"), name.MustRel("wpad")}
 

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Claimant is a namespace whose write asks for a claim: the right to a name with all names below, against other tenants
-// of the zone. Its methods report whether existing claims, zones and own names refuse the write.
+// Claimant is a namespace whose write asks for a claim: the right to a name with all names below, against other
+// tenants. Its methods report whether claims, zones and own names refuse the write.
 type Claimant struct {
 	*law.Reading
 	Zone      *law.Zone
@@ -95,7 +95,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
-	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() { // claims may nest (S4.12)
+	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() { // claims may nest
 		return nil
 	}
 

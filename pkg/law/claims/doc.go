@@ -11,7 +11,7 @@
 // Guarantees:
 //
 //  1. The second of two conflicting claims is refused, unless a rule of the zone's owner permits both.
-//  2. A refusal names no other namespace (S1.8).
+//  2. A refusal names no other namespace.
 //
 // Package records makes the other checks of a record.
 //

@@ -224,8 +224,8 @@ var (
 	})
 )
 
-// Several Records may share an RRset and have different TTLs, of which the smallest counts. Merge computes the minimum
-// in any order of arrival, and for any TTL that the zone has for Records without one.
+// Several Records may share an RRset and have different TTLs. The smallest counts. Merge computes the minimum in any
+// order of arrival, and for any TTL that the zone has for Records without one.
 func TestTTL_mergeIsTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c, zone := ttls.Draw(t, "a"), ttls.Draw(t, "b"), ttls.Draw(t, "c"), rapid.Uint32Range(0, rdata.MaxTTL).Draw(t, "zone")
@@ -627,7 +627,7 @@ func TestPack_endsWithItsReader(t *testing.T) {
 	}
 }
 
-// An entry that cannot be packed gives an error, which is the last element.
+// An entry that cannot be packed gives an error as the last element.
 func TestPack_unpackable(t *testing.T) {
 	sets := []RRset{{Owner: name.MustRel("a"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"nonsense"}}, {Owner: name.MustRel("b"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"192.0.2.1"}}}
 	n := 0

@@ -55,8 +55,8 @@ type RRset struct {
 	Data []string
 }
 
-// These are the first parts of an element, the input of the hash. The type follows as a number, because a new mnemonic
-// must not change the hash of a stored TYPE123.
+// An element, an input of the hash, begins with its kind. The type follows as a number, because a new mnemonic must not
+// change the hash of a stored TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"

@@ -94,7 +94,7 @@ func (p *packing) packRRset(set *RRset) error {
 
 	if len(p.rdata) > 1 {
 		slices.SortFunc(p.rdata, bytes.Compare)
-		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // two spellings are one entry (S6.7)
+		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // two spellings are one entry
 	}
 
 	p.packed.Rdata = p.rdata

@@ -107,7 +107,7 @@ type TTLChange struct {
 type Step struct {
 	// N numbers the steps of a zone from 1, without gaps. A step condensed from several keeps the last N.
 	N uint64 `json:"n"`
-	// From is the serial before the step, or 0 if the step creates the zone. Serial is the serial after it.
+	// From is the serial before the step, or 0 if the step creates the zone. Serial is the serial after.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
 	// State is the hash of the content after the step.
@@ -165,11 +165,11 @@ type Identity struct {
 	Name      string `json:"n"`
 }
 
-// Transaction is an entry of the journal, the log that keeps the servers' zones in memory up to date. An entry holds
-// the steps of a zone from a single etcd transaction. An entry without steps marks the zone as settled or gone.
+// Transaction is an entry of the journal, the log that keeps the servers' zones in memory up to date. An entry holds a
+// zone's steps of an etcd transaction or, without steps, marks the zone as settled or gone.
 type Transaction struct {
-	// After is set only without steps: the N of the last step before the mark, or 0 for the newest step. So a mark that
-	// is read late settles no later step.
+	// After is set only without steps: the N of the last step before the mark, or 0 for the newest. A mark read late
+	// then settles no later step.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set if the transaction creates the zone.
@@ -183,7 +183,7 @@ type Transaction struct {
 }
 
 // Removal records in the journal that a zone is gone: its object was deleted, or lost its name because no zone above
-// delegated it (S3.5).
+// delegated it.
 type Removal struct {
 	Identity
 	FQDN   name.Name     `json:"f"`

@@ -19,12 +19,12 @@ var mapping = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// maxText limits the input of the IDNA decoder, which takes quadratic time.
+// maxText limits the input of the IDNA decoder, as it takes quadratic time.
 const maxText = 1024
 
-// Parse parses a pattern. A pattern is absolute with a trailing dot, and otherwise relative to the zone. "@", alone or
-// as the last label, stands for the zone's name. U-labels become A-labels. A "*" inside a U-label is an error, because
-// the A-label has other letters.
+// Parse parses a pattern: absolute with a trailing dot, otherwise relative to the zone. "@", alone or as the last
+// label, is the zone's name. U-labels become A-labels. A "*" inside a U-label is an error, because the A-label has
+// other letters.
 func Parse(text string) (Pattern, error) {
 	fail := func(format string, args ...any) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern %.100q: %s", text, fmt.Sprintf(format, args...))

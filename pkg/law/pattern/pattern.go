@@ -23,7 +23,7 @@ type Pattern struct {
 	text string
 	// absolute is true for a pattern with a trailing dot. Its labels count from the root instead of the zone.
 	absolute bool
-	// leadingStar is true if the first label is "*", which matches a label or more.
+	// leadingStar is true if the first label is "*". It matches a label or more.
 	leadingStar bool
 	// hasStar is true if there is any "*". Such a pattern never matches the apex.
 	hasStar bool
@@ -98,8 +98,8 @@ func (p Pattern) LiteralName(zone name.Name) (name.Name, bool) {
 
 func (p Pattern) IsLiteral() bool { return !p.hasStar && !p.IsZero() }
 
-// Tail returns the number of labels after the last label with "*", for example 1 for "*.apps", or the number of all
-// labels if there is no "*". Labels of the zone do not count.
+// Tail returns the number of labels after the last label with "*", 1 for "*.apps", or the number of all labels without
+// "*". Labels of the zone do not count.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++

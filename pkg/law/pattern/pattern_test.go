@@ -67,7 +67,7 @@ func TestMatch_S4_6(t *testing.T) {
 		{"www．example．org。", "www", "@"},
 		{"xn--bcher-kva", "bücher", "@"},
 		{"r3---x", "r3---x", "r3--x"},
-		// These patterns are for other zones.
+		// The next patterns are for other zones.
 		{"*.other.org.", "", "@ a other.org"},
 		{".", "", "@ a"},
 		{"org.", "", "@ a"},
@@ -421,7 +421,7 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// makeWorstPattern returns the pattern and label for which a backtracking matcher would take years.
+// makeWorstPattern returns the pattern and label that would take a backtracking matcher years.
 func makeWorstPattern(t testing.TB) (Pattern, name.Name, name.Name) {
 	zone := name.MustParse("example.org.")
 	return mustParse(t, strings.Repeat("*a", 31)+"*b"), nameIn(t, strings.Repeat("a", 63)+"."+strings.Repeat("a", 63)+"."+

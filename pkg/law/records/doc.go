@@ -16,7 +16,7 @@
 //
 //  1. A record is in at most one zone, and a decision changes one zone (I1).
 //  2. After a change of rules or zones, a cascade decides stored records again. A refused record leaves its zone and
-//     waits (S2.5).
+//     waits.
 //
 // Package zones decides about the creation and removal of zones.
 //

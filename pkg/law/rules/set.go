@@ -196,7 +196,7 @@ type AdmittingRule struct {
 	Pattern   string
 }
 
-// Kinds are the kinds of rules, in the order in which they are tried for a tenant's record.
+// Kinds are the kinds of rules, in the order of trial for a tenant's record.
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
 // KindOf returns how a grant, a matching pattern, admits a tenant's record: underscore, shared, literal or plain, tried
@@ -226,7 +226,7 @@ func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
 	})
 }
 
-// AdmitOwn returns the admission of an own record, which no claim refuses.
+// AdmitOwn returns the admission of an own record. No claim refuses it.
 func AdmitOwn(owner name.Rel, g *Grant) AdmittingRule {
 	for _, label := range owner.Labels() {
 		if IsUnderscore(label) {

@@ -87,8 +87,8 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the multiset sum, in which an element of two sets counts twice. Without states, it is the
-// empty set. Sum returns an error if a state is invalid.
+// Sum returns the state of the multiset sum: an element of two sets counts twice. Without states, it is the empty set.
+// An invalid state is an error.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {
@@ -113,7 +113,7 @@ func (s State) decodePoint() (group.Element, error) {
 	return point, nil
 }
 
-// mapToPoint returns a shared point, which must not be changed.
+// mapToPoint returns a shared point: do not change it.
 func (e Element) mapToPoint() group.Element {
 	if len(e) > maxCachedLength {
 		return e.hashToPoint()

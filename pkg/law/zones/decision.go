@@ -29,7 +29,7 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 	return w
 }
 
-// ZoneInput is the input of DecideZone, the decision about a write of a Zone object.
+// ZoneInput is the input of DecideZone.
 type ZoneInput struct {
 	// Before is the stored zone, or nil for a creation. WaitingBefore holds the index keys of a pending zone.
 	Before        *law.Zone

@@ -59,9 +59,9 @@ func LastSerialOf(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the last serial of a zone's name, and the serial from which a new zone continues, or 0.
-// Secondaries may still have the former zone. Without a last serial, the floor of a restored store counts, at least
-// Jump beyond the minimum, because the backup may lack zones that began at a minimum.
+// findLastSerial returns the last serial of a zone's name, and the serial from which a new zone continues (0 for none),
+// because secondaries may still have the former zone. Without a last serial, the floor of a restored store counts, at
+// least Jump beyond the minimum, because the backup may lack zones that began at a minimum.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.RequireAll(keys)
