@@ -42,7 +42,6 @@ type Ancestry struct {
 	DS bool `json:"ds,omitempty"`
 }
 
-// ApexNames holds the host names in the records at a zone's apex.
 type ApexNames struct {
 	// ApexNS holds the values of NS records at the apex, sorted.
 	ApexNS []string `json:"apexNS,omitempty"`

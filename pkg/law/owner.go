@@ -397,8 +397,7 @@ func (c *Claim) counted(a rules.Admission) *int {
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
 // CountClaim adds n, 1 or -1, to the namespace's claim on o for a record allowed by a rule of kind a. The result is
-// false if a count becomes negative. If own is false, the namespace is a tenant, and claims nothing by an underscore
-// rule.
+// false if a count becomes negative. A tenant (own is false) claims nothing by an underscore rule.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

@@ -41,7 +41,7 @@ type Warning struct {
 	Rule string
 	// Reason is set if another write may resolve the warning.
 	Reason, Text string
-	// Host is a name where any data resolves the warning.
+	// Host is a name; data there resolves the warning.
 	Host name.Name
 }
 
@@ -87,7 +87,7 @@ type ZoneChange struct {
 	Zone *Zone
 	// Holding is the state under the zone's name that other zones read.
 	Holding *Holding
-	// Delegated and Servable are the new conditions. A nil condition is not changed.
+	// Delegated and Servable are the new conditions, or nil to leave a condition.
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Removed             bool

@@ -80,7 +80,6 @@ func Cite(rule, text string) string {
 	return text + " (" + rule + ")"
 }
 
-// Reasons of the conditions Adopted and Delegated.
 const (
 	ReasonAdopted             = "Adopted"
 	ReasonAccepted            = "Accepted"

@@ -36,8 +36,8 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 }
 
 // LastSerial is the last serial of a removed zone. A new zone with the same name continues from it, because secondaries
-// would ignore a lower serial. The serial is kept as long as secondaries may serve the old zone: for the SOA expire
-// time, but at most 60 days.
+// would ignore a lower serial. It is kept while secondaries may serve the old zone: for the SOA expire time, but at
+// most 60 days.
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
 	// Left is the remaining time in seconds. Time passes only while a server runs.

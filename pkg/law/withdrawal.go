@@ -3,8 +3,8 @@
 
 package law
 
-// Withdrawal is a grace period. A namespace keeps its records and child zones in a zone for some time after the rules
-// have stopped allowing them.
+// Withdrawal is a grace period: a namespace keeps its records and child zones in a zone for a time after the rules
+// stopped allowing them.
 type Withdrawal struct {
 	// Since is the time of the last withdrawal of rules, in Unix seconds.
 	Since int64 `json:"since"`

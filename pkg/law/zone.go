@@ -52,8 +52,8 @@ type Zone struct {
 	Ref
 	View   string
 	Header content.Header
-	// NSSets holds the RRsets of spec.nameServers, and NSHosts its hosts at or below the apex, which no tenant may
-	// write. SetNameServers sets both.
+	// NSSets holds the RRsets of spec.nameServers, and NSHosts its hosts at or below the apex (own names).
+	// SetNameServers sets both.
 	NSSets  []content.RRset
 	NSHosts []name.Rel
 	ZoneSettings

@@ -24,8 +24,8 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// OfZone returns two names for a Zone object: a readable name, such as "example.org" or "root", and a name with a
-// digest of domain name and view, for use if the first is taken.
+// OfZone returns two names for a Zone object: the readable "example.org" or "root" and, in case it is taken, a name
+// with a digest of name and view.
 func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
@@ -36,8 +36,8 @@ func OfZone(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// OfRecord returns two names for a Record object: "www-a.example.org" and, for use if it is taken, a name with a
-// digest. An ambiguous or long first name has the digest, too.
+// OfRecord returns two names for a Record object: "www-a.example.org" and, in case it is taken, a name with a digest.
+// An ambiguous or long first name has the digest, too.
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()

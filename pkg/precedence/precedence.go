@@ -28,10 +28,10 @@ func (r Rank) Compare(other Rank) int {
 }
 
 // Decide returns the claimant of each name, and the winner for each losing claimant, by index. The claimants must be
-// sorted by rank. The function claims returns a claimant's names with their meanings, and uses, if not nil, the names
-// in its status.
+// sorted by rank. The functions claims and uses return a claimant's names, with their meanings, and the names in its
+// status. uses may be nil.
 //
-// A name in use is refused to claimants with another meaning. While its first user does not claim the name, for example
+// A name in use is refused to claimants with another meaning. While its first user does not claim the name, perhaps
 // because a Secret is missing for a moment, only users get the name. A claimant that loses a name gets none.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}

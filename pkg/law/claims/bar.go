@@ -76,7 +76,7 @@ func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar that a tenant's rule must pass for a new record or zone at base. The result is the deeper of
+// FindBar returns the bar that a tenant's rule must pass for a new record or zone at base: the deeper of
 // FindReservedBar and the own name above base. The zone's own namespace has no bar.
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
@@ -160,9 +160,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants whose claims give way, because no rule allows their records any more: from base up
-// to "at" and, if below is true, below base. The result is nil if a rule allows any of them, or if there are more than
-// maxYielding.
+// FindYielding returns the tenants whose claims give way, because no rule allows them any more: from base up to "at"
+// and, if below is true, below base. The result is nil if a rule allows any of them, or for more than maxYielding.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

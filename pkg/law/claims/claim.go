@@ -61,7 +61,7 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	return mine, others
 }
 
-// RefuseClaim returns the refusal of a record at owner that would claim base, or nil if the tenant may claim base.
+// RefuseClaim returns the refusal of a record at owner by which the tenant would claim base, or nil.
 func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	mine, _ := c.claimsAt(base)
 	at := c.NameOf(base)
@@ -115,7 +115,7 @@ func (c *Claimant) WidensClaim(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().HasSharedLiteralFor(base, c.Namespace)
 }
 
-// RefuseOwnData refuses an owner at or below an underscore name where the zone's own namespace has data.
+// RefuseOwnData refuses an owner at or below an underscore name with data of the zone's own namespace.
 func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -209,9 +209,8 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. Names are skipped if
-// their claims are shared with the Claimant by rules with "*". Above them, other tenants' claims by literal rules do
-// not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. Names that the
+// Claimant shares by rules with "*" are skipped. Above them, other tenants' claims by literal rules do not count.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

@@ -15,7 +15,7 @@
 //     Rows, but a single entry.
 //  2. Header.Hash differs exactly when the definition does. The order of nameServers counts, because the first may be
 //     in the SOA. The order of their addresses does not.
-//  3. Entries and Pack yield the SOA first, and then all other records in canonical order (RFC 4034 §6.1, §6.3), sorted
+//  3. Entries and Pack yield the SOA, and then all other records in canonical order (RFC 4034 §6.1, §6.3), sorted
 //     by type number and without repetition.
 //
 // Read definition.go first, then step.go, entries.go and packed.go.

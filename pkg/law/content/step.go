@@ -84,7 +84,7 @@ type RecordRef struct {
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the cause of a step, for the history. (law.Origin is a removed zone.)
+// Origin is the cause of a step, for the history.
 type Origin struct {
 	// Manager is the field manager of the request, and Audit its ID in the audit log.
 	Manager string `json:"fm,omitempty"`
@@ -127,7 +127,7 @@ type Step struct {
 	Others []RecordRef `json:"recs,omitempty"`
 	By     string      `json:"by,omitempty"`
 	Origin
-	// Trace is the W3C traceparent of the request; "" without a trace.
+	// Trace is the W3C traceparent of the request, or "".
 	Trace string `json:"tp,omitempty"`
 	// Time is in Unix seconds.
 	Time int64 `json:"at,omitempty"`
@@ -177,7 +177,7 @@ type Transaction struct {
 	// Settled is true if name servers may get the content after the last step, false for example while a cascade moves
 	// records.
 	Settled bool `json:"ok,omitempty"`
-	// Gone is true if the zone ended or was deleted. Removal has the details for the history.
+	// Gone is true if the zone ended or was deleted, with the details in Removal.
 	Gone    bool     `json:"gone,omitempty"`
 	Removal *Removal `json:"x,omitempty"`
 }
@@ -194,7 +194,7 @@ type Removal struct {
 	Time int64 `json:"at"`
 	// Retention is how long the history is kept, in seconds.
 	Retention int64 `json:"k"`
-	// State is the deleted Zone object, packed, for a later restore. State is empty if the object still exists, or if
-	// no history is kept.
+	// State is the deleted Zone object, packed, for a restore. State is empty if the object still exists or no history
+	// is kept.
 	State []byte `json:"o,omitempty"`
 }

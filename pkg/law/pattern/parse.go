@@ -108,7 +108,6 @@ func Parse(text string) (Pattern, error) {
 	return p, nil
 }
 
-// needsMapping reports whether IDNA applies. Other text, such as "_" or "r3---x", stays.
 func needsMapping(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.HasPrefix(lower, "xn--") || strings.Contains(lower, ".xn--") ||

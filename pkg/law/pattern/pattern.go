@@ -202,7 +202,7 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	// Compare labels from the right, up from the zone or, if p is absolute, from the root. "_" in the zone's own labels
 	// does not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
-	free := toCompare - zone.NumLabels() // labels below the zone
+	free := toCompare - zone.NumLabels()
 	if !p.absolute {
 		rest, toCompare = below.String(), free
 	}

@@ -65,7 +65,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	for _, o := range x.owners {
 		owner := o.owner
 		ks = append(ks, law.OwnerKey(z.UID, owner))
-		if addsCut && x.added.Owner == owner { // names occluded by a cut
+		if addsCut && x.added.Owner == owner {
 			ks = append(ks, law.ZonesBelowKey(z.View, x.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordInput is the input of DecideRecord. By is the user (in a law.Work, By is a namespace).
+// RecordInput is the input of DecideRecord. By is the user.
 type RecordInput struct {
 	Namespace, Name, UID string
 	// Before is nil if the record is in no zone.

@@ -297,7 +297,7 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 		}
 		ask.Uncounted = ask.Uncounted || w.Uncounted()
 	} else {
-		ask.Uncounted = true // another namespace's record takes its place
+		ask.Uncounted = true
 	}
 
 	if d.absent != "" {

@@ -18,9 +18,9 @@ func stepOf(z, set *law.Zone) uint64 {
 	return z.N + 1
 }
 
-// AdvanceZone sets change to the zone after a write, with the next serial, content state, and a journal step with the
-// rows of df (I3). The parameter set is the zone before the change set (Records written together), or nil. Only the
-// first step of a set raises the serial, and all begin at set.Serial.
+// AdvanceZone sets change to the zone after a write: the next serial, content state, and a journal step with the rows
+// of df (I3). set is the zone before the change set (Records written together), or nil. Only the first step of a set
+// raises the serial, and all begin at set.Serial.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

@@ -79,8 +79,8 @@ type ReservedAbove struct {
 	Mine   bool
 }
 
-// FindReserved lists the names at or above n that patterns without "*" reserve. Mine is set for names reserved for the
-// namespace. Below a reserved pay, other namespaces need a pattern such as "*.pay".
+// FindReserved lists the names at or above n that patterns without "*" reserve, for the namespace (Mine) or for others.
+// Below a reserved pay, other namespaces need a pattern such as "*.pay".
 func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {

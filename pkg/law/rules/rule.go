@@ -55,7 +55,7 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !MustName(t, own)
 }
 
-// MustName reports whether a rule must name the type to allow it. own is true for an own rule.
+// MustName reports whether a rule must name the type to allow it. own is for an own rule.
 func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }

@@ -41,8 +41,8 @@ func NewElement(parts ...string) Element {
 }
 
 // Update returns the state after the removal and addition of elements. An element listed twice counts twice, and an
-// element in both lists cancels out. The removal of an absent element is not detected. Pass related elements in one
-// call, because each call costs 12 µs. Update returns an error if s is invalid.
+// element in both lists cancels out. The removal of an absent element is not detected. Pass related elements together,
+// because each call costs 12 µs. Update fails if s is invalid.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()

@@ -62,7 +62,7 @@ func (d *zoneDecision) keepPending(plan *law.Plan, reason, message string) *law.
 	plan.Waiting = spec.Waiting()
 	z := &law.Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, WantedName: plan.Waiting.FQDN, Header: spec.Header,
 		ZoneSettings: spec.ZoneSettings}
-	z.DS = nil // without a name there are no keys
+	z.DS = nil
 	z.Ending = d.ask.Before != nil && d.ask.Before.Ending
 	plan.Zone = &law.ZoneChange{Zone: z, Delegated: &law.Condition{Status: "False", Reason: reason, Message: message}}
 	return plan

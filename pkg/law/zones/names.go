@@ -182,7 +182,7 @@ type literalGrant struct {
 	pattern string
 	owner   name.Rel
 	ns      []string
-	// reserves is true if the rule reserves the name, so that patterns with "*" in other rules no longer reach it.
+	// reserves is true if the rule reserves the name, so that other patterns with "*" no longer reach it.
 	reserves bool
 }
 

@@ -18,7 +18,7 @@ import (
 type ParentInput struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
-	// Message is the message of the present condition Delegated.
+	// Message is from the present condition Delegated.
 	Message string
 	Work    *law.Work
 	Now     time.Time

@@ -96,8 +96,8 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// recountParent has the parent count the cut of h's zone again, because the addresses of its name servers may now be in
-// another zone.
+// recountParent has the parent count the cut of h's zone again, because the servers' addresses may now be in another
+// zone.
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)
