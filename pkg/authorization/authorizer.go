@@ -23,7 +23,7 @@ import (
 
 // Config configures an authorizer that asks kube-apiserver by SubjectAccessReviews.
 type Config struct {
-	// Client must have its own rate limit and timeout.
+	// Client determines the rate limit and timeout of reviews.
 	Client authorizationclient.AuthorizationV1Interface
 	// AllowCacheTTL and DenyCacheTTL limit the age of cached answers. With 0, every request is reviewed.
 	AllowCacheTTL, DenyCacheTTL time.Duration

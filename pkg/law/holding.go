@@ -65,7 +65,7 @@ type Deliverable struct {
 	// Unsettled is the start of a series of cascades, in Unix seconds. Together they delay delivery only as long as
 	// one.
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the end, in Unix seconds, of the time when foreign cascades delay no delivery.
+	// Waived is the time, in Unix seconds, until foreign cascades may delay delivery again.
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue is true if the zone is delivered although cascades are unfinished.
 	Overdue bool `json:"overdue,omitempty"`
@@ -124,7 +124,7 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds marks for the cascade id to lock the names of the removed zones in from, until their records have
+// WithOrigins adds marks of the cascade id that lock the names of the removed zones in from, until their records have
 // moved.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
@@ -275,7 +275,7 @@ type Held struct {
 	Since  int64         `json:"since"`
 	// Had counts the zone's RRsets before the deletion.
 	Had Stock `json:"had"`
-	// NameServers is true if the last NS record at the apex was deleted.
+	// NameServers is true if the last NS record at the apex was deleted, and none put back.
 	NameServers bool `json:"nameServers,omitempty"`
 }
 

@@ -94,7 +94,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the value to store, or nil, to delete the key, if o is empty.
+// Fact returns the value to store. It is nil if o is empty, so that the key is deleted.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -133,8 +133,8 @@ type OwnersBelow struct {
 	// ReservedNames counts the names reserved by Delegations, ReservedFor the same by namespace.
 	ReservedNames int
 	ReservedFor   []Naming
-	// PointerHosts holds the first MaxPointerHosts names without records that own records name, such as the host in an
-	// MX.
+	// PointerHosts holds the first MaxPointerHosts names without records that own records point to, such as the host of
+	// an MX.
 	PointerHosts []name.Rel
 	GuestsBelow
 }

@@ -108,7 +108,7 @@ type ZoneChange struct {
 const (
 	// NoticeNameHidden reports that records of guests hide the name from a wildcard.
 	NoticeNameHidden = "NameHidden"
-	// NoticeHostTaken reports that another namespace takes a host in records of the zone's own namespace.
+	// NoticeHostTaken reports that another namespace takes a host named in records of the zone's own namespace.
 	NoticeHostTaken = "HostTaken"
 )
 
@@ -117,8 +117,8 @@ type Notice struct {
 	// Reason is NoticeNameHidden or NoticeHostTaken, and Name is the affected name.
 	Reason string
 	Name   name.Name
-	// Namespace is the tenant to notify, and Wildcard the tenant's wildcard, such as "*.apps", no longer an answer for
-	// Name. Both are zero if the Event is for the zone's own namespace.
+	// Namespace is the tenant to notify. Wildcard is a wildcard of this tenant, such as "*.apps", that no longer
+	// answers for Name. Both are zero if the Event is for the zone's own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }

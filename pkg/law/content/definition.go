@@ -55,7 +55,7 @@ type RRset struct {
 	Data []string
 }
 
-// An element, an input of the hash, begins with its kind. The type follows as a number, because a new mnemonic must not
+// An element, an input of the hash, begins with its kind. Types in it are numbers, because a new mnemonic must not
 // change the hash of a stored TYPE123.
 const (
 	rowElement = "row"

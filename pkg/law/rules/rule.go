@@ -26,7 +26,7 @@ type Rule struct {
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
-	// Types is empty for all types but the types of MustName.
+	// If Types is empty, all types are allowed but the types of MustName.
 	Types  []rdata.Type
 	Shared bool
 }
@@ -55,7 +55,7 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !MustName(t, own)
 }
 
-// MustName reports whether a rule must name the type to allow it. own is for an own rule.
+// MustName reports whether a rule must name the type to allow it. own is true for an own rule.
 func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }

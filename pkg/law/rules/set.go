@@ -177,8 +177,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. Records left from
-// a deleted rule justify no new records, so RefuseClaim asks this.
+// NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. RefuseClaim asks
+// this, because records left from a deleted rule justify no new records.
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
