@@ -33,12 +33,10 @@ type Config struct {
 	AlwaysAllowGroups []string
 	// AlwaysAllowPaths are open to every user, for example "/healthz" or "/livez/*", where * covers all paths below.
 	AlwaysAllowPaths []string
-	// InEveryNamespace selects requests that need a right in all namespaces. A Role does not suffice for them. Nil
-	// selects none.
+	// InEveryNamespace selects requests that need a right in all namespaces, beyond a Role. Nil selects none.
 	InEveryNamespace func(authorizer.Attributes) bool
 	// AskByName asks for the named object at once. Otherwise the first review is for all objects, because the answer is
-	// cached for all names. Set AskByName if an authorizer denies single names, since the first review would miss the
-	// denial.
+	// cached for all names. Set AskByName if an authorizer denies single names.
 	AskByName bool
 }
 

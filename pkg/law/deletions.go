@@ -172,7 +172,7 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// CountedStep describes a change for CountDeletions. Own is true for a change by the zone's own namespace.
+// CountedStep describes a change for CountDeletions. Own is true if the own namespace made the change.
 type CountedStep struct {
 	Own bool
 	// The NS are at the apex.

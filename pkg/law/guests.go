@@ -28,8 +28,8 @@ func (o *Owner) OfGuests() *Owner {
 // underscore label, such as "_acme-challenge.*". Guests claim no name. The names above a guest's record exist in DNS,
 // so no wildcard answers for them. Decisions find such names by the counts, to notify the wildcard's namespace.
 type GuestsBelow struct {
-	// CutNames counts the names with only NS, glue or DS records of child zones, and GuestNames the names with only
-	// records of guests.
+	// CutNames counts the names with only NS, glue or DS of child zones, and GuestNames the names with only guests'
+	// records.
 	CutNames, GuestNames int
 	// Children counts the names directly below that exist only by records of guests, without underscore names.
 	// FirstChildren holds the first FirstNames of them.

@@ -29,8 +29,8 @@ type Holding struct {
 
 // Ancestry describes how a zone depends on enclosing zones. A write that changes one field sets all.
 type Ancestry struct {
-	// Parent is the nearest zone above, where this zone's name servers are listed. Parent is nil if that zone does not
-	// delegate this zone, except during the grace period of Withdrawn.
+	// Parent is the nearest zone above, which lists this zone's name servers. It is nil if that zone does not delegate
+	// this zone, except during the grace period of Withdrawn.
 	Parent *Ref `json:"parent,omitempty"`
 	// Established is true if no zone enclosed this zone at its creation. No later zone above can end this zone.
 	Established bool `json:"established,omitempty"`

@@ -19,7 +19,7 @@ const (
 	KindOwner
 	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount
-	// KindMember is a record of Zone (MemberKey): *Member. No decision reads it; cascades list it.
+	// KindMember is a record of Zone (MemberKey): *Member. Only cascades read it.
 	KindMember
 	// KindOwnersBelow sums up the owners strictly below Owner in Zone: *OwnersBelow. Below the apex, only the first
 	// FirstKeys count.
@@ -111,7 +111,7 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited is the value of a fact of KindAwaited or KindTouched.
+// Awaited is the value of KindAwaited and KindTouched.
 type Awaited struct{ Any bool }
 
 // FloorKey is the key of the least serial after a restore. A zone without a last serial continues from it.

@@ -19,8 +19,8 @@ type Outcome struct {
 	Need    []Key
 }
 
-// Plan lists the writes that store an accepted request. They belong into one transaction. A nil field writes nothing,
-// except that a nil Record or Delegation deletes the object of the request.
+// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, except that
+// a nil Record or Delegation deletes the object of the request.
 type Plan struct {
 	Record *Placement
 	Zone   *ZoneChange

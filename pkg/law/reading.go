@@ -98,7 +98,7 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest zone name at or above n, and its holding, or nil if no zone encloses n.
+// FindEnclosing returns the longest zone name at or above n, and its holding, or nil.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -117,7 +117,7 @@ func (r *Reading) WithRulesFor(z *Zone, namespace string) *Zone {
 	return r.WithRulesExcept(z, namespace, "")
 }
 
-// WithRulesExcept is like WithRulesFor, but leaves out the rules of one Delegation.
+// WithRulesExcept is like WithRulesFor, without the rules of one Delegation.
 func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
@@ -142,8 +142,8 @@ func (r *Reading) ZoneVisibleTo(z *Zone, namespace string) bool {
 	return z.visibleTo(namespace) || r.WithRulesFor(z, namespace).visibleTo(namespace)
 }
 
-// NameContact adds the contact of z to a refusal of kind Forbidden, if the namespace may know of z. The rules of z must
-// be from WithRulesFor.
+// NameContact adds the contact of z, as returned by WithRulesFor, to a Forbidden refusal if the namespace may know of
+// z.
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.visibleTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -34,7 +34,7 @@ type Waiting struct {
 	Zone *Ref      // nil: only by FQDN
 	// Moves is true while a cascade moves the object from one zone to another.
 	Moves bool
-	// KeptOut is the namespace whose data kept the record out, if the record waits because of the annotation
+	// KeptOut is the namespace whose data kept the record out, if the record waits by the annotation
 	// kubi.zone/on-conflict. No client may read it.
 	KeptOut string
 }

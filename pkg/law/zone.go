@@ -219,7 +219,7 @@ type Deletions struct {
 	// PeriodStart is the start of the present period, in Unix seconds.
 	PeriodStart int64
 	// LeastStocks holds the least stock (RRsets and Own at one time) of the present period and of the two before. The
-	// stock after a write is not included until the next write.
+	// stock after a write is included at the next write.
 	LeastStocks [3]Stock
 	// PeakStock is the stock with the greatest Own in the present period, or nil if the owner let the period's removals
 	// through.

@@ -16,7 +16,7 @@ import (
 
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule is the audit annotation for the rule, such as `zone example.org., pattern "*.dev"`.
+// AnnotationRule is the audit annotation of the rule, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider predicts whether the ledger, the layer that stores writes, will allow a write of a Record. Admission can then

@@ -22,8 +22,8 @@ type Bar struct {
 	MinTail int
 	// ByOwnName is true for an own name, false for a reserved name.
 	ByOwnName bool
-	// Undecided is true while Delegations that may reserve the name are being read, soon after a zone was created. The
-	// request is then refused with 429.
+	// Undecided is true after a zone's creation, until all Delegations that may reserve the name are read. The request
+	// gets 429.
 	Undecided bool
 }
 

@@ -26,7 +26,7 @@ type Claimant struct {
 	Rule *rules.Rule
 	// Literal is true if the pattern of the rule has no "*", and so is the name itself.
 	Literal bool
-	// OwnerAt returns the data and claims at a name, without the record being written, or nil if there are none.
+	// OwnerAt returns the data and claims at a name, without the record being written, or nil.
 	OwnerAt func(name.Rel) *law.Owner
 	// Yielding are tenants whose claims do not count, because no rule allows their records any more. They lose the name
 	// to this write.

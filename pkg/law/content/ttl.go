@@ -13,7 +13,7 @@ import (
 
 // TTL is the TTL of an RRset before the zone's default is known. It is a number of seconds, or inherited from the zone,
 // or the smaller of both if several Records of the RRset differ. An inherited TTL is not stored as a number, so that a
-// change of the zone's default is a single step and not a change of every RRset.
+// new default is a single step, and not a change of every RRset.
 type TTL struct {
 	// Inherit is true if a Record of the RRset has no ttl, and Explicit if a Record has a ttl. Both may be true.
 	Inherit  bool

@@ -73,7 +73,7 @@ func (p Pattern) Match(n, zone name.Name) bool {
 	return ok
 }
 
-// NamesUnderscore reports whether p matches n and names all underscore labels of n below the zone literally.
+// NamesUnderscore reports whether p matches n and names all its underscore labels below the zone literally.
 // "_acme-challenge.*" does for _acme-challenge.www, but "*._tcp.www" does not for _443._tcp.www.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	underscore, ok := p.matchName(n, zone)
@@ -111,7 +111,7 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 }
 
 // IsAbove reports whether p can reserve n for the namespaces of a rule: p has no "*" and names n or a name above it,
-// but neither the apex nor an underscore name. labels is the number of labels of that name below the zone.
+// but neither the apex nor an underscore name. labels counts that name's labels below the zone.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false

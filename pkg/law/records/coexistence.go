@@ -144,7 +144,7 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
 	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.otherData.HasType(rdata.NS) && !isGlue(x.otherData, t, fqdn, owner)
 	switch {
-	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // own name servers
+	case below && slices.Contains(apexHosts(x.zone, x.holding), owner):
 	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
 		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: servers return it as glue only, if NS records of "+
 			"zone %s name it", t, fqdn, x.zone.FQDN())

@@ -94,7 +94,7 @@ func (x *delta) uncountRemoved() {
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.findAfter(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.Reread() // the status says all is counted, so the facts are of two revisions
+		x.Reread() // the status says all is counted
 	}
 	x.newCount--
 }

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package records decides the writes of Records: the zone that takes a record, and the change of this zone. Other
-// decisions are about how a parent zone lists a child's NS, glue and DS. A decision gets stored values, and returns a
-// plan of writes or a refusal.
+// Package records decides the writes of Records: the zone that takes a record, and the change of this zone. It also
+// decides how a parent zone lists a child's NS, glue and DS. A decision gets stored values, and returns a plan of
+// writes or a refusal.
 //
 // A decision about a Record takes four steps:
 //

@@ -21,7 +21,7 @@ func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning returns the Warning about a name without a trailing dot. The parameter means is the full name.
+// UndottedWarning returns the Warning about a name without a trailing dot. Its argument means is the full name.
 func UndottedWarning(what, written string, means fmt.Stringer) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }
@@ -138,8 +138,7 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a relative host of several labels looks absolute, because its last label is not the
-// owner's.
+// SeemsUndotted reports whether a relative host of several labels looks absolute: its last label is not the owner's.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)

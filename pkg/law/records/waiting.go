@@ -68,7 +68,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	return &out, waits
 }
 
-// The message of refuseHeld stays true without the holder, so that no replacement rewrites waiting records.
+// The message stays true without the holder, so that no replacement rewrites waiting records.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
 }

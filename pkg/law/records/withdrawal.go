@@ -31,8 +31,8 @@ type Withdrawn struct {
 }
 
 // UpdateWithdrawal plans the grace period (withdrawal) of a namespace in a zone whose rules no longer allow its data,
-// and returns it, or nil if there is none. If release is true, the period is over, and the caller releases the data. A
-// new period begins when the zone's own namespace withdraws more rules, or after rules came back for everything.
+// and returns it, or nil. If release is true, the period is over, and the caller releases the data. A new period begins
+// when the zone's own namespace withdraws more rules, or after rules came back for everything.
 func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withdrawal, release bool) {
 	if x.Begins && x.Grace == 0 {
 		return nil, true
@@ -48,7 +48,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 
 	next := *was
 	if was.Since == 0 || x.ByOwner && was.Cause != x.Cause || x.Begins && was.IsCancelled(z, x.Namespace) {
-		// The new period is not shorter than the rest of the earlier period.
+		// The new period is no shorter than the rest of the earlier one.
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {
@@ -99,7 +99,7 @@ const MaxReleases = 16
 
 // findYielding returns the tenants that give way to a new record, and the name "at" and below which they do. Only a
 // rule without "*" has this effect, so that neighbours gain no name whose rule was lost by accident. refused is true if
-// claims refuse the record, and below if claims below its name do.
+// claims refuse the record, and below for claims below its name.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {

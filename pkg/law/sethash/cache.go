@@ -20,7 +20,7 @@ var (
 const maxCachedLength = 512
 
 // maxCachedElements limits the elements of a call that uses the cache, because the check of a whole zone would evict
-// the elements of the next changes.
+// all others.
 const maxCachedElements = 512
 
 type cache[K comparable] struct {

@@ -36,7 +36,7 @@ type ZoneInput struct {
 	WaitingBefore *law.Waiting
 	// After is nil for a deletion.
 	After *ZoneSpec
-	// Renames is the path of a changed field that would rename the zone, such as "spec.domainName", or "".
+	// Renames is the path of a changed field that would rename the zone, or "".
 	Renames string
 	// MayEstablish is true if the user may create zones/establish: zones that no zone encloses.
 	MayEstablish bool

@@ -5,8 +5,7 @@
 // DecideDelegation are pure functions. From the write and the facts (stored values read so far) they return the values
 // to store, a refusal, or the keys of missing facts.
 //
-// Other functions decide later events: a zone loses its name, the grace period after the removal of a rule ends, or all
-// affected records are decided again.
+// Other functions decide later events, such as the end of a zone or of a grace period.
 //
 // Guarantees:
 //

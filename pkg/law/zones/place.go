@@ -283,9 +283,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a new zone at, above or below a locked name, because Records there are moving. At exactly that
-// name, a zone of the parent's or the former zone's namespace joins the move (joinMove). A zone of another namespace
-// would put its rules over Records of others.
+// refuseLocked refuses a new zone at, above or below a locked name, because Records there are moving. At that name, a
+// zone of the parent's or the former zone's namespace joins the move (joinMove). A zone of another namespace would put
+// its rules over Records of others.
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
 		return nil

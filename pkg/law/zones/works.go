@@ -92,9 +92,9 @@ func DecideReleaseDone(seen *law.Facts, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEndingDone clears Ending once the keys of an ended zone (one without its name) are purged, so that a rule may
-// delegate the zone again. The plan's Work decides the zones that wait for the parent, or the objects that wait for the
-// name. Plan.Zone is nil unless the Zone still has Ending.
+// DecideEndingDone clears Ending once the keys of an ended zone are purged, so that a rule may delegate the zone again.
+// The plan's Work decides the zones waiting for the parent, or the objects waiting for the name. Plan.Zone is nil
+// unless the Zone still has Ending.
 func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

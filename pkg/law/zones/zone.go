@@ -300,8 +300,8 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 }
 
 // endZone plans the end of a child zone that the zone above (from) no longer delegates. The name becomes free, and the
-// Zone object stays as pending, without name and content. If too many zones of the namespace end at once, endZone
-// refuses with Later. If counted is true, the parent's loss of the NS counts towards a mass deletion there.
+// Zone object stays, without name and content. If too many zones of the namespace end at once, endZone refuses with
+// Later. If counted is true, the parent's loss of the NS counts towards a mass deletion there.
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
@@ -317,7 +317,7 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 	}
 
 	// A cascade releases the child's Records. The parent's namespace caused and pays for this cascade. But only the
-	// child is unsettled meanwhile, because the child's many data must not keep another zone unsettled.
+	// child is unsettled meanwhile: many data of a child must not delay another zone.
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 
