@@ -20,7 +20,7 @@ const (
 	minRRsets     = 10
 )
 
-// Excess compares the removals by the zone's own namespace with the limit for mass deletions.
+// Excess compares removals by the zone's own namespace with the limit.
 type Excess struct {
 	// Removed counts the removed RRsets, and RRsets all RRsets before the removal.
 	Removed, RRsets int

@@ -84,7 +84,7 @@ type CascadeMark struct {
 	Locks name.Name `json:"locks,omitzero"`
 	// Since is in Unix seconds.
 	Since int64 `json:"since"`
-	// By is the namespace that caused the cascade. Own is true if By is the zone's own namespace.
+	// By is the namespace that caused the cascade. Own is true for the zone's own namespace.
 	By  string `json:"by,omitempty"`
 	Own bool   `json:"own,omitempty"`
 	// Replaces is true if the lock reserves the name of a deleted Record for a waiting Record.
@@ -107,7 +107,7 @@ type ZoneBelow struct {
 
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin identifies a removed zone by UID and name.
+// Origin is a removed zone.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`

@@ -126,7 +126,7 @@ type Member struct {
 	Created int64  `json:"t"`
 }
 
-// OwnersBelow sums up all names strictly below a name, so that a decision about the name need not read each of them.
+// OwnersBelow sums up all names strictly below a name, so that decisions need not read each of them.
 type OwnersBelow struct {
 	RecordNames int
 	Claims      []Claim
@@ -187,7 +187,7 @@ const (
 	MaxValuesAtName = 1000 // a value counts for each TTL
 	// MaxDS limits a child's DS records in the parent. Limits of Records leave room for them.
 	MaxDS = 16
-	// MaxPointerHosts limits a record's hosts that are looked up and counted.
+	// MaxPointerHosts limits a record's hosts to look up and count.
 	MaxPointerHosts = 8
 )
 

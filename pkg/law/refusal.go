@@ -36,7 +36,7 @@ type Refusal struct {
 	// Reason is for the object's condition if a cascade decides instead of a client.
 	Reason  string
 	Message string
-	// Rule is the rule cited in Message, such as "S4.8", or "".
+	// Rule is cited in Message, such as "S4.8", or "".
 	Rule string
 	// Contact is spec.contact of the zone whose owner can allow the request, or "".
 	Contact string

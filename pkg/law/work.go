@@ -32,7 +32,7 @@ type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by Zone
 	Zone *Ref      // nil: only by FQDN
-	// Moves is true while a cascade moves the object from one zone to another.
+	// Moves is true while a cascade moves the object between zones.
 	Moves bool
 	// KeptOut is the namespace whose data kept the record out, if the record waits by the annotation
 	// kubi.zone/on-conflict. No client may read it.
@@ -45,7 +45,7 @@ type Work struct {
 	Reason string `json:"reason"`
 	View   string `json:"view"`
 	Scans  []Scan `json:"scans"`
-	// Zones have a CascadeMark with this ID until the work is done.
+	// Zones have a CascadeMark of this ID during the work.
 	Zones []Place `json:"zones,omitempty"`
 	// Unmarked is true if no zone has a mark, so that each step is delivered when written. By is then the zone's
 	// namespace.

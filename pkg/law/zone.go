@@ -44,7 +44,7 @@ type ZoneSettings struct {
 // ZoneRules holds the settings whose change requires new decisions about records and child zones (ChangedRules).
 type ZoneRules struct {
 	Rules []rules.Rule
-	// RecordsPerNamespace limits the number of records of a tenant. 0 means no limit.
+	// RecordsPerNamespace limits a tenant's records. 0 means no limit.
 	RecordsPerNamespace int64
 }
 
@@ -71,7 +71,7 @@ type Zone struct {
 	ClassNameServers bool
 
 	Serial serial.Serial
-	// SettledSerial is the delivered serial, or 0 before the first delivery.
+	// SettledSerial is the delivered serial, or 0 for none.
 	SettledSerial serial.Serial
 	// N is the number of the last step. State, Rows and RRsets do not include NSSets.
 	N            uint64
@@ -211,12 +211,12 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 }
 
 // Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, to stop deliveries. Only
-// writes of the Zone object change the counts. A period is ten minutes long.
+// writes of the Zone object change the counts. Periods last ten minutes.
 type Deletions struct {
 	// Own is the number of RRsets added by the own namespace, less the number removed. Own may be negative, because
 	// only differences matter.
 	Own int
-	// PeriodStart is the start of the present period, in Unix seconds.
+	// PeriodStart is in Unix seconds.
 	PeriodStart int64
 	// LeastStocks holds the least stock (RRsets and Own at one time) of the present period and of the two before. The
 	// stock after a write is included at the next write.

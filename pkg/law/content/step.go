@@ -121,8 +121,7 @@ type Step struct {
 	Added   []Row       `json:"a,omitempty"`
 	TTLs    []TTLChange `json:"t,omitempty"`
 
-	// The other fields are for the history. Record is the Record whose write made the step. Others are further Records
-	// of the same change set. By is the user.
+	// The other fields are for the history. Others are further Records of the same change set. By is the user.
 	Record *RecordRef  `json:"rec,omitempty"`
 	Others []RecordRef `json:"recs,omitempty"`
 	By     string      `json:"by,omitempty"`

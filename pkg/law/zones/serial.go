@@ -54,7 +54,7 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// LastSerialOf returns a zone's last serial. The serial is kept for the SOA expire, but at most serial.KeptSeconds.
+// LastSerialOf returns a zone's last serial, kept for the SOA expire but at most serial.KeptSeconds.
 func LastSerialOf(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
