@@ -12,18 +12,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored in etcd under the name and view of a zone. It has the state of the zone that writes of
-// other zones read or change. Every write of the zone compares the revision of its Holding, and so misses no change.
+// Holding is the value in etcd under a zone's name and view: the state of the zone that writes of other zones read or
+// change. Every write of the zone compares its revision.
 type Holding struct {
 	// Ref is the Zone with the name.
 	Ref
-	// Target is the zone of spec.zoneRef, or nil. When that zone is created or removed, this zone is decided again.
-	Target *Ref `json:"target,omitempty"`
-	Ancestry
+	// Target is the zone of spec.zoneRef, or nil. When that zone is created or removed, a background job decides this
+	// zone's name and parent again.
+	Target   *Ref `json:"target,omitempty"`
+	Ancestry      // parent and rights to the name
 	ApexNames
 	SerialMarks
-	Outstanding
-	Deliverable
+	Outstanding // unfinished background jobs
+	Deliverable // delays of delivery to name servers
 	// Delegations counts the Delegations (objects with rules) in force. At 0 decisions need not look for them.
 	Delegations int `json:"delegations,omitempty"`
 }

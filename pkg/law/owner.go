@@ -105,15 +105,16 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records that claim a name, so that other tenants stay out. The kind of the allowing rule
-// limits the claims above, at and below (S4.8, S4.17). A tenant's records by underscore rules claim nothing, and are
-// not counted.
+// Claim counts a namespace's records that keep other tenants from a name and the names above and below (S4.8). The
+// kinds of allowing rules differ in exceptions. A tenant's records by underscore rules do not count.
 type Claim struct {
 	Namespace string `json:"n"`
-	// Literal counts records by a pattern without "*", Shared by a rule with shared: true, Plain by any other rule.
-	Plain   int `json:"p,omitempty"`
+	// Plain counts records without exception.
+	Plain int `json:"p,omitempty"`
+	// Literal counts records by a pattern without "*", which may be below and above other claims (S4.12).
 	Literal int `json:"l,omitempty"`
-	Shared  int `json:"s,omitempty"`
+	// Shared counts records by a rule with shared: true, whose namespaces share the name (S4.13).
+	Shared int `json:"s,omitempty"`
 	// Underscore counts records of the zone's own namespace at underscore names.
 	Underscore int `json:"u,omitempty"`
 }

@@ -23,7 +23,8 @@ type Desired struct {
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns the changes from existing to d: deletions by name and type, then writes in d's order.
+// Plan returns the changes that turn existing into d.Records: deletions by name and type, then creates and updates in
+// d's order. It deletes only Records that d.Complete selects and d.Manager wrote.
 func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	byName := make(map[string]*v1alpha1.Record, len(existing))
 	wanted := make(map[string]bool, len(d.Records))

@@ -57,8 +57,9 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits the latter, so Verify inserts
-// them behind the previous MAC.
+// Verify checks a message's MAC, for miekg/dns. In a zone transfer, a MAC also covers the unsigned messages since the
+// last signed message (RFC 8945 §5.3.1). miekg/dns omits these from digested, so Verify inserts them behind the
+// previous MAC, with which digested begins.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)

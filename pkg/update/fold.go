@@ -34,8 +34,9 @@ type Change struct {
 	RRset
 }
 
-// Fold computes the RRsets changed by a checked message's updates in order (RFC 2136 §3.4.2). present has the data at
-// UpdatedNames.
+// Fold applies a checked message's updates in order (RFC 2136 §3.4.2), and returns the RRsets that change. present has
+// the data at UpdatedNames, if any. A Failure, such as for deleting a value that no update made, refuses the whole
+// message.
 func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {

@@ -96,7 +96,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a snapshot read as a whole. Unless settled, name servers keep the former settled snapshot.
+// Put replaces a zone by a snapshot read from the store or API, in place of Apply. Unless settled, as during a change
+// of many records, name servers keep the former settled snapshot. Steps stay only if the content is equal.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()

@@ -62,7 +62,8 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. Prove checks state.
+// NewSnapshot returns a zone's content as read. sets have any order, each owner and type once. n is the number of the
+// last step (change). state is the hash that the Zone claims; Prove checks it.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {

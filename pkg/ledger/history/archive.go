@@ -36,12 +36,14 @@ type Archive struct {
 	Now   func() time.Time
 	Fault func(point string) // for tests
 
-	level   atomic.Int64 // octets; share.go
+	// level bounds each namespace's octets while all together exceed the limit; 0 for none (share.go).
+	level atomic.Int64
+	// charges has, by namespace, others' steps that it caused.
 	charges atomic.Pointer[map[string]charge]
-	// addedOctets were archived since the level was set, at levelledAt in Unix seconds.
+	// addedOctets were archived since level was computed, at levelledAt in Unix seconds.
 	addedOctets, levelledAt atomic.Int64
 	levelMutex              sync.Mutex
-	recent                  recent
+	recent                  recent // cache of values
 }
 
 const (

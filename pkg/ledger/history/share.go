@@ -57,7 +57,6 @@ func (a *Archive) limit() int64 {
 	return quota / quotaDivisor
 }
 
-// charge counts accounts and octets of others' steps caused by a namespace.
 type charge struct{ accounts, octets int64 }
 
 func (a *Archive) shareOf(account string) int64 {

@@ -28,13 +28,13 @@ import (
 const condensedPart = 256 << 10 // octets, estimated
 
 // Condensed is the header of a condensed step: all changes of a zone since the serial that name servers have, merged.
-// After a mass deletion they may keep that serial for days. A server that starts undoes the step to serve the old
+// After a mass deletion name servers keep that serial for days. A server that starts undoes this step to serve the old
 // content.
 type Condensed struct {
 	// From is the serial that name servers have, State the multiset hash of its content.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no values and TTLs, since they may be too large for an etcd value. Parts further keys have them, with
+	// Step has no values and TTLs, since they may be too large for an etcd value. They are in Parts further keys, with
 	// Octets in sum.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`

@@ -64,8 +64,9 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), syncChanged: make(chan struct{})}
 }
 
-// BeginListing starts a listing of the source: BeginProof for each zone, then EndListing. With stay, a feed with frozen
-// zones stays in sync, since only their proofs are retried.
+// BeginListing starts a listing: the source reads all zones again, with BeginProof for each, then EndListing. The feed
+// is not in sync until each zone's content matches its hash. Only with stay, a feed with frozen zones stays in sync,
+// since the listing only retries these.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -166,7 +167,9 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a read of a zone. Without an error, the Set matches the source. With freeze, an error freezes the zone.
+// Report notes how the source's read of a zone ended. Without an error, the Set matches the source. With one, a pending
+// zone stays pending for a retry; with freeze, the zone keeps its last proven content, and the feed does not wait for
+// it.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -36,8 +36,8 @@ type Proof struct {
 	queue []content.Transaction
 }
 
-// BeginProof prepares the check of a zone's content against its hash, in place of an earlier proof. The caller calls
-// Run.
+// BeginProof registers a zone as read; the caller calls Run, which compares content and hash. Until then Apply queues
+// the zone's transactions, unless the Set has this content already. An earlier Proof of the zone loses its effect.
 func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -63,7 +63,8 @@ type Source struct {
 	catchUpInterval time.Duration
 }
 
-// New returns a source for events of Zones. It fails if the informer has stopped.
+// New returns a Source, to be started by Run. New adds a handler to the informer, and so queues events. It fails if the
+// informer has stopped.
 func New(config Config) (*Source, error) {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
