@@ -27,11 +27,11 @@ var (
 
 // Config bounds the memory for steps: past changes of zones, for incremental transfers.
 type Config struct {
-	// MaxSteps bounds the number of a zone's steps; 0 means 1000.
+	// MaxSteps is for each zone; 0 means 1000.
 	MaxSteps int
-	// MaxOctets bounds the size of a zone's steps in octets; 0 means 8 MiB.
+	// MaxOctets is for each zone; 0 means 8 MiB.
 	MaxOctets int
-	// MaxTotal bounds the size of all steps in octets; 0 means 256 MiB.
+	// MaxTotal, in octets, is for all zones; 0 means 256 MiB.
 	MaxTotal int
 	// MaxAge bounds the age of a step in seconds before the newest step; 0 means seven days.
 	MaxAge int64

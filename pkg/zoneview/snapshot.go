@@ -46,7 +46,6 @@ type Snapshot struct {
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree bounds the copies of a step: up to 31 pointers for each level.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {

@@ -8,7 +8,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// traceAge bounds a traced step's age, in seconds before the newest: a later delivery is not part of the trace.
+// traceAge, in seconds, bounds a traced step's age before the newest.
 const traceAge = 600
 
 // Traces returns the traceparents of sampled steps after since up to until, oldest first; of all steps if since is 0 or

@@ -128,7 +128,7 @@ type Step struct {
 	Others []RecordRef `json:"recs,omitempty"`
 	By     string      `json:"by,omitempty"`
 	Origin
-	// Trace is the W3C traceparent of the request; "" without a trace.
+	// Trace is the request's W3C traceparent.
 	Trace string `json:"tp,omitempty"`
 	// Time is in Unix seconds.
 	Time int64 `json:"at,omitempty"`

@@ -253,7 +253,7 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// least returns the shortest recent latency, 0 if unknown. Longer ones include CPU time, which pauses do not reduce.
+// least returns the shortest recent latency, 0 if unknown.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -174,7 +174,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 	return nil
 }
 
-// segmentsAtOnce bounds an answer's segments; few steps may be the wanted Record's.
+// segmentsAtOnce bounds an answer's segments.
 const segmentsAtOnce = 500
 
 const maxZones = 256

@@ -302,8 +302,8 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches up to maxRecent values of the history that this process has written, to save reads. Another process may
-// have changed a value, so each transaction compares its revision: an outdated value only fails the transaction.
+// recent caches up to maxRecent values that this process has written. An outdated value only fails the transaction,
+// which compares its revision.
 type recent struct {
 	mu     sync.Mutex
 	values map[string]written

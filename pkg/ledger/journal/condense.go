@@ -20,10 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A server that
-// starts must undo the steps since, but the journal is bounded. So before a trim, the oldest steps are merged into the
-// condensed step. The last merged step also stays in the journal, as the link to the next. Writes compare the header's
-// key, so the second of two servers fails. All servers make the same parts up to the same step.
+// The journal is bounded. So before a trim, the oldest steps of an unsettled zone are merged into the condensed step.
+// The last merged step also stays in the journal, as the link to the next. Writes compare the header's key, so the
+// second of two servers fails.
 
 const condensedPart = 256 << 10 // octets, estimated
 

@@ -33,8 +33,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports whether the serial written is older than now (S6.13); 0 is not. Serials without order (RFC 1982 §3.2)
-// count as older: a late True is better than a wrong True.
+// Stale reports whether the serial written is older than now; 0 is not. Serials without order (RFC 1982 §3.2) count as
+// older: a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false
