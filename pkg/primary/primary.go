@@ -28,7 +28,7 @@ type Primary struct {
 	stop     func()
 }
 
-// New opens the listeners, or returns all faults of config. The caller must call Run or Close.
+// New opens the listeners of a DNS primary, or returns all faults of config. The caller must call Run or Close.
 func New(config Config) (*Primary, error) {
 	c, keys, err := config.completeConfig()
 	if err != nil {

@@ -17,7 +17,7 @@ type Directory string
 
 var _ Reader = Directory("")
 
-// Get reads a Secret's files, except hidden files.
+// Get reads a Secret's files, except hidden files. Without files of the Secret the error is an ErrNotFound.
 func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	if s == "" {
 		return nil, fmt.Errorf("%w: --secrets-dir names none", ErrNotFound)

@@ -22,7 +22,8 @@ type Prerequisite struct {
 	Values []string
 }
 
-// ListPrerequisites returns a checked message's requirements in order of evaluation (RFC 2136 §3.2.5).
+// ListPrerequisites returns a checked message's prerequisites in order of evaluation (RFC 2136 §3.2.5). Those with
+// values come last, merged for each RRset.
 func (m *Message) ListPrerequisites() []Prerequisite {
 	var all, valued []Prerequisite
 	at := map[setKey]int{}

@@ -555,7 +555,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve returns each step as a change of resource records. after is the last step's snapshot.
+// Resolve returns consecutive steps, oldest first, as changes of resource records. after is the last step's snapshot.
 func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
 	for i, step := range slices.Backward(steps) {

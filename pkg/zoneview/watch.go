@@ -66,7 +66,7 @@ type Event struct {
 }
 
 // Subscribe returns a channel of events, and a function that closes it. A zone's waiting events are merged, so a slow
-// receiver delays no other. Subscribe before iterating over All.
+// receiver delays no sender. Subscribe before iterating over All, to lose no change.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, wake: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// pageRecords bounds a page, the Records of a namespace that are written together.
 const pageRecords = 128
 
 const (

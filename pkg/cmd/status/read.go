@@ -45,7 +45,6 @@ var OpenRecords = []fields.Selector{
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionUnknown)),
 }
 
-// reading is a Reader with its result, guarded by mu.
 type reading struct {
 	*Reader
 	*Overview

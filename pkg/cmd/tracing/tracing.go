@@ -85,7 +85,6 @@ func Close(provider tracing.TracerProvider) {
 	}
 }
 
-// bounded bounds the wait for a silent collector.
 type bounded struct{ tracing.TracerProvider }
 
 func (b bounded) Shutdown(ctx context.Context) error {

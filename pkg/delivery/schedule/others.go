@@ -54,7 +54,6 @@ func (l *Loop) updateNames(i *item) {
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
-// siblings is an attempt's access to other deliveries of its class and zone.
 type siblings struct {
 	loop *Loop
 	item *item

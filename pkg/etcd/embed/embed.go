@@ -295,7 +295,6 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure is etcd's fatal error; done is closed when err is set.
 type failure struct {
 	dir   string
 	ready atomic.Bool

@@ -53,8 +53,8 @@ type Answer struct {
 	rcode    uint16
 }
 
-// Begin detects repeated messages. If first is true, the caller applies the message and calls End; otherwise Wait. a is
-// nil if signed (Unix seconds) is too old to tell.
+// Begin detects repeated messages by id. If first is true, the caller applies the message and calls a.End; otherwise
+// a.Wait. a is nil if signed (Unix seconds) is too old to tell.
 func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

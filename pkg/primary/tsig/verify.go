@@ -63,7 +63,8 @@ func NewKeyring(list []Key) (Keyring, error) {
 	return keys, errors.Join(faults...)
 }
 
-// Verify checks in the order of RFC 8945 §5.2: key, MAC, time, truncation. For a response, prior is the request's MAC.
+// Verify checks key, MAC, time and truncation, in this order (RFC 8945 §5.2). prior is the request's MAC for a
+// response, else nil.
 func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) Verdict {
 	k, ok := r[s.Key]
 	if !ok {

@@ -281,7 +281,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait blocks until the feed is in sync. It returns the source's error after maxFailures, or ctx's cause.
+// Wait blocks until the feed is in sync. It returns the source's error after maxFailures in a row, or ctx's cause.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()

@@ -58,8 +58,8 @@ func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	return z.proof
 }
 
-// Run compares the zone's content with its hash, and puts it into the Set with the queued transactions. A removed or
-// reread zone is no error.
+// Run compares the zone's content with its hash, and puts it into the Set with the queued transactions. Another hash is
+// an error, and freezes the zone if FreezeOnFailure. A removed or reread zone is no error.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:

@@ -72,7 +72,6 @@ func run(file string) error {
 	return nil
 }
 
-// judge returns "none" if no script matches. A deleted object needs no script.
 func (s scripts) judge(object *unstructured.Unstructured) (string, error) {
 	if object.GetDeletionTimestamp() != nil {
 		return "Progressing: Pending deletion", nil
