@@ -10,7 +10,7 @@
 //	N1. Requests have the rights of the user. If objects are hidden, a line names the missing right.
 //	N2. The exit code is 1 if "may" answers no, or if "tree" or "who" finds nothing.
 //
-// Out of scope: decisions, made by the API server (NameReview).
+// The API server decides (NameReview).
 //
 // Read names.go, then who.go and tree.go.
 package names

@@ -9,7 +9,7 @@
 //	Y1. The first link that fails is printed first, with the role that can mend it and the next step.
 //	Y2. The exit code is 0 if no link fails or waits, 1 if a link does, and 2 if the question could not be answered.
 //
-// Out of scope: the links (pkg/why).
+// Package pkg/why walks the links.
 //
 // Read why.go.
 package why
