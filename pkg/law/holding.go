@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value in etcd under a zone's name and view: the state of the zone that writes of other zones read or
-// change. Every write of the zone compares its revision.
+// Holding is the value in etcd under a zone's name and view: the zone's state that writes of other zones read or
+// change. Every write of the zone compares the Holding's revision.
 type Holding struct {
 	// Ref is the Zone with the name.
 	Ref

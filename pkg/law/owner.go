@@ -108,9 +108,9 @@ func (o *Owner) Fact() any {
 // kinds of allowing rules differ in exceptions. A tenant's records by underscore rules do not count.
 type Claim struct {
 	Namespace string `json:"n"`
-	// Plain counts records without exception.
+	// Plain counts records by a rule without the exceptions below.
 	Plain int `json:"p,omitempty"`
-	// Literal counts records by a pattern without "*", which may be below and above other claims (S4.12).
+	// Literal counts records by a pattern without "*", allowed below and above other claims (S4.12).
 	Literal int `json:"l,omitempty"`
 	// Shared counts records by a rule with shared: true, whose namespaces share the name (S4.13).
 	Shared int `json:"s,omitempty"`

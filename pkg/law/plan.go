@@ -19,10 +19,10 @@ type Outcome struct {
 	Need    []Key
 }
 
-// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, except
-// Record or Delegation, if the request is about one.
+// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, but see
+// Record and Delegation.
 type Plan struct {
-	// Record is the written Record's status; nil deletes the Record.
+	// Record is the status of the Record in the request; nil deletes the Record.
 	Record *Placement
 	Zone   *ZoneChange
 	// Writes are internal keys.
@@ -31,8 +31,7 @@ type Plan struct {
 	Work *Work
 	// PendingCuts are changed child zones, with NS, glue and DS for the parent to list.
 	PendingCuts []PendingCut
-	// Waiting has index keys to add for an object in no zone, by which a later zone finds it, WaitingBefore the keys to
-	// delete.
+	// Waiting has index keys to add, so that a later zone finds an object in no zone; WaitingBefore has keys to delete.
 	Waiting, WaitingBefore *Waiting
 	// Delegation is like Record, for a Delegation.
 	Delegation *DelegationPlacement

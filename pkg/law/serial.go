@@ -42,11 +42,11 @@ type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
 	// Left is the rest of the time in seconds. Time passes only while a server runs.
 	Left int64 `json:"left,omitempty"`
-	// Jump, only at FloorKey, is how far beyond its minimumSerial a new zone begins, because the backup may lack zones.
+	// Jump, only at FloorKey, is how far at least a new zone begins beyond its minimumSerial, because the backup may
+	// lack zones.
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace of the removed zone.
 	By string `json:"by,omitempty"`
-	// From has the removed zones, or those that no rule delegates any more, whose records move to a new zone of the
-	// name.
+	// From has the removed and ended (no longer delegated) zones whose records move to a new zone of the name.
 	From []Origin `json:"from,omitempty"`
 }

@@ -300,8 +300,8 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes that deliver a zone. A class delivers one zone of a name. So for a zone of another view,
-// taken has the classes that deliver the default view's zone of this name, and force excludes them.
+// InForce returns the classes that deliver a zone. A class delivers a single zone of a name. So for a zone of another
+// view, taken has the classes that deliver the default view's zone of this name, and force excludes them.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()

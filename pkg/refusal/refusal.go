@@ -45,7 +45,7 @@ func Of(err error) []Refusal {
 	return OfStatus(answer.Status())
 }
 
-// OfStatus returns a refusal for each cause in an answer's status, or else one with the status's reason and message.
+// OfStatus returns a refusal for each cause in an answer's status or, without causes, the status as a refusal.
 func OfStatus(status metav1.Status) (all []Refusal) {
 	var causes []metav1.StatusCause
 	var paths []string

@@ -61,8 +61,8 @@ func newCluster(client coreclient.SecretsGetter, at clock.Clock) *Cluster {
 	return &Cluster{client: client, clock: at, secrets: map[types.NamespacedName]*clusterSecret{}}
 }
 
-// Get returns a Secret's data, which callers must not modify. It reads the Secret again after a change or, without a
-// watch, after unwatchedAge. An absent Secret is ErrNotFound. That and Forbidden are cached, other errors not.
+// Get returns a Secret's data, not to be modified. Get reads the Secret again after a change or, without a watch, after
+// unwatchedAge. An absent Secret is ErrNotFound. ErrNotFound and Forbidden are cached, other errors not.
 func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	at := types.NamespacedName{Namespace: namespace, Name: name}
 	one := s.findSecret(at)

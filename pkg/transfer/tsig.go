@@ -58,8 +58,8 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 }
 
 // Verify checks a message's MAC, for miekg/dns. In a zone transfer, a MAC also covers the unsigned messages since the
-// last signed message (RFC 8945 §5.3.1). miekg/dns omits these from digested, so Verify inserts them behind the
-// previous MAC, with which digested begins.
+// last signed message (RFC 8945 §5.3.1). digested, from miekg/dns, begins with the previous MAC and lacks the unsigned
+// messages, so Verify inserts them behind this MAC.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)

@@ -86,7 +86,7 @@ type RecordRef struct {
 
 // Origin is the cause of a step (a change of a zone), for the history: a request, or a background job.
 type Origin struct {
-	// Manager is the request's field manager, Audit its ID in the audit log.
+	// Manager is the request's field manager, Audit the request's ID in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
 	// Cause is the reason of a background job's step as text, "" for a request. CausedBy is the namespace whose change

@@ -25,8 +25,8 @@ type CutInput struct {
 	Now     time.Time
 	By      string // user
 	// MarkID is the ID of a background job (cascade) that moves records from the parent to the child, "" for none.
-	// Until it ends, name servers do not get the parent's content, which has half of the move. CausedBy is the
-	// namespace that caused the job.
+	// Until the job ends, name servers do not get the parent's content with half of the move. CausedBy is the namespace
+	// that caused the job.
 	MarkID, CausedBy string
 	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion (S7.7).
 	Own bool

@@ -302,8 +302,8 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches up to maxRecent values that this process has written. An outdated value only fails the transaction,
-// which compares its revision.
+// recent caches up to maxRecent values that this process has written. Each transaction compares revisions, so an
+// outdated value only makes the transaction fail.
 type recent struct {
 	mu     sync.Mutex
 	values map[string]written

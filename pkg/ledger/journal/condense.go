@@ -22,7 +22,7 @@ import (
 
 // The journal is bounded. So before a trim, the oldest steps of an unsettled zone are merged into the condensed step.
 // The last merged step also stays in the journal, as the link to the next. Writes compare the header's key, so the
-// second of two servers fails.
+// second of two servers fails. All servers make the same parts up to the same step.
 
 const condensedPart = 256 << 10 // octets, estimated
 
@@ -33,8 +33,8 @@ type Condensed struct {
 	// From is the serial that name servers have, State the multiset hash of its content.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no values and TTLs, since they may be too large for an etcd value. They are in Parts further keys, with
-	// Octets in sum.
+	// Step lacks values and TTLs, which may be too large for an etcd value: Parts further keys have them, with Octets
+	// in sum.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"`

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges a client's status write into the conditions. Types in server, which only the API server sets, stay
-// as before; others are as written. If stale (written for an earlier serial), Ready and Stalled stay too.
+// Conditions merges a client's status write into the conditions. Types in server stay as before, since only the API
+// server sets them; others are as written. If stale (written for an earlier serial), Ready and Stalled stay too.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {

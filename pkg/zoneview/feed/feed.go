@@ -66,7 +66,7 @@ func New(set *zoneview.Set, proofs int) *Feed {
 
 // BeginListing starts a listing: the source reads all zones again, with BeginProof for each, then EndListing. The feed
 // is not in sync until each zone's content matches its hash. Only with stay, a feed with frozen zones stays in sync,
-// since the listing only retries these.
+// since the listing only retries their proofs.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -167,9 +167,9 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report notes how the source's read of a zone ended. Without an error, the Set matches the source. With one, a pending
-// zone stays pending for a retry; with freeze, the zone keeps its last proven content, and the feed does not wait for
-// it.
+// Report notes how the source's read of a zone ended. Without an error, the Set matches the source. With an error, a
+// pending zone stays pending for a retry; with freeze, the zone keeps its last proven content, and the feed does not
+// wait for it.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
