@@ -258,8 +258,8 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 	return cast[*v1alpha1.Delivery](x.Deliveries.GetStore().List())
 }
 
-// ClassByName returns a DNSClass, or nil. "NAMESPACE/NAME" is a Bind9Cluster that a zone names in place of a class, as
-// a DNSClass. Until clusters are listed, each counts as existing, so zones keep their classes.
+// ClassByName returns a DNSClass, or nil. "NAMESPACE/NAME" is a Bind9Cluster named by a zone in place of a class, as a
+// DNSClass. Until clusters are listed, each counts as existing, so zones keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -300,8 +300,9 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes that deliver a zone. A class delivers a single zone of a name. So for a zone of another
-// view, taken has the classes that deliver the default view's zone of this name, and force excludes them.
+// InForce returns a zone's classes in force, the DNSClasses of its name servers. A class delivers a single zone of a
+// name. So for a zone of another view, taken has the classes in force for the default view's zone of this name, and
+// force excludes them.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()

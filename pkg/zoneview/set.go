@@ -70,7 +70,7 @@ type zoneState struct {
 	// newest is the last content that agrees with the hash of the Zone.
 	newest *Snapshot
 	// settled is the content for name servers. It is older while a change of many records is half done (a cascade), or
-	// a mass deletion waits for consent (S7.2). It is nil until the zone is first without such a delay.
+	// a mass deletion waits for consent (S7.2), and nil until the zone is first without such a delay.
 	settled *Snapshot
 	// steps lead to newest without a gap, oldest first. octets is their size.
 	steps  []content.Step

@@ -11,8 +11,8 @@ import (
 // traceAge, in seconds, bounds a traced step's age before the newest.
 const traceAge = 600
 
-// Traces returns the traceparents of sampled steps after since up to until, oldest first. If since is 0 or gone, it
-// begins at the oldest step. Steps older than traceAge before the last are left out.
+// Traces returns the traceparents of sampled steps after since up to until, oldest first; from the oldest step if since
+// is 0 or gone. Steps older than traceAge before the last are left out.
 func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	if since == 0 || err != nil {
