@@ -63,8 +63,8 @@ const DefaultRetention = 168 * time.Hour
 // Archived records up to which step a zone is archived: moved from the journal into history segments. Its key is
 // archived/<uid>/.
 type Archived struct {
-	// Last is the last archived step's number: Offset plus its N in the journal. A recreated zone counts N from 1
-	// again, and Offset is the last number before.
+	// Last is the last archived step's number: Offset plus its N in the journal. A zone that ended and came back has
+	// the same UID, but counts N from 1 again, and Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
 	// Whole is a Unix time. Since then, no step is missing.

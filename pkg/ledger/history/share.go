@@ -34,9 +34,8 @@ const (
 	condensedAtOnce = 8
 )
 
-// Share is the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps that another
-// namespace has caused. Beyond its limit, the account's oldest segments are condensed: they lose values and former
-// Records.
+// Share is the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps caused by the
+// namespace PAYER. Beyond its limit, the account's oldest segments are condensed: they lose values and former Records.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
 	// Whole is a Unix time. Since then, no step of the account is condensed.

@@ -29,7 +29,7 @@ var (
 )
 
 // Feed keeps a Set, the zones in a process's memory, in step with a source. It puts a zone into the Set only with
-// proof: the content matches the hash in the Zone's status. The source chooses the keys of zones.
+// proof: the content matches the hash in the Zone's status. Without proof, the Set keeps the last proven content.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{} // for concurrent proofs

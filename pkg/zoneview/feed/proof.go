@@ -22,7 +22,8 @@ type UnprovenZone struct {
 	// to the snapshot; nil if unknown.
 	Settled        bool
 	UnsettledSteps []content.Step
-	// FreezeOnFailure is true if another read would return the same content, so that a retry is useless.
+	// FreezeOnFailure is true if a retry is useless, as another read would return the same content. After a failure the
+	// zone then keeps its last proven content.
 	FreezeOnFailure bool
 }
 

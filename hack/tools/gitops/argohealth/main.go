@@ -30,7 +30,6 @@ func main() {
 	}
 }
 
-// scripts has the resource.customizations by GROUP/KIND, which may have wildcards.
 type scripts map[string]struct {
 	Health string `yaml:"health.lua"`
 }

@@ -59,7 +59,8 @@ type Source struct {
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
 	traced       atomic.Bool
-	// catchUpInterval is short, since the server keeps a busy zone's changes only for seconds.
+	// catchUpInterval separates reads of a zone's changes during a proof. It is short, since the server keeps a busy
+	// zone's changes only for seconds.
 	catchUpInterval time.Duration
 }
 
