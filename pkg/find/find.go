@@ -92,8 +92,9 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or else at the nearest wildcard or name above that claims it (S4.8), and that
-// name. zones are those of Enclosing: the nearest of them decide, and their apex claims nothing.
+// Nearest returns the Records at a name, or else those at the nearest wildcard or name above with a claim (a right to
+// all names below), and that name. zones are those of Enclosing: only Records of the nearest zone name count, and its
+// apex claims nothing.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
 	found, err = s.RecordsAt(ctx, fqdn.String())
 	if err != nil || len(found) > 0 {

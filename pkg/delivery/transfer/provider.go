@@ -154,7 +154,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove passes the fence and forgets the zone's answers. The zone leaves the class when its Delivery is deleted.
+// Remove drops the zone's cached answers, if the fence finds no other worker with a later plan. Secondaries remove the
+// zone by themselves when it leaves the catalog, after the deletion of its Delivery.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err()
