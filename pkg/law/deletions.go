@@ -51,9 +51,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold predicts whether deliveries would stop (a hold) if the own namespace removed "taken" more RRsets that are
-// older than ten minutes or, with nameServers, the last apex NS. It returns the numbers for a message; nil means no
-// hold.
+// ForeseeHold predicts whether deliveries would stop (a hold) if the own namespace removed "taken" more RRsets older
+// than ten minutes or, with nameServers, the last apex NS. The result has the numbers for a message; nil means no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -81,8 +80,8 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 }
 
 // YoungExcess returns, for a warning, the period's removals if this change takes them above the limit of a hold (a stop
-// of deliveries), counting RRsets younger than ten minutes, which begin no hold. The result is nil otherwise, and if
-// removals were let through beforehand (S7.9).
+// of deliveries) only by RRsets younger than ten minutes. The result is nil otherwise, and if removals were let through
+// beforehand (S7.9).
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil {
 		return nil

@@ -198,8 +198,8 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 }
 
 // WithMove notes that a cascade, caused by namespace "by", brings records at and below a name (locks) from a zone
-// (losing); both may be zero. Delivery waits; the first cascade, or the first of the own namespace, starts the time
-// limit. If id is "" or has a mark, the result is h.
+// (losing); both may be zero. Delivery waits for the cascade; the first, or the first of the own namespace, starts the
+// time limit. If id is "" or has a mark, the result is h.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -282,8 +282,8 @@ type Held struct {
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the hosts in the zone, without the apex, to which apex records lead, so that tenants keep
-// off (S4.10): own MX, SVCB and HTTPS, and NS, tenants' too, since a rule must name this type (S4.5).
+// HostsNamedByApex returns the hosts in the zone, without the apex, that apex records name, so that tenants keep off
+// (S4.10): own MX, SVCB and HTTPS, and NS, tenants' too, since a rule must name this type (S4.5).
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil

@@ -76,7 +76,8 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallback}, nil
 }
 
-// Read returns the present state, and calls each for every zone unless each is nil. The Overview lists failed reads.
+// Read returns the present state of zones, Records and classes, and calls each for every zone unless each is nil. The
+// Overview lists failed reads.
 func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()

@@ -27,9 +27,8 @@ type Source struct {
 }
 
 // FindDeliverable returns the content of a zone for name servers: the newest without unfinished cascades (changes in
-// many steps) or a mass deletion's hold. While a terminating namespace deletes Records, it is the content at
-// zone.FrozenSerial, confirmed before, so that servers do not lose Records singly. The result is nil if the content is
-// unknown.
+// many steps) or a mass deletion's hold; while a terminating namespace deletes its Records, the content before, at
+// zone.FrozenSerial. The result is nil if the content is unknown.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {

@@ -178,7 +178,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. Without that zone the result is ErrNotProven.
+// Health asks each secondary for the SOA of its catalog, or of the root. A secondary that answers without that zone
+// proves nothing: ErrNotProven, if no secondary has another error.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",

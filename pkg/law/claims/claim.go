@@ -212,9 +212,9 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names whose
-// claims the Claimant shares (shared: true) by a pattern with "*"; above these, only others' claims by such patterns,
-// not by literal ones, refuse n.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. The search skips names
+// whose claims the Claimant shares (shared: true) by a pattern with "*"; above these, only others' claims by such
+// patterns, not by literal ones, refuse n.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

@@ -22,8 +22,8 @@ type WildcardAnswer struct {
 	Top name.Rel
 }
 
-// FindWildcard returns the wildcard nearest above n, which answers for n while Top does not exist (RFC 4592 §3.3.1). ok
-// is false if data or name servers in the zone keep the wildcard from n; the caller checks other records below Top.
+// FindWildcard returns the wildcard that answers for n while Top does not exist (RFC 4592 §3.3.1): the caller checks
+// that no record is there or below. ok is false if no wildcard can answer.
 func (c *Claimant) FindWildcard(n name.Rel) (a WildcardAnswer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
@@ -87,7 +87,7 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 }
 
 // RefuseHiding refuses a guest's data or zone if its base (without underscore labels) would then exist, so that another
-// namespace's wildcard no longer answers for it (S4.23).
+// namespace's wildcard no longer answers there (S4.23).
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

@@ -123,9 +123,8 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of rules newly without a namespace, which are for every namespace. In new rules for tenants
-// (other namespaces than the zone's) it warns of "@", which gives nothing, and of patterns such as "_acme-challenge.*",
-// which match below names of all namespaces.
+// OpenRuleWarnings warns of rules newly open to every namespace, as they name none. In new rules for tenants it warns
+// of "@" (gives nothing), and of patterns such as "_acme-challenge.*" that match below names of all namespaces.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
