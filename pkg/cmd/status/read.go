@@ -59,8 +59,9 @@ func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Inte
 	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }
 
-// NewReader returns a Reader of the namespaces. For all namespaces, the list is NamespaceAll alone; if the user may not
-// list zones there, the Reader reads only the namespace fallback, unless fallback is "".
+// NewReader returns a Reader of the state of zones in the namespaces, at least one. For all namespaces, the list is
+// NamespaceAll alone; if the user may not list zones there, the Reader reads only the namespace fallback, unless
+// fallback is "".
 func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
