@@ -57,7 +57,8 @@ const (
 
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
-// LaggingServers returns the servers that failed, or whose serial precedes the latest confirmed, begun or asked for.
+// LaggingServers returns the servers that failed, or whose serial precedes the latest of Serial, Intent.Serial and
+// AskedSerial; all servers if there is none.
 func (s State) LaggingServers() (names []string) {
 	goal := s.Serial
 	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {

@@ -169,9 +169,10 @@ func reverseName(address netip.Addr) name.Name {
 	return fqdn
 }
 
-// KeepTargets removes values that the object itself does not have: external-dns joins the targets of several objects
-// (X5). texts are all texts of the object; if none has a value, all values are kept. With an Asker, Record becomes nil
-// if the texts lack the name, and Err errUnknown if they have the name without a value.
+// KeepTargets removes values that the object, such as an Ingress, does not have itself: external-dns joins the targets
+// of several objects (X5). texts are the strings in the object's fields and annotations; if none has a value, all
+// values are kept. If external-dns left the object out (Asker), Record becomes nil without the RRset's name in the
+// texts, and Err errUnknown with the name but no value.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -228,10 +229,10 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	})
 }
 
-// AddHolders adds candidates for objects that wrote existing Records and that external-dns no longer names, because
-// joined endpoints name a single object. An object gets a candidate if only other namespaces want its RRset. A
-// DNSEndpoint gets a candidate even for an unwanted RRset, because external-dns drops all DNSEndpoints of a name for an
-// invalid target.
+// AddHolders adds a candidate for an object whose Record exists and that external-dns no longer names, so that the
+// Record stays until KeepTargets has searched the object: joined endpoints name a single object. An object gets a
+// candidate if only other namespaces want its RRset. A DNSEndpoint gets a candidate even for an unwanted RRset, because
+// external-dns drops all DNSEndpoints of a name for an invalid target.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]

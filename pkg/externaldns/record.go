@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	// FieldManager of the Records.
 	FieldManager = v1alpha1.ExternalDNSFieldManager
 	heritage     = "heritage=external-dns"
 )
@@ -43,7 +42,6 @@ type Mapping struct {
 	Default string
 }
 
-// MakeRecord returns the Record of an endpoint.
 func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 	key, err := e.Key()
 	switch {
@@ -181,8 +179,9 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds to the candidate's Record the name's registry texts of external-dns, old and new. Each Record has the
-// texts of all types, because external-dns does not write known texts again.
+// KeepTexts adds to the candidate's Record the name's texts of external-dns' registry (TXT data that mark its RRsets):
+// from existing Records, and fresh, by TXT name. Each Record has the texts of all types, because external-dns does not
+// write known texts again.
 func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {
@@ -195,8 +194,8 @@ func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	}
 }
 
-// SplitTexts separates the TXT endpoints of external-dns' registry. texts has their targets by owned name and TXT name.
-// Encrypted texts are an error: a tenant's text looks the same.
+// SplitTexts separates the TXT endpoints of external-dns' registry from the rest. texts has their targets by owned name
+// and TXT name. Encrypted texts are left out, with an error, because a tenant's TXT cannot be told from them.
 func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {
@@ -218,7 +217,6 @@ func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, text
 	return rest, texts, err
 }
 
-// ReadEndpoint returns the endpoint of a Record.
 func ReadEndpoint(r *v1alpha1.Record) *contract.Endpoint {
 	e := &contract.Endpoint{DNSName: strings.TrimSuffix(r.Spec.DomainName, "."), RecordType: strings.ToUpper(r.Spec.Type),
 		Labels: map[string]string{contract.LabelResource: r.Annotations[v1alpha1.AnnotationExternalDNSResource]}}

@@ -81,8 +81,8 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n (1 or -1) to the Delegations that reserve the name for a namespace, or returns false if the count
-// would be negative.
+// CountNaming adds n (1 or -1) to the Delegations that reserve o's name for a namespace. The result is false if the
+// count, then removed, is negative.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -237,8 +237,8 @@ func (o *Owner) HasType(t rdata.Type) bool {
 
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution adds a record's values to the owner's counts. sizes are on the wire; guests is 1 for a guest's
-// record, else 0.
+// AddContribution adds a record's values to the owner's counts. sizes are theirs on the wire; guests is 1 for a
+// tenant's record by an underscore rule, else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -399,9 +399,9 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Holds reports whether the claim keeps its name from others: own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n (1 or -1) to the namespace's claim on the owner; a is the kind of rule that admits the record. A
-// tenant's underscore rule claims nothing. The result is false if a count becomes negative. own means the zone's own
-// namespace.
+// CountClaim adds n (1 or -1) to the namespace's claim on the owner, against other tenants; own means the zone's own
+// namespace, a the kind of rule that admits the record. A tenant's underscore rule claims nothing. The result is false
+// if a count becomes negative.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

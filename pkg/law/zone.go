@@ -122,8 +122,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed without namespaces, all
-// are, as by a shared rule.
+// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed is true and namespaces
+// nil, Records of all namespaces are affected, as by a shared or open rule, or RecordsPerNamespace.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {

@@ -21,7 +21,6 @@ import (
 // For clients with a slow clock.
 const clockSkew = time.Hour
 
-// ErrForeignKey reports a certificate of another key.
 var ErrForeignKey = errors.New("the key is not the certificate's")
 
 // Pair is a certificate and key. CertPEM has one certificate, KeyPEM is PKCS #8.
@@ -125,7 +124,6 @@ func Issue(authority *Pair, template x509.Certificate, now time.Time, validity t
 	return &Pair{Cert: cert, Key: key, CertPEM: encodePEM("CERTIFICATE", der), KeyPEM: encodePEM("PRIVATE KEY", keyDER)}, nil
 }
 
-// SignedBy reports whether authority signed the certificate.
 func (p *Pair) SignedBy(authority *Pair) bool {
 	return p.Cert.CheckSignatureFrom(authority.Cert) == nil
 }

@@ -26,9 +26,7 @@ import (
 // Zones provides the content of zones that the primary may serve. Snapshots are immutable and settled: complete, and
 // released to name servers (S7.2).
 type Zones interface {
-	// Find returns the zone with a name in a view, or false.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
-	// Settled returns the zone with a UID, or false.
 	Settled(uid string) (*zoneview.Snapshot, bool)
 
 	// Difference returns the net change from the serial since to a snapshot, for an incremental transfer. It fails if

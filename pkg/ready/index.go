@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	// byUID indexes Zones by UID, Deliveries by their zone's.
 	byUID = "uid"
 	// byClass indexes Deliveries by class, Zones by the Bind9Clusters in their spec.
 	byClass = "class"

@@ -87,7 +87,6 @@ type Writer struct {
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
-// Outcome is the outcome of a change.
 type Outcome struct {
 	Change Change
 	// Operation as in v1alpha1.ChangeSetItemStatus, or "".

@@ -33,7 +33,6 @@ type Client struct {
 	Tenant  string
 }
 
-// Slot is a taken slot.
 type Slot struct {
 	slots  *Slots
 	client Client

@@ -94,7 +94,6 @@ type Confirmer struct {
 	lags *LagMetrics // nil without Leases
 }
 
-// Metrics are the metrics of a Confirmer.
 type Metrics struct {
 	unconfirmed *metrics.Gauge
 	tally       *tally

@@ -22,7 +22,6 @@ import (
 
 const flushTime = 5 * time.Second
 
-// Options is the flag.
 type Options struct{ ConfigFile string }
 
 // AddFlags binds the flag.
@@ -34,7 +33,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 // Config is a file's content, nil without the flag.
 type Config = tracingapi.TracingConfiguration
 
-// Complete reads the file.
 func (o *Options) Complete() (*Config, error) {
 	if o.ConfigFile == "" {
 		return nil, nil

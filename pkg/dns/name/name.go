@@ -28,7 +28,6 @@ func (n Name) relText() string {
 // Labels returns the labels left to right; none for the root.
 func (n Name) Labels() []string { return splitLabels(n.relText()) }
 
-// NumLabels counts the labels.
 func (n Name) NumLabels() int {
 	if n.s == "" || n.s == "." {
 		return 0

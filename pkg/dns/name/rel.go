@@ -18,7 +18,6 @@ func (r Rel) String() string { return r.s }
 // IsZero reports whether r is no name.
 func (r Rel) IsZero() bool { return r.s == "" }
 
-// IsApex reports whether r is "@".
 func (r Rel) IsApex() bool { return r.s == "@" }
 
 // IsWildcard reports whether the leftmost label is "*".
@@ -34,7 +33,6 @@ func (r Rel) labelText() string {
 // Labels returns the labels left to right; none for the apex.
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
-// NumLabels counts the labels.
 func (r Rel) NumLabels() int {
 	if r.s == "" || r.s == "@" {
 		return 0

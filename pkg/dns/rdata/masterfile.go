@@ -12,7 +12,8 @@ import (
 )
 
 // MasterFile returns type and data, with absolute names, for a master file that BIND, Knot, NSD and PowerDNS read
-// (S5.11). PowerDNS does not read the generic form (RFC 3597) of a type with its own form.
+// (S5.11). Only a type without a text format here gets the generic form (TYPE123, RFC 3597): PowerDNS does not read
+// that of others.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {

@@ -45,8 +45,8 @@ func ParseStored(t Type, text string) (Value, error) {
 }
 
 // FromRR parses a zone file's rdata with names relative to origin, and returns it with absolute names. Unlike Parse, it
-// accepts several bare strings as TXT data (RFC 1035 §5.1), and 65,535 octets. Data of a type that CheckRecord rejects
-// stays as written.
+// accepts several bare strings as TXT data (RFC 1035 §5.1), and 65,535 octets instead of MaxOctets. Data of a type that
+// CheckRecord rejects stays as written, names too.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
 		return formatUnparsed(t, text)
@@ -245,7 +245,7 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	return all, nil
 }
 
-// Host returns the value's last name as defined, such as an SRV's target; "" for a type without names.
+// Host returns the last name in the value as written, such as an SRV's target; "" for a type without names.
 func (v Value) Host() string {
 	f := formatOf(v.Type)
 	if f == nil || f.names == 0 {

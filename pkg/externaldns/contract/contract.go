@@ -95,7 +95,6 @@ func FormatTarget(t rdata.Type, data string) string {
 	return strings.TrimSuffix(data, ".")
 }
 
-// ReadEndpoints decodes endpoints.
 func ReadEndpoints(body io.Reader) (all []*Endpoint, err error) {
 	err = readBody(body, &all)
 	return dropNil(all), err
