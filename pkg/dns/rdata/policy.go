@@ -5,7 +5,7 @@ package rdata
 
 import "strings"
 
-// IsSPF reports whether a TXT's text, quoted or not, is an SPF policy. A name has one at most (RFC 7208 §4.5).
+// IsSPF reports whether a TXT's text, quoted or not, is an SPF policy. A name may have only one (RFC 7208 §4.5).
 func IsSPF(text string) bool {
 	policy, _, _ := strings.Cut(beginning(text), " ")
 	return policy == "v=spf1"
@@ -21,7 +21,7 @@ func beginning(text string) string {
 	return strings.ReplaceAll(strings.ToLower(text[:min(len(text), 16)]), `"`, "")
 }
 
-// Unquote joins a TXT's strings, without quotes and escaped semicolons.
+// Unquote joins the strings of a TXT, without quotes and without the escapes of semicolons.
 func Unquote(text string) string {
 	return strings.NewReplacer(`" "`, "", `"`, "", `\;`, ";").Replace(text)
 }
