@@ -46,7 +46,7 @@ func ParseStored(t Type, text string) (Value, error) {
 
 // FromRR parses rdata of a zone file, whose names may be relative to origin, and returns it with absolute names. Unlike
 // Parse, it accepts several bare strings as TXT data (RFC 1035 §5.1), and 65,535 octets. Data of a type that
-// CheckRecord rejects stays as written.
+// CheckRecord rejects is not parsed, and returned with single blanks.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
 		return formatUnparsed(t, text)
