@@ -39,7 +39,7 @@ type compressor struct {
 	hashes [128]uint64
 }
 
-// slot holds a name's offset and part of its hash. The offset 0, at which no name begins, marks a free slot.
+// slot holds a name's offset and part of its hash. Offset 0, in the header, marks a free slot.
 type slot struct{ at, tag uint16 }
 
 const lengthOctets = 2

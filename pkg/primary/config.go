@@ -80,14 +80,14 @@ type Config struct {
 	MaxTransfers int
 	// MaxTransfersPerClient limits the concurrent transfers of a client. Zero means half of MaxTransfers.
 	MaxTransfersPerClient int
-	// TransferWait limits the wait for a transfer slot, after which the answer is SERVFAIL. Zero means 30 s.
+	// TransferWait limits the wait for a transfer slot; then the answer is SERVFAIL. Zero means 30 s.
 	TransferWait time.Duration
 	// LeastRate is the minimum rate of a transfer in octets per second. Slower transfers are cut after WriteTimeout. Zero
 	// means 16 KiB.
 	LeastRate int
 	// IdleTimeout limits the time between two messages of a connection. Zero means 30 s.
 	IdleTimeout time.Duration
-	// ReadTimeout limits the time in which a message arrives. Zero means 5 s.
+	// ReadTimeout limits the time for a message to arrive. Zero means 5 s.
 	ReadTimeout time.Duration
 	// WriteTimeout limits the time to write a message. Zero means 30 s.
 	WriteTimeout time.Duration

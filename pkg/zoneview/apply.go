@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the snapshot after step. It returns ErrMisfit if the step does not fit s.
+// Apply returns the snapshot after step, or ErrMisfit if the step does not fit s.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
@@ -50,7 +50,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the snapshot before step. It returns ErrMisfit if the step is not the last, or if it created the zone.
+// Undo returns the snapshot before step, or ErrMisfit if the step is not the last, or created the zone.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:

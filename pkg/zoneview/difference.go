@@ -22,8 +22,8 @@ type Difference struct {
 	dns.Change
 }
 
-// Difference returns the net change from the serial since to after. It returns ErrTrimmed if a change between the two
-// is no longer kept, or changed the zone's name or TTL.
+// Difference returns the net change from the serial since to after, or ErrTrimmed if a change between the two is no
+// longer kept, or changed the zone's name or TTL.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -41,8 +41,8 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return undone.makeDifference(since), nil
 }
 
-// undoState computes the RRsets of a zone at an earlier serial. It undoes steps, the changes between two serials,
-// newest first. It verifies no hashes, because all content in the Set has the hash of the Zone.
+// undoState computes the RRsets of a zone at an earlier serial by undoing steps, the changes between two serials,
+// newest first. No hash is verified, because all content in the Set has the hash of the Zone.
 type undoState struct {
 	after  *Snapshot
 	header content.Header

@@ -46,12 +46,13 @@ func ConfigForMemory(memory uint64) Config {
 	return Config{MaxTotal: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
-// Set holds the content of all zones of a process. It is safe for concurrent use. Readers get immutable snapshots and
+// Set holds the content of all zones of a process, and is safe for concurrent use. Readers get immutable snapshots and
 // never wait while a change is computed.
 type Set struct {
 	config Config
 
-	// updateMu is held while a zone changes. It is locked before mu. mu guards the fields below, and is held only briefly.
+	// updateMu is held while a zone changes, and is locked before mu. mu guards the fields below, and is held only
+	// briefly.
 	updateMu sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*zoneState // by UID
@@ -67,12 +68,12 @@ type Set struct {
 	subs         map[*subscriber]struct{}
 }
 
-// zoneState is the state of a zone in the Set. It is replaced, never modified, so readers need no lock.
+// zoneState is the state of a zone in the Set. States are replaced, never modified, so readers need no lock.
 type zoneState struct {
 	// newest is the last content whose hash agrees with the Zone's.
 	newest *Snapshot
-	// settled is the content for name servers. It is older than newest while a change of many records is incomplete, or
-	// while a mass deletion waits for consent. It is nil until the zone first settles.
+	// settled is the content for name servers, older than newest while a change of many records is incomplete, or while a
+	// mass deletion waits for consent. It is nil until the zone first settles.
 	settled *Snapshot
 	// steps lead to newest without a gap, oldest first. octets is their total size.
 	steps  []content.Step
@@ -418,7 +419,7 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	}
 }
 
-// ByUID returns a zone's newest snapshot, settled or not. It returns false if the Set does not have the zone.
+// ByUID returns a zone's newest snapshot, settled or not, or false if the Set does not have the zone.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	known := v.lookUp(uid)
 	if known == nil {
@@ -427,7 +428,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled returns a zone's snapshot for name servers. It returns false if the zone never settled.
+// Settled returns a zone's snapshot for name servers, or false if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.lookUp(uid)
 	if known == nil || known.settled == nil {
@@ -462,7 +463,7 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
-// All iterates over the settled snapshots of all zones. It holds no lock while it yields.
+// All iterates over the settled snapshots of all zones, without holding a lock.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()
@@ -481,8 +482,8 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps after the serial since, up to until, oldest first. If until is 0, the last step is the
-// newest. It returns ErrTrimmed if some are no longer kept, and ErrUnknown if the Set does not have the zone.
+// Changes returns the steps after the serial since, up to until, oldest first. An until of 0 means the newest. The
+// error is ErrTrimmed if some are no longer kept, and ErrUnknown if the Set does not have the zone.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err

@@ -29,7 +29,7 @@ type Zone struct {
 	Name      string
 }
 
-// Snapshot is the content of a zone at a serial. It is immutable and safe for concurrent use. Apply returns the next
+// Snapshot is the content of a zone at a serial, immutable and safe for concurrent use. Apply returns the next
 // Snapshot, and shares the unchanged RRsets with it.
 type Snapshot struct {
 	zone   Zone
