@@ -25,8 +25,7 @@ type Rule struct {
 	Signs bool
 }
 
-// Rules returns a Rule for each key, all with the same prefixes. If keys is empty, it returns a single Rule without a
-// key.
+// Rules returns a Rule for each key, with the same prefixes, or a single Rule without a key if there are none.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}

@@ -22,10 +22,10 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is a class's catalog zone (RFC 9432), the list of zones for its secondaries. Its serial is Membership.Serial,
-// so all primaries publish the same list under the same serial. But each primary merges the changes within
-// catalogInterval and so skips serials. A secondary that asks another primary for the changes since a skipped serial
-// gets the whole catalog. The class's mutex guards all fields.
+// catalog is a class's catalog zone (RFC 9432). Its serial is Membership.Serial, so all primaries publish the same list
+// under the same serial. Each primary merges the changes within catalogInterval, and so skips serials. A secondary that
+// asks another primary for the changes since a skipped serial gets the whole catalog. The class's mutex guards all
+// fields.
 type catalog struct {
 	class string
 	fqdn  name.Name
@@ -61,8 +61,8 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// memberRow returns the owner name of a member's PTR record. The name depends on UID and zone name, so that consumers
-// reset the member's state when either changes (RFC 9432 §5.3, §5.4).
+// memberRow returns the owner name of a member's PTR record, a hash of UID and zone name, so that consumers reset the
+// member's state when either changes (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
@@ -80,7 +80,7 @@ func (c *catalog) removeMember(uid string, zone name.Name) {
 	}
 }
 
-// makeHeader returns the SOA and NS that RFC 9432 §4.1 recommends for a catalog. No resolver follows them.
+// makeHeader returns the SOA and NS recommended by RFC 9432 §4.1.
 func (c *catalog) makeHeader() content.Header {
 	return content.Header{
 		FQDN: c.fqdn, Refresh: 3600, Retry: 600, Expire: 3600000,
@@ -140,7 +140,7 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 		}
 		step.TTLs = append(step.TTLs, change)
 
-		// If both are listed, before and after have the same zone, because the row depends on the zone's name.
+		// The row depends on the zone's name, so before and after have the same zone.
 		switch {
 		case change.Before == nil:
 			step.Added = append(step.Added, memberPointer(row, after.zone))

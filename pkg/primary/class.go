@@ -25,13 +25,12 @@ type ClassConfig struct {
 	Name string
 	// Tenant is the namespace that owns the class and can read its keys; "" means the platform. Update ignores it.
 	Tenant string
-	// Catalog is the name of the catalog zone (RFC 9432), the list of zones for secondaries. The zero name means none.
+	// Catalog is the name of the catalog zone (RFC 9432). The zero name means none.
 	Catalog name.Name
 	// Keys with the same name must be equal in all classes, because a request identifies its key only by name.
 	Keys []tsig.Key
-	// Allow contains the rules that admit peers. If empty, there are no peers.
-	Allow []Rule
-	// Notify contains the servers that get NOTIFYs.
+	// Allow contains the rules that admit peers.
+	Allow  []Rule
 	Notify []Target
 }
 
@@ -85,7 +84,7 @@ func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map
 	return named, byName
 }
 
-// Update replaces the class's peers, keys and catalog, but not its members. After an error the class is unchanged.
+// Update replaces peers, keys and catalog, but not members. After an error the class is unchanged.
 func (c *Class) Update(config ClassConfig) error {
 	config.Name = c.name
 	return c.configureClass(config, false)
@@ -225,8 +224,8 @@ func (c *Class) SetMembers(to Membership) {
 	wake(c.parent.changes.wakeCatalogs)
 }
 
-// Announce repeats the NOTIFYs for a zone and for the catalog, because a target that does not have the zone may have
-// missed the catalog's NOTIFY.
+// Announce repeats the NOTIFYs for a zone and the catalog, because a target without the zone may have missed the
+// catalog's NOTIFY.
 func (c *Class) Announce(uid string) {
 	c.parent.changes.add(classUID{c, uid}, true)
 	c.AnnounceCatalog()

@@ -57,8 +57,7 @@ func newPeerIndex(keys tsig.Keyring, rules []Rule) peerIndex {
 type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey maps the name of a key to the classes that have the key. byAddress contains the classes with source prefixes.
-	// Both are sorted by class name.
+	// byKey contains the classes with a key, and byAddress the classes with source prefixes, both sorted by name.
 	byKey      map[string][]*Class
 	byAddress  []*Class
 	updaters   map[string]*updater
@@ -215,11 +214,11 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 // changeQueue collects the zones for which secondaries must get a NOTIFY.
 type changeQueue struct {
 	mu sync.Mutex
-	// pending is keyed by class and zone UID. A nil class means all classes of the zone, and an empty UID means all zones
-	// of the class. The value is true if the NOTIFY also goes to secondaries that have confirmed the serial.
+	// A nil class means all classes of the zone, and an empty UID all zones of the class. The value is true if the NOTIFY
+	// also goes to secondaries that have confirmed the serial.
 	pending      map[classUID]bool
 	wakeNotifier chan struct{}
-	wakeCatalogs chan struct{} // to publish changed catalogs
+	wakeCatalogs chan struct{}
 }
 
 type classUID struct {
@@ -295,7 +294,7 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 	return r.updaters[key.Name]
 }
 
-// adviseInterval limits the rate of log lines for an update key, because any source can cause them.
+// adviseInterval limits the log lines for an update key, because any source can cause them.
 const adviseInterval = time.Minute
 
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {

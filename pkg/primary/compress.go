@@ -27,8 +27,8 @@ type compressor struct {
 	slots []slot
 	used  int
 
-	// owner is the owner of the last record, and ownerAt its offset, or 0 if a pointer cannot reach it. The next record of
-	// the RRset has the same owner.
+	// owner is the last record's owner, and ownerAt its offset, or 0 if a pointer cannot reach it. The next record of the
+	// RRset has the same owner.
 	owner   name.Rel
 	ownerAt uint16
 

@@ -15,7 +15,7 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is the maximum size of a UDP message in octets. No link has to fragment it.
+// udpLimit is the maximum size of a UDP message in octets. Every link passes it unfragmented.
 const udpLimit = 1232
 
 // message builds a DNS message in buf. The first two octets of buf are the length prefix for TCP (RFC 1035 §4.2.2), so

@@ -117,8 +117,8 @@ type connection struct {
 	idle   time.Duration
 }
 
-// clientOf returns the client whose limits apply: the tenant, if any, or else the address. A client with IPv6 is a /64,
-// the smallest network of a host.
+// clientOf returns the client whose limits apply: the tenant, if any, or else the address. An IPv6 client is a /64, the
+// smallest network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}

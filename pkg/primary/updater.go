@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updateTimeUDP is approximately the time after which clients repeat an update.
+// updateTimeUDP is about the time after which clients repeat an update.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
 // answerUpdater answers a message signed by an update key. Questions, such as the SOA query before an UPDATE, also go

@@ -37,7 +37,7 @@ type Source struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Wait limits the time to connect, and the time for each message. Zero means 30 s.
 	Wait time.Duration
-	// Limit limits the size of the transfer in octets. Zero means 1 GiB.
+	// Limit is the maximum size of the transfer in octets. Zero means 1 GiB.
 	Limit int
 }
 

@@ -189,7 +189,7 @@ func (rr *RR) IsMeta() bool {
 	return rr.Type == 0 || rr.Type == rdata.OPT || rr.Type >= 128 && rr.Type <= 255
 }
 
-// RRset is an RRset without duplicate values. TTL is in seconds.
+// RRset has values without duplicates. TTL is in seconds.
 type RRset struct {
 	Type   rdata.Type
 	TTL    uint32

@@ -47,7 +47,7 @@ type Snapshot struct {
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree is the degree of the B-tree. A step copies up to 31 pointers at each level of the tree for an RRset.
+// degree is the degree of the B-tree. To change an RRset, a step copies up to 31 pointers at each level.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
@@ -56,7 +56,7 @@ func newTree() *btree.BTreeG[*content.RRset] {
 		btree.NewFreeListG[*content.RRset](0))
 }
 
-// ErrMisfit means that a step does not fit a snapshot, or that a snapshot's content does not match its state.
+// ErrMisfit means that a step does not fit a snapshot, or a snapshot's content does not match its state.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
@@ -176,8 +176,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets reads RRsets before they are needed. They are scattered in memory, and the processor loads them all at
-// once.
+// prefetchRRsets reads RRsets before they are needed, because the processor loads scattered memory faster at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {

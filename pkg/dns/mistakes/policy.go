@@ -128,7 +128,6 @@ func reportFault(owner, text string) string {
 
 var dmarcPolicies = []string{"none", "quarantine", "reject"}
 
-// keyFault gets text in lower case, because base64 stays valid.
 func keyFault(owner, text string) string {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	if first != "*" && !hasLabel(owner, "_domainkey", "domainkey", "dkim") {

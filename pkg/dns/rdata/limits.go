@@ -5,7 +5,7 @@ package rdata
 
 // Limits of an RRset (S5.8).
 const (
-	// MaxValues limits the values of an RRset. BIND 9.18 rejects a zone with more (max-records-per-type).
+	// MaxValues limits the number of values. BIND 9.18 rejects a zone with more (max-records-per-type).
 	MaxValues = 100
 	// MaxOctets limits the rdata of an RRset on the wire, because it must fit a DNS message.
 	MaxOctets = 60_000

@@ -11,7 +11,7 @@ import (
 )
 
 // CheckLoadable returns an error if BIND, Knot, NSD or PowerDNS would reject a zone with the rdata in wire, although
-// Parse or ParseStored accepts it. By such a record, a tenant could block all others.
+// Parse or ParseStored accepts it. With such a record, a tenant could block all others.
 func CheckLoadable(t Type, wire []byte) error {
 	switch t {
 	case DS, CDS:

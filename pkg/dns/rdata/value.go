@@ -34,8 +34,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored parses a stored value without CheckLoadable, because the removal of a value that an earlier version
-// admitted must find the entries.
+// ParseStored parses a stored value without CheckLoadable, so that a value admitted by an earlier version can be
+// removed.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {
@@ -186,8 +186,8 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns a value of another tool with absolute names. Every name in text is complete, even without the last
-// dot. It returns text unchanged if the type has no names, text is invalid, or a name is "@".
+// Absolute returns another tool's value with absolute names. It takes every name in text as complete, even without the
+// last dot. It returns text unchanged if the type has no names, text is invalid, or a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)
 	if !f.hasNames() {

@@ -14,8 +14,8 @@ const KeptSeconds = 60 * 24 * 60 * 60
 // RestoreStep is the unit of differences between zones' first serials in a restored store. It divides 2^32.
 const RestoreStep = 1 << 28
 
-// MaxRepair is the maximum distance that a zone's serial follows a secondary without an annotation. A wrong repair
-// costs a year of serials.
+// MaxRepair limits how far a zone's serial follows a secondary's without an annotation. A wrong repair costs a year of
+// serials.
 const MaxRepair = 1 << 24
 
 // Ahead reports whether s comes after the serial "of" (RFC 1982 §3.2, SERIAL_BITS = 32). Never sort by Ahead, because
