@@ -29,14 +29,14 @@ type Candidate struct {
 	// Resource is the object, or zero if unknown. Namespace is the Record's namespace.
 	Resource  Resource
 	Namespace string
-	// Asker is set if external-dns omits this object, because external-dns names a single object for an RRset of several
-	// objects. It is the namespace of the named object, or of this object if none is named. KeepTargets then finds the
-	// targets of this object.
+	// Asker is set if external-dns omits this object, because external-dns names a single object for an RRset of
+	// several objects. It is the namespace of the named object, or of this object if none is named. KeepTargets then
+	// finds the targets of this object.
 	Asker string
 	// Record is the Record to write. If nil, the endpoint is invalid (Err is set) or withdrawn (Err is nil).
 	Record *v1alpha1.Record
-	// Err is the reason why there is no Record, or why the server refuses the Record. Admitted is true after an accepted
-	// dry run. If neither is set, the server has not been asked.
+	// Err is the reason why there is no Record, or why the server refuses the Record. Admitted is true after an
+	// accepted dry run. If neither is set, the server has not been asked.
 	Err        error
 	Admitted   bool
 	stayReason error // why the object keeps its Record although external-dns omits it

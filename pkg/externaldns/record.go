@@ -30,15 +30,16 @@ const (
 
 // Mapping maps the endpoints (wanted RRsets) of external-dns to Records.
 type Mapping struct {
-	// Owner is the value of the Records' label kubi.zone/external-dns. Each external-dns in a cluster needs its own value.
+	// Owner is the value of the Records' label kubi.zone/external-dns. Each external-dns in a cluster needs its own
+	// value.
 	Owner string
 	// Cluster is the name of this cluster if the Records are in a central Kubizone for several clusters. If empty, they
 	// are in the cluster and namespace of their objects.
 	Cluster string
 	// Template is the template of a Record's namespace at a central Kubizone, for example "{cluster}-{namespace}".
 	Template string
-	// Default is the namespace for endpoints whose object has no namespace, such as a Node. If empty, such endpoints are
-	// refused.
+	// Default is the namespace for endpoints whose object has no namespace, such as a Node. If empty, such endpoints
+	// are refused.
 	Default string
 }
 

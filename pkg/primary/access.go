@@ -17,8 +17,8 @@ import (
 type Rule struct {
 	// Prefixes are the admitted sources. If empty, every source is admitted.
 	Prefixes []netip.Prefix
-	// Key is the name of the key that must sign, with or without a trailing dot, in any case. If empty, unsigned requests
-	// are admitted too.
+	// Key is the name of the key that must sign, with or without a trailing dot, in any case. If empty, unsigned
+	// requests are admitted too.
 	Key string
 	// Signs is true for a secondary that signs zones (DNSSEC). Only such peers get the unsigned zones in
 	// Membership.Signed.

@@ -48,8 +48,8 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 	tests := []struct {
 		what string
 		msg  *mdns.Msg
-		// The wanted answer is an RCODE, or transfer, or soa: NOERROR with only the SOA, or data: NOERROR with an answer, or
-		// none: NOERROR without data, or nx: NXDOMAIN. The last two have the SOA in the authority section.
+		// The wanted answer is an RCODE, or transfer, or soa: NOERROR with only the SOA, or data: NOERROR with an
+		// answer, or none: NOERROR without data, or nx: NXDOMAIN. The last two have the SOA in the authority section.
 		udp, tcp int
 	}{
 		{"SOA", makeQuery("example.org.", mdns.TypeSOA), soa, soa},
@@ -231,8 +231,8 @@ func (z *steppedZones) Difference(*zoneview.Snapshot, serial.Serial) (zoneview.D
 	return zoneview.Difference{}, errors.New("not known")
 }
 
-// An IXFR difference longer than a UDP message is not even computed for a query over UDP. Over TCP it is computed only
-// when the query has a transfer slot. So no query costs more than its answer.
+// An IXFR difference longer than a UDP message is not even computed for a query over UDP. Over TCP the query first
+// needs a transfer slot. So no query costs more than the answer.
 func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	var values []string
 	for i := range 100 {
@@ -295,8 +295,8 @@ func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	}
 }
 
-// If an answer is longer than the client's UDP size, it is empty and has the TC bit, so that the client retries over
-// TCP and gets the whole answer (RFC 1035 §4.2.1).
+// An answer longer than the client's UDP size is empty and has the TC bit, so that the client retries over TCP and gets
+// the whole answer (RFC 1035 §4.2.1).
 func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	label := strings.Repeat("l", 60) + "."
 	fqdn := label + label + label + "example."

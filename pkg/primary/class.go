@@ -42,9 +42,11 @@ type Member struct {
 
 // Membership is the list of zones of a class. The maps are keyed by UID.
 type Membership struct {
-	// Members are in order of precedence. Only the first member with a name is served, and none with the catalog's name.
+	// Members are in order of precedence. Only the first member with a name is served, and none with the catalog's
+	// name.
 	Members []Member
-	// Serial is the version of Members, equal in all primaries. It is also the catalog's serial, and then must not be 0.
+	// Serial is the version of Members, equal in all primaries. With a catalog, Serial is also the catalog's, and must
+	// not be 0.
 	Serial serial.Serial
 	// Paused members are in the catalog but are not transferred, so that secondaries keep their data.
 	Paused map[string]bool

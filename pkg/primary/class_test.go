@@ -99,8 +99,8 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 				if there == nil || not == nil || len(there) != len(not) {
 					t.Fatalf("%s: type %d of %s: %x, of %s: %x", peer.what, qtype, zone, there, absent, not)
 				}
-				// Compare the header, with its counts, and the question's type and class. The MACs differ, because they cover the
-				// question.
+				// Compare the header, with its counts, and the question's type and class. The MACs differ, because they
+				// cover the question.
 				if !bytes.Equal(there[:headerLen], not[:headerLen]) || !bytes.Equal(there[headerLen+len(zone)+1:headerLen+len(zone)+5], not[headerLen+len(zone)+1:headerLen+len(zone)+5]) {
 					t.Errorf("%s: type %d of %s and of %s differ:\n%x\n%x", peer.what, qtype, zone, absent, there, not)
 				}

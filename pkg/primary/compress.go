@@ -23,12 +23,12 @@ type compressor struct {
 	// zoneAt is the offset of the zone's name in the message, or 0 if it is not written yet. The hash of a name in the
 	// zone excludes the zone's name.
 	zoneAt uint16
-	// slots is the hash table. Its length is a power of two, and used is the number of slots in use.
+	// slots is the hash table, and used the number of slots in use. The length of slots is a power of two.
 	slots []slot
 	used  int
 
-	// owner is the last record's owner, and ownerAt its offset, or 0 if a pointer cannot reach it. The next record of the
-	// RRset has the same owner.
+	// owner is the last record's owner, and ownerAt its offset, or 0 if a pointer cannot reach it. The next record of
+	// the RRset has the same owner.
 	owner   name.Rel
 	ownerAt uint16
 
@@ -209,7 +209,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName adds a suffix to the hash table. It uses at most half of the slots, to keep probing short.
+// rememberName adds a suffix to the hash table, but uses at most half of the slots, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

@@ -34,8 +34,8 @@ type Zones interface {
 	// Difference returns the net change from the serial since to a snapshot, for an incremental transfer. It returns an
 	// error if some change between the two is no longer kept.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
-	// Changes returns the changes after the serial since, up to and including until, oldest first. It returns an error if
-	// some are no longer kept.
+	// Changes returns the changes after the serial since, up to and including until, oldest first. It returns an error
+	// if some are no longer kept.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	// All iterates over the zones in no particular order.
 	All() iter.Seq[*zoneview.Snapshot]
@@ -55,17 +55,17 @@ type Config struct {
 	// Views are served to the peers in Allow. If several views have a zone with the same name, the first view's zone is
 	// served. Without Views, only classes serve zones.
 	Views []string
-	// Listen is the address for UDP and TCP. If its port is 0, New chooses a free port, and Addr returns it.
+	// Listen is the address for UDP and TCP. Port 0 means that New chooses a free port, returned by Addr.
 	Listen netip.AddrPort
 	Keys   []tsig.Key
 	Allow  []Rule
 	Notify []Target
 
-	// Updates handles messages signed by update keys. It is required for SetUpdateKeys.
+	// Updates handles messages signed by update keys, and is required for SetUpdateKeys.
 	Updates updates.Handler
 
-	// MaxConns limits the TCP connections of peers. Zero means 512. As many further connections wait briefly for a slot.
-	// Other sources have separate slots:
+	// MaxConns limits the TCP connections of peers. Zero means 512. As many further connections wait briefly for a
+	// slot. Other sources have separate slots:
 	//
 	//   - MaxConns for sources that only a key or a tenant's class can admit, until their first admitted message. A
 	//     connection is closed after 2 s without a message, and the oldest is closed if all slots are taken.
@@ -82,8 +82,8 @@ type Config struct {
 	MaxTransfersPerClient int
 	// TransferWait limits the wait for a transfer slot; then the answer is SERVFAIL. Zero means 30 s.
 	TransferWait time.Duration
-	// LeastRate is the minimum rate of a transfer in octets per second. Slower transfers are cut after WriteTimeout. Zero
-	// means 16 KiB.
+	// LeastRate is the minimum rate of a transfer in octets per second. Slower transfers are cut after WriteTimeout.
+	// Zero means 16 KiB.
 	LeastRate int
 	// IdleTimeout limits the time between two messages of a connection. Zero means 30 s.
 	IdleTimeout time.Duration
@@ -107,7 +107,7 @@ type Config struct {
 	// means 8.
 	NotifyAttempts int
 
-	// Traces records the NOTIFYs and transfers of sampled writes. It may be nil.
+	// Traces, if not nil, records the NOTIFYs and transfers of sampled writes.
 	Traces trace.TracerProvider
 	// Clock returns the current time. Nil means time.Now.
 	Clock  func() time.Time

@@ -15,7 +15,7 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is the maximum size of a UDP message in octets. Every link passes it unfragmented.
+// udpLimit is the maximum size of a UDP message in octets. Such a message is not fragmented on any link.
 const udpLimit = 1232
 
 // message builds a DNS message in buf. The first two octets of buf are the length prefix for TCP (RFC 1035 §4.2.2), so
@@ -58,8 +58,8 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.limit, m.counts, m.full = limit, [3]uint16{}, false
 
 	if len(question) > 0 {
-		// Answers point to the question's name only if it is in lower case, because a pointer to EXAMPLE.org would copy the
-		// client's spelling into owners.
+		// Answers point to the question's name only if it is in lower case, because a pointer to EXAMPLE.org would copy
+		// the client's spelling into owners.
 		if named := question[:len(question)-4]; len(named) > 1 && bytes.Equal(named, m.names.zone) {
 			b = m.names.appendZone(b)
 			question = question[len(named):]
@@ -102,7 +102,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 	return true
 }
 
-// appendData appends rdata to b. It compresses names only in RFC 1035 types (RFC 3597 §4).
+// appendData appends rdata to b, with names compressed only in RFC 1035 types (RFC 3597 §4).
 func (m *message) appendData(b []byte, t rdata.Type, data []byte) []byte {
 	switch t {
 	case rdata.NS, rdata.CNAME, rdata.PTR:

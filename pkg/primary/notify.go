@@ -68,8 +68,8 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 }
 
-// dialFrom returns a UDP socket for a NOTIFY. Its source is the listener's address if possible, because secondaries
-// accept NOTIFYs only from their primaries.
+// dialFrom returns a UDP socket for a NOTIFY, from the listener's address if possible, because secondaries accept
+// NOTIFYs only from their primaries.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {

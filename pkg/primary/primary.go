@@ -82,7 +82,7 @@ func (p *Primary) Close() error {
 }
 
 // Run serves until ctx ends or a listener fails, gives transfers and updates StopTimeout to finish, and waits for all
-// goroutines. It returns the listener's error, or nil if ctx ended. It must be called only once.
+// goroutines. It returns the listener's error, or nil if ctx ended. Call Run only once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -22,8 +22,8 @@ type sectionRRset struct {
 	content.Packed
 	// ownerIsQname is true if the owner is written as a pointer to the question, to keep the question's spelling.
 	ownerIsQname bool
-	// ownerWire is the owner in wire form if neither the zone nor the question contains it, such as a CNAME's target that
-	// a wildcard matches. It is nil otherwise.
+	// ownerWire is the owner in wire form if neither the zone nor the question contains it, such as a CNAME's target
+	// that a wildcard matches. It is nil otherwise.
 	ownerWire []byte
 }
 
@@ -40,8 +40,8 @@ type qname struct {
 	// wire is the name in the question's spelling, or a target in lower case.
 	wire []byte
 	// zoneSuffix is the longest suffix that name.Parse accepts, because labels in a message may contain octets that are
-	// not allowed in a Record's name. extraLabels is the number of labels before the suffix. If it is not 0, the name does
-	// not exist.
+	// not allowed in a Record's name. extraLabels is the number of labels before the suffix. If it is not 0, the name
+	// does not exist.
 	zoneSuffix  name.Name
 	extraLabels int
 	isQuestion  bool

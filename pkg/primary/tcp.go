@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// slotWait limits the wait for a connection slot. It is shorter than the timeouts of peers.
+	// slotWait limits the wait for a connection slot, and is shorter than the timeouts of peers.
 	slotWait     = 4 * time.Second
 	unprovenIdle = 2 * time.Second
 )
@@ -32,8 +32,8 @@ type tcpServer struct {
 	peers, outsiders *slots.Slots
 	// tenants has slots for the peers of tenants, because a tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers has slots for sources that must sign a message to be admitted. If all are taken, a new connection closes
-	// the oldest, because peers sign their first message at once.
+	// newcomers has slots for sources that must sign a message to be admitted. If all are taken, a new connection
+	// closes the oldest, because peers sign their first message at once.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots

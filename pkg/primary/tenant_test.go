@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// tenants is a primary with one class of the platform and two of tenants. All have the same zone, and it is larger than
-// socket buffers.
+// tenants is a primary with one class of the platform and two of tenants. All have the same zone, larger than socket
+// buffers.
 type tenants struct {
 	t *testing.T
 	*Primary

@@ -26,7 +26,7 @@ func signQuery(t testing.TB, m *mdns.Msg, k tsig.Key, at time.Time) (wire []byte
 	return wire, mac
 }
 
-// The answer to a signed query is signed, for each algorithm, and even if it is a refusal (RFC 8945 §5.3). miekg/dns
+// The answer to a signed query is signed, for each algorithm, and even for a refusal (RFC 8945 §5.3). miekg/dns
 // verifies the signatures.
 func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 	for _, algorithm := range []tsig.Algorithm{tsig.HMACSHA256, tsig.HMACSHA384, tsig.HMACSHA512} {

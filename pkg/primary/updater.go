@@ -93,8 +93,8 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 	return nil, false
 }
 
-// transferToUpdater answers an AXFR or IXFR signed by an update key. It always sends the whole zone, because update
-// clients keep no serial.
+// transferToUpdater answers an AXFR or IXFR signed by an update key, always with the whole zone, because update clients
+// keep no serial.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}

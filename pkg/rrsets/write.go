@@ -82,8 +82,8 @@ type Writer struct {
 	// page.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Replan plans the change at index of the page again, because others may have changed its Record since Before was
-	// read. now is the current Record, or nil if it was deleted. Replan returns the new change, or nil if none is needed.
-	// If Replan is nil, a change of a changed Record is refused.
+	// read. now is the current Record, or nil if it was deleted. Replan returns the new change, or nil if none is
+	// needed. If Replan is nil, a change of a changed Record is refused.
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 

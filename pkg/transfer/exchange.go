@@ -18,8 +18,8 @@ import (
 
 // Refusal is the error for a server's error answer, and for an answer whose TSIG signature is not valid.
 type Refusal struct {
-	// Rcode is the RCODE of the answer, for example 5 for REFUSED. TSIG is the error in its signature (RFC 8945 §3), for
-	// example 17 for BADKEY, or 0 for none.
+	// Rcode is the RCODE of the answer, for example 5 for REFUSED. TSIG is the error in its signature (RFC 8945 §3),
+	// for example 17 for BADKEY, or 0 for none.
 	Rcode, TSIG int
 	// Signed is true if the answer's signature is valid. Any host on the path can forge an unsigned answer.
 	Signed    bool

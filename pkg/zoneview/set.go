@@ -56,12 +56,12 @@ type Set struct {
 	updateMu sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*zoneState // by UID
-	// sum is the size of all steps in octets. swept is the time of the newest step, in Unix seconds, at the last check of
-	// ages.
+	// sum is the size of all steps in octets. swept is the time of the newest step, in Unix seconds, at the last check
+	// of ages.
 	sum   int
 	swept int64
-	// names contains the UIDs of zones by settled name. If several zones have a name, the others are in shadowedUIDs, and
-	// the last of them follows when the zone in names is removed or renamed.
+	// names contains the UIDs of zones by settled name. If several zones have a name, the others are in shadowedUIDs,
+	// and the last of them follows when the zone in names is removed or renamed.
 	names        map[viewName]string
 	shadowedUIDs map[viewName][]string
 	waiting      map[string]*waiters
@@ -72,8 +72,8 @@ type Set struct {
 type zoneState struct {
 	// newest is the last content whose hash agrees with the Zone's.
 	newest *Snapshot
-	// settled is the content for name servers, older than newest while a change of many records is incomplete, or while a
-	// mass deletion waits for consent. It is nil until the zone first settles.
+	// settled is the content for name servers, older than newest while a change of many records is incomplete, or while
+	// a mass deletion waits for consent. It is nil until the zone first settles.
 	settled *Snapshot
 	// steps lead to newest without a gap, oldest first. octets is their total size.
 	steps  []content.Step
@@ -160,7 +160,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		return next.newest.misfitError(last, "the zone is at step %d, those between are missing", next.newest.n)
 	}
 
-	// Name servers get the newest content only if the transaction settles it, not if it settles an earlier step.
+	// Name servers get the newest content only if the transaction settles the newest step.
 	settles := tx.Settled && (last == 0 || last == next.newest.n)
 	if settles {
 		next.settled = next.newest
@@ -200,8 +200,8 @@ func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (ap
 	return applied, nil
 }
 
-// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. If MaxOctets is exceeded, it
-// drops an eighth more, so that it seldom has to copy the others to free memory. Slices held by readers stay valid.
+// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. Beyond MaxOctets, an eighth more
+// is dropped, so that copying the others, to free memory, is rare. Slices held by readers stay valid.
 func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -384,7 +384,8 @@ func (v *Set) publishZone(zone Zone, next *zoneState) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name gets the name. The other zone gives it up in a step that is not settled yet.
+			// The last zone to settle under a name gets the name. The other zone gives it up in a step that is not
+			// settled yet.
 			at := viewName{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.shadowedUIDs[at] = append(v.shadowedUIDs[at], before)

@@ -294,8 +294,8 @@ func TestSet_traces(t *testing.T) {
 	}
 }
 
-// Journal returns the number of steps that the Set keeps for all zones, and the time of the oldest. It ignores a first
-// step without a time.
+// Journal returns the number of steps that the Set keeps for all zones, and the time of the oldest, except a first step
+// without a time.
 func TestSet_journal(t *testing.T) {
 	v := NewSet(Config{MaxSteps: 3})
 	if n, oldest := v.Journal(); n != 0 || oldest != 0 {

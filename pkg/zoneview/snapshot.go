@@ -81,7 +81,7 @@ func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state seth
 
 func (s *Snapshot) Zone() Zone { return s.zone }
 
-// Header returns the zone's header. The caller must not modify it.
+// Header returns the zone's header. Callers must not modify the result.
 func (s *Snapshot) Header() content.Header { return s.header }
 
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }

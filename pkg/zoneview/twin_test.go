@@ -27,8 +27,8 @@ func testHeader() content.Header {
 	return content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 }
 
-// twin is the simplest implementation of a view: a map of rows that is rebuilt from scratch. It also makes the steps,
-// as a ledger does.
+// twin is the simplest implementation of a view: a map of rows, rebuilt from scratch. Like a ledger, a twin also makes
+// the steps.
 type twin struct {
 	header content.Header
 	serial serial.Serial

@@ -353,7 +353,7 @@ func TestParse_allocatesNothing(t *testing.T) {
 	}
 }
 
-// A policy sees the characters of a name that passes CheckSpelling, not Unicode characters that stand for them (S1.2).
+// A policy sees the characters of a name that passes CheckSpelling, and no Unicode characters mapped to them (S1.2).
 func TestCheckSpelling_policies(t *testing.T) {
 	for _, tc := range []struct{ text, mapped string }{
 		{"＊.x.example.org.", `"*.x.example.org."`},

@@ -12,8 +12,8 @@ import (
 // decoder reads the fields of record data (RDATA) from their wire form. After an error it returns zeros, so a caller
 // needs to check err only once, after a field or a loop.
 type decoder struct {
-	// rest contains the octets still to be read. mark, if not noMark, is the last label of names that are relative in the
-	// record's text (chooseMark).
+	// rest contains the octets still to be read. mark, if not noMark, is the last label of names that are relative in
+	// the record's text (chooseMark).
 	rest []byte
 	mark byte
 	// err is a pointer because otherwise an escaping error would move the octets to the heap.

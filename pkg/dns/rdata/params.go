@@ -368,7 +368,8 @@ func checkParams(wire []byte) error {
 	params := 0
 	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
-		// PowerDNS would read the parameters as the next records of the transfer, so a tenant could write others' names.
+		// PowerDNS would read the parameters as the next records of the transfer, so a tenant could write others'
+		// names.
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, " +
 			"or write a priority from 1")
 	}

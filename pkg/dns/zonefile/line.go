@@ -24,8 +24,8 @@ type lines struct {
 	reader *bufio.Reader
 	// number is the number of the last physical line, from 1.
 	number int
-	// pending contains physical lines to read again, in order: after an error, such as an unclosed parenthesis, the lines
-	// behind the first. rereads counts such errors.
+	// pending contains physical lines to read again, in order: after an error, such as an unclosed parenthesis, the
+	// lines behind the first. rereads counts such errors.
 	pending []string
 	rereads int
 	// err is the last error of reader, io.EOF at the end.

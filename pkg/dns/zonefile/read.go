@@ -27,11 +27,11 @@ type RR struct {
 }
 
 type ReadOptions struct {
-	// Origin completes relative names before the first $ORIGIN. The default is the SOA's owner, and earlier names must be
-	// absolute.
+	// Origin completes relative names before the first $ORIGIN. The default is the SOA's owner, and earlier names must
+	// be absolute.
 	Origin name.Name
-	// Guess returns the origin of a relative name before any Origin, $ORIGIN, or SOA with an absolute owner. It is called
-	// at most once. If it is nil or returns zero, the name is rejected.
+	// Guess returns the origin of a relative name before any Origin, $ORIGIN, or SOA with an absolute owner. It is
+	// called at most once. If it is nil or returns zero, the name is rejected.
 	Guess func() name.Name
 	// TTL, in seconds, is for records before any TTL in the file. If nil, they are rejected.
 	TTL *uint32

@@ -16,9 +16,10 @@ import (
 // Handler applies DNS UPDATE messages (RFC 2136); controller/updatekey.Poster posts them to the API server. Methods may
 // be called concurrently.
 type Handler interface {
-	// Update stores the changes of a message signed by key, and returns the RCODE for the answer. 0 means that all changes
-	// are stored. A message without updates, as RFC 2136 allows, tests rights. The answer is then NOTAUTH if the zone is
-	// absent or has no rules for the key's tenant, and REFUSED if the key does not cover the name of a prerequisite.
+	// Update stores the changes of a message signed by key, and returns the RCODE for the answer. 0 means that all
+	// changes are stored. A message without updates, as RFC 2136 allows, tests rights. The answer is then NOTAUTH if
+	// the zone is absent or has no rules for the key's tenant, and REFUSED if the key does not cover the name of a
+	// prerequisite.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
 	// Share returns the RRsets in a zone that updates made for the key's tenant, at names covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)

@@ -18,8 +18,8 @@ type UnprovenZone struct {
 	Snapshot *zoneview.Snapshot
 	// Hash is the status.hash that the content must have, or "" if the source has compared it already.
 	Hash string
-	// Settled is true if name servers may get the snapshot. Otherwise UnsettledSteps lead to the snapshot from the content
-	// that they have, or are nil if unknown.
+	// Settled is true if name servers may get the snapshot. Otherwise UnsettledSteps lead to the snapshot from the
+	// content that they have, or are nil if unknown.
 	Settled        bool
 	UnsettledSteps []content.Step
 	// FreezeOnFailure is true if another read would return the same content, so that a retry is useless.

@@ -21,7 +21,8 @@ import (
 
 const (
 	failurePause = time.Second
-	// Frozen zones are read again after firstRetry, doubled up to longestRetry, so that a repaired zone needs no restart.
+	// Frozen zones are read again after firstRetry, doubled up to longestRetry, so that a repaired zone needs no
+	// restart.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
