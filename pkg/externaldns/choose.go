@@ -268,8 +268,7 @@ func (s Existing) NeedsVerdict(c *Candidate) bool {
 	return c.Asker != "" || !matches(current, c.Record)
 }
 
-// Replaced returns the existing Records that a candidate excludes, a CNAME or other types, and that its namespace does
-// not want.
+// Replaced returns the existing Records that a candidate excludes and its namespace does not want.
 func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
 		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s

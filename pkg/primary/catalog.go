@@ -61,8 +61,8 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// memberRow returns the owner name of a member's PTR record, a hash of UID and zone name, so that consumers reset the
-// member's state when either changes (RFC 9432 §5.3, §5.4).
+// memberRow depends on UID and zone name, so that consumers reset a member's state when either changes (RFC 9432 §5.3,
+// §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")

@@ -146,7 +146,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	return nil
 }
 
-// replaceCatalog gives the catalog the name fqdn, or removes the catalog if fqdn is zero. The caller must hold c.mu.
+// replaceCatalog removes the catalog if fqdn is zero. The caller must hold c.mu.
 func (c *Class) replaceCatalog(fqdn name.Name) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
 		c.parent.catalogs.Remove(c.catalog.uid())

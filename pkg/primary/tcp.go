@@ -117,8 +117,7 @@ type connection struct {
 	idle   time.Duration
 }
 
-// clientOf returns the client whose limits apply: the tenant, if any, or else the address. An IPv6 client is a /64, the
-// smallest network of a host.
+// clientOf groups IPv6 addresses by /64, the smallest network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}

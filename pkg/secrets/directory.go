@@ -23,7 +23,7 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 		return nil, fmt.Errorf("%w: --secrets-dir names none", ErrNotFound)
 	}
 
-	// A name in a class must not lead out of the directory, so open files through os.Root.
+	// A name in a class must not lead out of the directory.
 	at := filepath.Join(namespace, name)
 	missing := &MissingError{Next: "write each of its keys to a file " + filepath.Join(string(s), at, "KEY")}
 	root, err := os.OpenRoot(string(s))

@@ -111,7 +111,7 @@ const (
 	MaxRecords = 500
 )
 
-// CheckCount returns a failure if a message has more than MaxRecords records. It needs only the counts in the header.
+// CheckCount returns a failure if there are more than MaxRecords records.
 func CheckCount(prerequisites, updates int) *Failure {
 	if prerequisites+updates > MaxRecords {
 		return &Failure{RCode: Refused, Reason: fmt.Sprintf("the message has more than %d records; send several messages", MaxRecords)}

@@ -88,7 +88,7 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	return previous, nil
 }
 
-// UndoAll returns the snapshot before steps. They are in order, oldest first, and the last of them led to s.
+// UndoAll returns the snapshot before steps, sorted oldest first. The last step led to s.
 func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	for _, step := range slices.Backward(steps) {
 		var err error

@@ -37,8 +37,8 @@ type Config struct {
 	MaxAge int64
 }
 
-// ConfigForMemory returns a Config that limits all steps to an eighth of the process's memory, but at least 64 MiB and
-// at most 1 GiB. The memory is in octets, or 0 if unknown.
+// ConfigForMemory limits all steps to an eighth of the process's memory in octets, from 64 MiB to 1 GiB. The memory is
+// 0 if unknown.
 func ConfigForMemory(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -117,8 +117,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled adds or replaces a zone whose newest snapshot is not settled. Name servers get the earlier snapshot in
-// settled, and steps lead from it to the newest.
+// PutUnsettled adds a zone with an earlier settled snapshot, and the steps from settled to the newest.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -420,7 +419,7 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	}
 }
 
-// ByUID returns a zone's newest snapshot, settled or not, or false if the Set does not have the zone.
+// ByUID returns a zone's newest snapshot, settled or not, or false if the zone is unknown.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	known := v.lookUp(uid)
 	if known == nil {
@@ -438,8 +437,8 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the settled snapshot of the zone with a name, or false if there is none. A renamed zone keeps its former
-// name until it settles.
+// Find returns the zone settled under a name, or false if there is none. A renamed zone keeps its former name until it
+// settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -483,8 +482,8 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps after the serial since, up to until, oldest first. An until of 0 means the newest. The
-// error is ErrTrimmed if some are no longer kept, and ErrUnknown if the Set does not have the zone.
+// Changes returns the steps after the serial since, up to until (0 means the newest), oldest first. The error is
+// ErrTrimmed if some are no longer kept, or ErrUnknown.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err

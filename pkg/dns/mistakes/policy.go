@@ -92,7 +92,7 @@ func senderFault(terms []string) string {
 // spfLookups contains the terms of SPF that make a receiver query.
 var spfLookups = []string{"include", "a", "mx", "ptr", "exists", "redirect"}
 
-// isDMARCOwner reports whether receivers look up a DMARC policy at owner. They do not at NAME._report._dmarc.
+// isDMARCOwner is false for NAME._report._dmarc, which only permits reports.
 func isDMARCOwner(owner string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	return first == "_dmarc"

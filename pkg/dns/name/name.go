@@ -36,8 +36,7 @@ func (n Name) NumLabels() int {
 	return strings.Count(n.s, ".")
 }
 
-// WireLen returns the length of the uncompressed wire form in octets, including the root's (RFC 1035 §3.1). It is at
-// most 255.
+// WireLen returns the length of the uncompressed wire form, at most 255 octets (RFC 1035 §3.1).
 func (n Name) WireLen() int {
 	switch n.s {
 	case "":

@@ -186,7 +186,6 @@ var byNumber = func() []*format {
 	return at
 }()
 
-// formatOf returns the format of a type, or nil if the data is octets (RFC 3597).
 func formatOf(t Type) *format {
 	if int(t) < len(byNumber) {
 		return byNumber[t]

@@ -21,7 +21,7 @@ func beginning(text string) string {
 	return strings.ReplaceAll(strings.ToLower(text[:min(len(text), 16)]), `"`, "")
 }
 
-// Unquote joins the strings of a TXT, without quotes and without the escapes of semicolons.
+// Unquote joins a TXT's strings, without quotes and escaped semicolons.
 func Unquote(text string) string {
 	return strings.NewReplacer(`" "`, "", `"`, "", `\;`, ";").Replace(text)
 }

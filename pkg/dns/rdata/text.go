@@ -190,7 +190,7 @@ func checkEscape(s string) (int, error) {
 	return 4, nil
 }
 
-// unescape returns the first octet of s and the length of its text. It takes a malformed escape literally.
+// unescape takes a malformed escape literally.
 func unescape(s string) (byte, int) {
 	if s[0] != '\\' || len(s) < 2 {
 		return s[0], 1

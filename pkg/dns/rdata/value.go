@@ -44,9 +44,9 @@ func ParseStored(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// FromRR parses rdata of a zone file, whose names may be relative to origin, and returns it with absolute names. Unlike
-// Parse, it accepts several bare strings as TXT data (RFC 1035 §5.1), and 65,535 octets. Data of a type that
-// CheckRecord rejects is not parsed, and returned with single blanks.
+// FromRR parses a zone file's rdata with names relative to origin, and returns it with absolute names. Unlike Parse, it
+// accepts several bare strings as TXT data (RFC 1035 §5.1), and 65,535 octets. Data of a type that CheckRecord rejects
+// is not parsed.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
 		return formatUnparsed(t, text)
@@ -264,8 +264,8 @@ func (v Value) Host() string {
 	return host
 }
 
-// Target returns Host as an absolute name in the zone origin. It returns false if there is no Host, or if no entry can
-// have the name.
+// Target returns Host as an absolute name in the zone origin, or false if there is no Host, or no entry can have the
+// name.
 func (v Value) Target(origin name.Name) (name.Name, bool) {
 	host := v.Host()
 	if host == "" {

@@ -123,8 +123,7 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 }
 
-// reread returns err, and makes the lines after a bad line be read again, because a superfluous parenthesis must not
-// swallow them.
+// reread makes the lines after a bad line be read again, because a superfluous parenthesis must not swallow them.
 func (l *lines) reread(again []string, err error) error {
 	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
 		return err
