@@ -68,7 +68,8 @@ type pendingKey struct {
 	target Target
 }
 
-// limitGroup identifies the NOTIFYs that share a limit. Catalogs have limits of their own, to not wait behind zones.
+// limitGroup identifies the NOTIFYs that share a limit. A catalog has a separate limit, so as not to wait behind its
+// zones.
 type limitGroup struct {
 	Target
 	catalog bool

@@ -38,7 +38,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	}
 
 	atApex := req.qname == zone.FQDN()
-	// Only the Handler knows the zone's rules for the tenant. The probe asks by a message without updates.
+	// Only the Handler knows the zone's rules for the tenant. The probe asks with a message without updates.
 	pending.Probe = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:

@@ -123,7 +123,7 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 }
 
-// reread makes the lines after a bad line be read again, because a superfluous parenthesis must not swallow them.
+// reread queues the lines after a bad line to be read again, because a superfluous parenthesis must not swallow them.
 func (l *lines) reread(again []string, err error) error {
 	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
 		return err
