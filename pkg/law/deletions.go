@@ -51,8 +51,9 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess that would stop deliveries if the own namespace removed "taken" more RRsets older than
-// ten minutes and, with nameServers, the last NS at the apex. The result is nil if deliveries would continue.
+// ForeseeHold predicts whether deliveries would stop (a hold) if the own namespace removed "taken" more RRsets older
+// than ten minutes or, with nameServers, the last apex NS. The result has the numbers for a message, or is nil if there
+// would be no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -79,8 +80,9 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungExcess returns the removals in the present period if the change from before to z would stop deliveries with
-// RRsets of any age counted. The result is nil if not, or if the owner let the removals through beforehand.
+// YoungExcess returns, for a warning, the period's removals if this change takes them above the limit of a hold (a stop
+// of deliveries) only by RRsets younger than ten minutes. The result is nil otherwise, and if removals were let through
+// beforehand.
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil {
 		return nil
@@ -137,8 +139,8 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions ends a hold (a stop of deliveries), and lets removals of the next ten minutes through, if the
-// annotation kubi.zone/publish-deletions has changed to the delivered serial or a later one.
+// PublishDeletions ends a hold (a stop of deliveries) or, without a hold, lets removals of the next ten minutes
+// through, if the annotation kubi.zone/publish-deletions changed to a serial from the delivered serial up to ToPublish.
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {

@@ -24,9 +24,10 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow counts the names with data of guests strictly below a name. A guest is a tenant whose rule names an
-// underscore label, such as "_acme-challenge.*". Guests claim no name. The names above a guest's record exist in DNS,
-// so no wildcard answers for them. Decisions find such names by the counts, to notify the wildcard's namespace.
+// GuestsBelow counts the names below a name that exist only by data of guests. A guest is a tenant whose rule names an
+// underscore label, such as "_acme-challenge.*", and whose records claim no name. With a guest's record at
+// _acme-challenge.www, www exists in DNS, so no wildcard answers for it. Decisions use the counts to find such names
+// and notify the wildcard's namespace.
 type GuestsBelow struct {
 	// CutNames counts the names with only NS, glue or DS of child zones, and GuestNames the names with only guests'
 	// records.

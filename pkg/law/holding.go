@@ -16,14 +16,15 @@ import (
 // of other zones read or change. Every write of the zone compares the revision of its Holding, and so misses no change.
 type Holding struct {
 	Ref
-	// Target is the zone in spec.zoneRef, or nil. When that zone is created or removed, this zone is decided again.
-	Target *Ref `json:"target,omitempty"`
-	Ancestry
+	// Target is the zone in spec.zoneRef, or nil. When that zone is created or removed, a background job decides this
+	// zone's name and parent again.
+	Target   *Ref `json:"target,omitempty"`
+	Ancestry      // parent and rights to the name
 	ApexNames
 	SerialMarks
-	Outstanding
-	Deliverable
-	// Delegations counts the Delegation objects in force. With 0, decisions read no rules of Delegations.
+	Outstanding // unfinished background jobs
+	Deliverable // delays of delivery to name servers
+	// Delegations counts the Delegations (objects with rules) in force. At 0, decisions need not look for them.
 	Delegations int `json:"delegations,omitempty"`
 }
 
@@ -124,8 +125,8 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds marks of the cascade id that lock the names of the removed zones in from, until their records have
-// moved.
+// WithOrigins locks the names of the removed zones in "from" against writes, until the cascade id has moved their
+// records here. It returns h if h has no mark of the cascade (WithMove).
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -195,8 +196,9 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is like WithWork, for a cascade that brings the records at and below locks from the zone with the UID
-// losing. Both may be zero.
+// WithMove notes that a cascade, caused by the namespace by, brings records at and below the name locks from the zone
+// losing; both may be zero. Delivery waits for the cascade. The first cascade, or the first of the own namespace,
+// starts the time limit. If id is "" or has a mark, the result is h.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -249,8 +251,8 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery at now. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether, at now in Unix seconds, cascades have delayed delivery for too long. The result is
-// false if the zone is overdue already.
+// BecomesOverdue reports whether, at now in Unix seconds, cascades have delayed delivery for timeoutOwn or, if all are
+// foreign, for timeoutForeign (0 while waived). The result is false if the zone is overdue already.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -279,8 +281,9 @@ type Held struct {
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the names in z of the hosts in ApexHosts and ApexNS, without the apex. NS records of tenants
-// count, because a rule has to name this type. Their MX records do not.
+// HostsNamedByApex returns the hosts in the zone, without the apex, that records at the apex name, so that tenants keep
+// off: hosts of the own namespace's MX, SVCB and HTTPS records, and of all NS records, because a rule must name this
+// type.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -296,7 +299,8 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n, 1 or -1, for each host of c, an MX, SVCB or HTTPS record of the own namespace at the apex.
+// CountHosts adds n, 1 or -1, to ApexHosts for each host of c, an own record at the apex, if c is of type MX, SVCB or
+// HTTPS.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

@@ -15,8 +15,9 @@ import (
 // dot.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// ListPointerHosts returns the base names of the first MaxPointerHosts hosts of c in the zone, without the apex. c may
-// be nil.
+// ListPointerHosts returns the first MaxPointerHosts hosts in a zone that c, such as an MX record, names, without the
+// apex. A host is given by its base (without labels up to the last "*" or "_" label), where claims are stored. c may be
+// nil.
 func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

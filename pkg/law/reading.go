@@ -19,7 +19,7 @@ type Reading struct {
 type missingFacts struct{}
 
 // Decide calls the decision function "by" with the facts in seen, and marks the facts read. If facts are missing, the
-// outcome lists their keys in Need.
+// outcome lists their keys in Need: read them, and call Decide again.
 func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -98,7 +98,8 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest zone name at or above n, and its holding, or nil.
+// FindEnclosing returns the longest zone name at or above n, and that zone's Holding, its stored state. They are zero
+// and nil if there is no such zone.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {

@@ -28,10 +28,12 @@ type Record struct {
 
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
-// Adoption describes the data of a Record in a zone, as read from the Record's status and spec.
+// Adoption is the part of a zone's content made by a Record that the zone has adopted (taken in), as read from the
+// Record's status and spec.
 type Adoption struct {
 	Zone Ref
-	// FQDN is set, and Owner zero, if the Record has an absolute name such as "www.example.org.".
+	// FQDN is status.fqdn. For an absolute spec.domainName, Contribution.Owner is zero, and callers derive it from
+	// FQDN.
 	FQDN name.Name
 	// EndsAt is status.endsAt in Unix seconds, or 0.
 	EndsAt int64

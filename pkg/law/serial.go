@@ -39,13 +39,15 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 // would ignore a lower serial. It is kept while secondaries may serve the old zone: for the SOA expire time, but at
 // most 60 days.
 type LastSerial struct {
+	// Serial, at FloorKey, is for all other names after a restore.
 	Serial serial.Serial `json:"serial"`
 	// Left is the remaining time in seconds. Time passes only while a server runs.
 	Left int64 `json:"left,omitempty"`
-	// Jump is the least increase of serials by a restore. Only FloorKey, the least serial after a restore, has Jump.
+	// Jump, only at FloorKey, is the least distance at which a new zone begins beyond its minimumSerial, because the
+	// backup may lack zones.
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace of the removed zone.
 	By string `json:"by,omitempty"`
-	// From lists the removed or ended zones whose records move to a new zone with the name.
+	// From lists the removed and ended (no longer delegated) zones whose records move to a new zone with the name.
 	From []Origin `json:"from,omitempty"`
 }

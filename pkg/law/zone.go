@@ -121,8 +121,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed is true without
-// namespaces, all are affected, for example by a shared rule.
+// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed is true and namespaces is
+// nil, Records of all namespaces are affected, as by a shared or open rule, or by RecordsPerNamespace.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -213,8 +213,7 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 // Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, to stop deliveries. Only
 // writes of the Zone object change the counts. Periods last ten minutes.
 type Deletions struct {
-	// Own is the number of RRsets added by the own namespace, less the number removed. Own may be negative, because
-	// only differences matter.
+	// Own is the number of RRsets added by the own namespace, less the number removed. It may be negative.
 	Own int
 	// PeriodStart is in Unix seconds.
 	PeriodStart int64

@@ -37,7 +37,7 @@ func OfZone(fqdn name.Name, view string) [2]string {
 }
 
 // OfRecord returns two names for a Record object: "www-a.example.org" and, in case it is taken, a name with a digest.
-// An ambiguous or long first name has the digest, too.
+// If the first is too long, or may be another RRset's, both are the second.
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()

@@ -90,8 +90,8 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns a reason's explanation under a heading or, without it, its first explanation. An unknown reason is
-// returned alone.
+// FindOf returns the explanation of a reason under a heading, such as OfRecord, since objects of several kinds may have
+// the reason. Otherwise it returns the first explanation or, for an unknown reason, the reason alone.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

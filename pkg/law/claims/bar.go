@@ -76,8 +76,9 @@ func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar that a tenant's rule must pass for a new record or zone at base: the deeper of
-// FindReservedBar and the own name above base. The zone's own namespace has no bar.
+// FindBar returns the bar against a tenant's new record or zone at base: the deepest name at or above base reserved for
+// others, or a deeper own name above. A pattern with "*" passes only if it ends in the bar's name. The zone's own
+// namespace has no bar.
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -125,8 +126,9 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant, so that own records with this target would lead
-// to the tenant. In a zone with Delegations, any name without a bar counts.
+// GivesTenants reports whether rules let a tenant take a free name, so that own records pointing there would lead
+// clients to the tenant. Rules of Delegations are not read here: in a zone with Delegations, any name without a bar
+// counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -142,8 +144,8 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the refusal by the bar of a record or zone at base. The reason is for reserved names (own names have
-// NameHeld), and needs describes an allowing rule.
+// Refuse returns the refusal of a record or zone at base that does not pass the bar. reason is for reserved names,
+// since own names have NameHeld, and needs describes an allowing rule.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+

@@ -115,7 +115,8 @@ func (c *Claimant) WidensClaim(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().HasSharedLiteralFor(base, c.Namespace)
 }
 
-// RefuseOwnData refuses an owner at or below an underscore name with data of the zone's own namespace.
+// RefuseOwnData refuses a tenant's record at or below an underscore name, such as _dmarc.news, with data of the zone's
+// own namespace.
 func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -160,8 +161,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records that do not belong to the tenant alone, because an address there
-// would answer for all names below.
+// RefuseGlue refuses a name at or below NS records of others that no rule shares with the tenant, because an address
+// there is glue, and would answer for all names below.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -209,8 +210,9 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. Names that the
-// Claimant shares by rules with "*" are skipped. Above them, other tenants' claims by literal rules do not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. The search skips names
+// whose claims the Claimant shares (shared: true) by a pattern with "*". Above such a name, others' claims by literal
+// patterns do not refuse n.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -293,7 +295,7 @@ func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) 
 //
 //   - a record, unless an underscore rule admitted it
 //   - a zone or an own name
-//   - a reserved name, if literal is false
+//   - a name reserved for others, unless the tenant's rule names owner (literal)
 //
 // A claim at the base of an underscore name counts only if there is data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {

@@ -84,12 +84,13 @@ type RecordRef struct {
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the cause of a step, for the history.
+// Origin is the cause of a step (a change of a zone), for the history: a request or a background job.
 type Origin struct {
 	// Manager is the field manager of the request, and Audit its ID in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason for a step without a request, and CausedBy the namespace that caused it.
+	// Cause is the reason for a background job's step as text, or "" for a request. CausedBy is the namespace whose
+	// change led to it.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }
