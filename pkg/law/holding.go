@@ -69,9 +69,8 @@ type Deliverable struct {
 	// Waived is the time, in Unix seconds, until foreign cascades may delay delivery again.
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue is true if the zone is delivered although cascades are unfinished.
-	Overdue bool `json:"overdue,omitempty"`
-	// Held is nil unless a mass deletion stops deliveries.
-	Held *Held `json:"held,omitempty"`
+	Overdue bool  `json:"overdue,omitempty"`
+	Held    *Held `json:"held,omitempty"`
 }
 
 // CascadeMark records an unfinished cascade, a change of many records in steps, in a zone. A mark may lock a name, so
@@ -240,8 +239,7 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Cascades delay the delivery of a zone for timeoutForeign seconds, or timeoutOwn seconds if its own namespace caused
-// them. For Waiver seconds afterwards, foreign cascades delay no delivery.
+// The times are in seconds. For Waiver after a timeout, foreign cascades delay no delivery.
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
@@ -282,8 +280,7 @@ type Held struct {
 }
 
 // HostsNamedByApex returns the hosts in the zone, without the apex, that records at the apex name, so that tenants keep
-// off: hosts of the own namespace's MX, SVCB and HTTPS records, and of all NS records, because a rule must name this
-// type.
+// off: hosts of own MX, SVCB and HTTPS records, and of all NS records, because a rule must name this type.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil

@@ -67,7 +67,7 @@ type Owner struct {
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming counts the Delegations that reserve a name for a namespace.
+// Naming counts Delegations for a namespace.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
@@ -94,7 +94,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the value to store. It is nil if o is empty, so that the key is deleted.
+// Fact returns the value to store, or nil to delete the key if o is empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -110,7 +110,7 @@ type Claim struct {
 	Plain int `json:"p,omitempty"`
 	// Literal counts records by a pattern without "*", allowed below and above other claims.
 	Literal int `json:"l,omitempty"`
-	// Shared counts records by a rule with shared: true, whose namespaces share the name (S4.13).
+	// Shared counts records by a rule with shared: true, whose namespaces share the name.
 	Shared int `json:"s,omitempty"`
 	// Underscore counts records of the zone's own namespace at underscore names.
 	Underscore int `json:"u,omitempty"`
@@ -181,7 +181,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	}
 }
 
-// Limits of a name. Package rdata has the limits of an RRset.
+// Limits of a name.
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL

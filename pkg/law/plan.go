@@ -68,9 +68,9 @@ type Write struct {
 type Placement struct {
 	FQDN      name.Name // zero if unknown
 	View      string
-	Zone      *Ref            // nil: no zone contains the record
-	Admission rules.Admission // kind of the allowing rule
-	Serial    serial.Serial   // of the zone, after the decision
+	Zone      *Ref // nil: no zone contains the record
+	Admission rules.Admission
+	Serial    serial.Serial // of the zone, after the decision
 	// Reason and Message are for the condition Adopted.
 	Reason  string
 	Message string

@@ -41,7 +41,7 @@ type ZoneSettings struct {
 	DS []string
 }
 
-// ZoneRules holds the settings whose change requires new decisions about records and child zones (ChangedRules).
+// ZoneRules holds the settings whose change repeats decisions (ChangedRules).
 type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace limits a tenant's records. 0 means no limit.

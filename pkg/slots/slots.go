@@ -55,7 +55,7 @@ func (s *Slots) WithSpare(spare int) *Slots {
 
 // Take returns a slot, or nil and a channel closed when the next slot is freed. A client with a full share gets only
 // spare slots. For others, if all are taken, Take frees the oldest slot and calls its cut, for example to close a
-// connection. The result is nil if that slot has no cut.
+// connection. If that slot has no cut, the result is nil.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

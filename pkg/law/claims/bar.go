@@ -127,8 +127,7 @@ func (c *Claimant) isService(n name.Rel) bool {
 }
 
 // GivesTenants reports whether rules let a tenant take a free name, so that own records pointing there would lead
-// clients to the tenant. Rules of Delegations are not read here: in a zone with Delegations, any name without a bar
-// counts.
+// clients to the tenant. Rules of Delegations are not read here: with any, each name without a bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }

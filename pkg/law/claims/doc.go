@@ -6,7 +6,7 @@
 // tenant may write neither there nor at www.shop.example.org.
 //
 // Claims are necessary because records act on other names. For example, a CAA record at shop.example.org. also
-// restricts certificates for www.shop.example.org. RefuseClaim is the main check.
+// restricts certificates for www.shop.example.org.
 //
 // Guarantees:
 //

@@ -84,7 +84,7 @@ type RecordRef struct {
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the cause of a step (a change of a zone), for the history: a request or a background job.
+// Origin is the cause of a step, for the history: a request or a background job.
 type Origin struct {
 	// Manager is the field manager of the request, and Audit its ID in the audit log.
 	Manager string `json:"fm,omitempty"`
@@ -174,8 +174,7 @@ type Transaction struct {
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set if the transaction creates the zone.
 	Zone *Identity `json:"z,omitempty"`
-	// Settled is true if name servers may get the content after the last step, false for example while a cascade moves
-	// records.
+	// Settled is true if name servers may get the content after the last step.
 	Settled bool `json:"ok,omitempty"`
 	// Gone is true if the zone ended or was deleted, with the details in Removal.
 	Gone    bool     `json:"gone,omitempty"`

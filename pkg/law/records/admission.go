@@ -71,7 +71,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseOverLimit(); refusal != nil {
 		return refusal
 	}
-	if x.awaitsEviction = evicts && (x.conflicts || ns != z.Namespace); x.awaitsEviction { // the decision follows when the name is free
+	if x.awaitsEviction = evicts && (x.conflicts || ns != z.Namespace); x.awaitsEviction {
 		return nil
 	}
 

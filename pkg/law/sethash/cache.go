@@ -9,8 +9,7 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// A change is hashed once in the decision, and again in each view that verifies it, at 7 µs or more for an element or
-// state.
+// The decision and each view hash a change, at 7 µs or more for an element or state.
 var (
 	elements = cache[string]{size: 4096}
 	sums     = cache[State]{size: 1024}

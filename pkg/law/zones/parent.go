@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentInput is the input of DecideParent, for a zone with a name.
+// ParentInput is the input of DecideParent.
 type ParentInput struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
