@@ -25,10 +25,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// leastCompares fits into etcd's default limit of 128 operations, beside the object, its zone and the journal.
+// leastCompares fits into etcd's default limit of 128 operations, beside the puts of the object, its zone and the
+// journal.
 const leastCompares = 90
 
-// MaxCompares bounds a write's compares, in proportion to Ops.
+// MaxCompares returns the limit of a write's compares, in proportion to Ops.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
@@ -38,35 +39,36 @@ func (mem *Memory) MaxCompares() int {
 type Session struct {
 	mem  *Memory
 	Seen *law.Facts
-	// Proofs has the revisions of keys outside any zone. Other facts are compared by the revision of their Zone.
+	// Proofs holds the revisions of keys with a compare of their own. All other facts are proved by the revision of
+	// their Zone.
 	Proofs     []proof
 	proofByKey map[law.Key]int
-	// rangeProofs and deepProofs are ranges of keys: any later write there fails the transaction. deepProofs replace
-	// single keys of long names.
+	// rangeProofs and deepProofs are ranges of keys in which any later write fails the transaction. deepProofs replace
+	// the compares of long names.
 	rangeProofs []proof
 	deepProofs  []proof
 	Zones       []ZoneSeen
-	// Guess assumes without a read that unknown keys are absent. It saves time for new names, as the transaction
+	// Guess assumes without a read that unknown keys are absent. This saves time for new names, and the transaction
 	// compares the guess.
 	Guess bool
-	// FirstTry permits guessesAbsent until a guess fails.
+	// FirstTry permits guessesAbsent until a guess has failed.
 	FirstTry bool
-	// Depth limits the labels of names with a compare each; longer names are compared as a range.
+	// Depth is the number of labels up to which a name has a compare of its own. Longer names are compared as a range.
 	Depth int
-	// Overlay has the changes of earlier decisions in the transaction. It may be nil.
+	// Overlay holds the changes by earlier decisions in the transaction. It may be nil.
 	Overlay *Overlay
 	// EmptyRanges, if not nil, makes ReadFacts only note whether ranges are empty.
 	EmptyRanges map[law.Key]Emptiness
 }
 
-// Emptiness is true for an empty range. mod is the revision of the zone that proves it, or 0.
+// Emptiness reports whether a range is empty. mod is the revision of the Zone that proves it, or 0.
 type Emptiness struct {
 	empty bool
 	mod   int64
 }
 
-// Overlay is a zone after the earlier writes of a batch. A batch commits in a single transaction, so its later
-// decisions must see changes that etcd does not have yet.
+// Overlay is the state of a zone after the earlier writes of a batch. A batch commits in a single transaction, so its
+// later decisions must see changes that etcd does not have yet.
 type Overlay struct {
 	Key   string         // of the Zone; "" for no zone
 	Base  *v1alpha1.Zone // stored, at revision Mod
@@ -74,10 +76,10 @@ type Overlay struct {
 	Zone  *law.Zone
 	Facts map[law.Key]any // changed values of the zone
 	Puts  etcd.Puts       // other changed keys
-	// CachedFacts are values outside any zone, from earlier batches. They may be stale, so each write that uses such a
-	// value compares its revision.
+	// CachedFacts holds values outside any zone, read by earlier batches. They may be stale, so each write that uses
+	// such a value compares its revision.
 	CachedFacts map[law.Key]ProvenFact
-	// EmptyRanges says, of key ranges read at once for all groups of the batch, whether they were empty.
+	// EmptyRanges tells which of the key ranges that were read at once for all writes of the batch were empty.
 	EmptyRanges map[law.Key]Emptiness
 }
 
@@ -96,7 +98,7 @@ type proof struct {
 	rev int64
 }
 
-// ZoneSeen is a Zone read by a decision, at its revision; nil and 0 if absent.
+// ZoneSeen is a Zone that a decision has read, at its revision. If the Zone is absent, Object is nil and Mod is 0.
 type ZoneSeen struct {
 	Key    string
 	Mod    int64
@@ -154,7 +156,7 @@ func (s *Session) Zone(key string) *ZoneSeen {
 	return nil
 }
 
-// NoteZone notes that the decision has read the zone of h. The caller holds Memory.Mu.
+// NoteZone records that the decision has read the zone of h. The caller holds Memory.Mu.
 func (s *Session) NoteZone(k law.Key, h *Head) {
 	s.Seen.Put(k, h.Zone)
 	if z := s.Zone(h.Key); z != nil {
@@ -166,14 +168,15 @@ func (s *Session) NoteZone(k law.Key, h *Head) {
 
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved means that current facts contradict the object, which has changed.
+// ErrMoved means that an object has changed since it was read, so that current facts contradict it.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved means that the batch's zone has changed: the batch is decided again.
+// ErrOverlayMoved means that the zone of a batch has changed. The batch is then decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, a decision, and reads the missing facts (stored values), until ask lacks none. If ask needs a fact
-// that it was given, facts contradict each other, so Decide starts over; the third time it returns ErrMoved.
+// Decide calls ask, which decides a write, and reads the facts (stored values) that it lacks, until it lacks none. If
+// ask needs a fact that it already has, the facts contradict each other, so Decide starts over; the third time it
+// returns ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -208,7 +211,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 	}
 }
 
-// Dedupe removes repeated keys in place, in order.
+// Dedupe removes repeated keys in place, and keeps the order.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -256,7 +259,8 @@ func (s *Session) findInMemory(k law.Key) bool {
 	return s.lookUp(k)
 }
 
-// lookUp puts a fact from memory, or a guess, into Seen, or returns false. The caller holds Memory.Mu.
+// lookUp puts a fact from memory, or a guess, into Seen. It returns false if it has neither. The caller holds
+// Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Overlay != nil {
@@ -267,8 +271,8 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case k.Kind == law.KindTouched:
-		// No key in etcd has the zones that refer to an object, so no compare proves their absence. A zone missing from
-		// the index gets ParentRenamed (S1.6) from the next cascade.
+		// No key in etcd lists the zones that refer to an object, so no compare can prove their absence. If the index
+		// lacks such a zone, the next cascade gives it the reason ParentRenamed.
 		if !k.Name.IsZero() || len(mem.zonesByTarget[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 			return false
 		}
@@ -328,14 +332,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent assumes absent, in the first try, Records waiting at a name, and wildcards: each deletion asks for
-// both, and few zones have any.
+// guessesAbsent reports whether the first try assumes that k is absent. It does so for Records that wait at a name, and
+// for wildcards: each deletion asks for both, and few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty assumes that nothing is at or below a name, to save a read; the transaction compares the empty range.
-// Below an apex, or with data in memory, it does not guess. The caller holds Memory.Mu.
+// guessEmpty assumes that no key is at or below a name, to save a read. The transaction then compares the empty range.
+// guessEmpty returns false below an apex, or if memory has data there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -374,8 +378,8 @@ func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
 	return true
 }
 
-// readsTogether reports whether a range is unread or empty, to be read with those of other groups, at most two keys
-// each: large ranges must not add up.
+// readsTogether reports whether a range, unread or empty, is read at once with the ranges of other writes. Each such
+// read is limited to two keys, so that large ranges do not add up.
 func (s *Session) readsTogether(k law.Key) bool {
 	if s.Overlay == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
@@ -423,8 +427,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll takes facts (stored values) from memory, and returns those missing there. ok is false if any fact is never
-// cached, or was given before and contradicts others: then decide with reads of etcd.
+// LookUpAll takes facts (stored values) from memory, and returns the keys that memory lacks. ok is false if a fact is
+// never cached, or was given before and contradicts others. The caller must then read etcd to decide.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -466,8 +470,8 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the usual Session.Depth: a name may have 127 labels, too many to compare. With too many compares, a
-// decision is repeated with FlatName.
+// deepName is the usual Session.Depth, because a name may have 127 labels, too many to compare. A decision with too
+// many compares is repeated with FlatName.
 const (
 	deepName = 40
 	FlatName = 6
@@ -514,7 +518,7 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 
 // ReadFacts reads facts (stored values) and their zones from etcd, at the same revision. If a zone that the decision
 // has read has changed, ReadFacts resets the session, so that all facts are read again. With an Overlay (a batch's
-// earlier writes) the error is ErrOverlayMoved instead.
+// earlier writes) it returns ErrOverlayMoved instead.
 func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
@@ -545,7 +549,7 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 		if err := mem.Reload(ctx, z, kv, r.Header.Revision); err != nil {
 			return err
 		}
-		// The zone's revision covers the fact if the decision compares it anyway.
+		// The zone's revision proves the fact if the decision compares it anyway.
 		seen := s.Zone(z.Key)
 		compared := seen != nil
 		moved = moved || compared && seen.Mod != kv.GetModRevision()
@@ -570,7 +574,8 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ProvenFactOf returns a fact of the session with its revision. ok is false if only a zone's revision proves the fact.
+// ProvenFactOf returns a fact of the session with its revision. ok is false if the session lacks the fact, or only a
+// zone's revision proves it.
 func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -736,7 +741,8 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// IsStored reports whether, by a proven fact (stored value), etcd already has a write's value, so no put is needed.
+// IsStored reports whether a proven fact (stored value) shows that etcd already has a write's value, so no put is
+// needed.
 func (s *Session) IsStored(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -751,7 +757,7 @@ func (s *Session) IsStored(x law.Write) bool {
 	return reflect.DeepEqual(seen, x.Value)
 }
 
-// Guards returns the compares that prove the facts (I5).
+// Guards returns the compares that prove the session's facts.
 func (s *Session) Guards() []clientv3.Cmp {
 	mem := s.mem
 	drop := mem.DropGuards
@@ -782,7 +788,7 @@ func (mem *Memory) GuardZone(to []clientv3.Cmp, key string, mod int64) []clientv
 	return append(to, etcd.RevisionIs(key, mod))
 }
 
-// ReadZone reads a Zone and its revision from etcd, nil if absent.
+// ReadZone reads a Zone and its revision from etcd. The Zone is nil if absent.
 func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
 	key := mem.Layout.Zone(namespace, object)
 	r, err := mem.Client.Get(ctx, key)
@@ -796,7 +802,8 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	return o, r.Kvs[0].ModRevision, nil
 }
 
-// ReadRecord reads a Record and its revision from etcd: nil if absent, ErrDamaged if unreadable.
+// ReadRecord reads a Record and its revision from etcd. The Record is nil if absent. If it is unreadable, the error is
+// ErrDamaged.
 func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := mem.Layout.Record(namespace, object)
 	kv, _, err := etcd.ReadKey(ctx, mem.Client, key)
@@ -810,10 +817,10 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ErrDamaged means that a stored record does not decode, or the law cannot read it.
+// ErrDamaged means that a stored record does not decode, or that package law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
-// DecideFromMemory decides a Record write without a read. If memory lacks a fact, Plan and Refusal are nil.
+// DecideFromMemory decides a Record's write without a read. If memory lacks a fact, Plan and Refusal are nil.
 func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)
@@ -827,7 +834,7 @@ func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 }
 
 // VerifyFacts reports whether etcd still has the decision's facts, and the object at key still has before's revision.
-// Too many compares for a transaction give false, too.
+// It returns false if a transaction cannot hold all compares.
 func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {
