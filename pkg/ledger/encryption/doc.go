@@ -8,11 +8,11 @@
 // Guarantees:
 //
 //  1. A value moved to another key of etcd does not decrypt. Equal values have different ciphertexts.
-//  2. A value that cannot be decrypted is an error with the key's name. So is plaintext, unless the store was created
-//     without encryption.
-//  3. Compares of encrypted values and streamed reads are errors. All else works as without encryption.
+//  2. A value that cannot be decrypted causes an error with the key's name. So does plaintext, unless the store was
+//     created without encryption.
+//  3. Compares of encrypted values and streamed reads return errors. All else works as without encryption.
 //
-// Keys of etcd (names of zones, records, views and namespaces) and lengths of values remain visible.
+// The keys in etcd (names of zones, records, views and namespaces) and the lengths of values remain visible.
 //
 // Read first: kv.go and watch.go, then values.go and key.go.
 package encryption

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Payer is a namespace charged for a transaction.
+// Payer is a namespace that is charged for a transaction.
 type Payer struct {
 	Namespace string
 	Weight    int
@@ -17,14 +17,14 @@ type Payer struct {
 
 type PayersKey struct{}
 
-// PaidBy returns a context whose transactions are charged to payers (S9.2): the object's namespace for a client's
-// write, the causing namespace for a cascade, none for a sweep.
+// PaidBy returns a context whose transactions are charged to payers: the object's namespace for a client's write, the
+// causing namespace for a cascade, none for a sweep.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// MeterKV returns kv with charges for transactions. Payers pay, by weight, the octets of written keys and values
-// (unless a compare fails, but also after an error) and of a response beyond freeOctets.
+// MeterKV returns a KV that charges transactions to the payers in the context, by weight. A transaction costs the
+// octets of its keys and values (also after an error, but not if a compare fails) and of a response beyond freeOctets.
 func MeterKV(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -92,8 +92,8 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// Most decisions read less than freeOctets. A read of all names below a name (S4.8) may be megabytes, and costs as much
-// CPU as a write.
+// freeOctets is more than most decisions read. A read of all names below a name may take megabytes, and as much CPU as
+// a write.
 const freeOctets = 64 << 10
 
 func answeredOctets(r *clientv3.TxnResponse) (octets int) {
@@ -105,5 +105,5 @@ func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	return octets
 }
 
-// KeyOctets overestimates a key in etcd's messages.
+// KeyOctets overestimates the octets of a key in etcd's messages.
 const KeyOctets = 256

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcd has helpers around etcd's Go client:
+// Package etcd contains helpers for etcd's Go client:
 //
 //   - operations and compares of transactions (ops.go)
 //   - reads of long ranges in pages, and watches that resume (ranges.go)
@@ -12,7 +12,7 @@
 //
 //  1. A call writes at most once.
 //  2. A watch delivers each change once and in order, or fails.
-//  3. A call blocks other requests at etcd for a page of keys, never for a whole range.
+//  3. A call never blocks other requests at etcd for longer than a page of keys takes.
 //
 // Package pkg/etcd runs etcd's process.
 //

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Workers reuses goroutines for etcd calls, since growing a new stack costs as much as sending the request.
+// Workers reuses goroutines for calls of etcd, since growing a new stack costs as much as sending the request.
 type Workers struct{ Jobs chan func() }
 
 const workerIdleTimeout = 10 * time.Second
 
-// Run calls f in a worker, without waiting. Workers end with ctx.
+// Run calls f in a worker without waiting. Workers end with ctx.
 func (w *Workers) Run(ctx context.Context, f func()) {
 	select {
 	case w.Jobs <- f:
