@@ -14,24 +14,25 @@ import (
 )
 
 const (
-	// The first period has firstWidth seconds, later ones growth times more or less, for about pageKeys keys.
+	// The first period has firstWidth seconds. Later ones are growth times longer or shorter, to hold about pageKeys
+	// keys.
 	pageKeys   = 64
 	firstWidth = 3600
 	growth     = 8
 )
 
-// descent lists the keys of an account's history segments, newest first. For a descending page, etcd would read all
-// older keys. So a descent reads period after period, each in ascending order, and adapts the period to about pageKeys
-// keys.
+// descent lists the keys of an account's history segments, newest first. etcd would read all older keys for a
+// descending page. So a descent reads period after period, each in ascending order, and adapts the period to about
+// pageKeys keys.
 type descent struct {
 	a   *Archive
 	rev int64
-	// below is the first key already listed. The next period ends there.
+	// below is the first key already listed, at which the next period ends.
 	below layout.SegmentKey
 	// width is the length of the next period in seconds, oldest the time of the oldest segment in Unix seconds.
 	width  int64
 	oldest int64
-	// keys has the last period's keys, ascending. nextKey takes the last.
+	// keys holds the last period's keys in ascending order. nextKey takes the last.
 	keys []layout.SegmentKey
 }
 
@@ -64,7 +65,7 @@ func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	return &k, nil
 }
 
-// descents merges keys of accounts, newest first.
+// descents merges the keys of several accounts, newest first.
 type descents struct {
 	byAccount []*descent
 	nextKeys  []*layout.SegmentKey // by account; nil at the end

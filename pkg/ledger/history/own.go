@@ -21,13 +21,13 @@ const maxStates = 2000
 // StepSelector selects steps made by a namespace's Records, in any zone.
 type StepSelector struct {
 	Namespace string
-	// Zones are the UIDs of zones whose journals may have such steps. Zones with former Records under before/ need not
+	// Zones are the UIDs of zones whose journals may hold such steps. Zones with former Records under before/ need not
 	// be listed.
 	Zones []string
 	// SelectsZone selects the zones to read, Selects the steps to return.
 	SelectsZone func(*Header) bool
 	Selects     func(*Item) bool
-	// HeaderOf returns the header of a present zone, false if none.
+	// HeaderOf returns the header of a zone. It returns false if the zone does not exist.
 	HeaderOf func(uid string) (Header, bool)
 }
 
@@ -40,8 +40,8 @@ type namespaceAnswer struct {
 	zones    map[string]bool
 }
 
-// OfNamespace returns a page of the zone changes by a namespace's Records, newest first. Since the time Answer.Whole,
-// none is missing.
+// OfNamespace returns a page of the zone changes by a namespace's Records, newest first. The page is complete since the
+// time Answer.Whole.
 func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 	return nil
 }
 
-// segmentsAtOnce bounds an answer's segments; few steps may be the wanted Record's.
+// segmentsAtOnce bounds the segments of an answer, because few of their steps may concern the wanted Record.
 const segmentsAtOnce = 500
 
 const maxZones = 256

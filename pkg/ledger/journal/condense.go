@@ -20,22 +20,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A server that
-// starts must undo the steps since, but the journal is bounded. So before a trim, the oldest steps are merged into the
-// condensed step. The last merged step also stays in the journal, as the link to the next. Writes compare the header's
-// key, so the second of two servers fails. All servers make the same parts up to the same step.
-
 const condensedPart = 256 << 10 // octets, estimated
 
-// Condensed is the header of a condensed step: all changes of a zone since the serial that name servers have, merged.
-// After a mass deletion they may keep that serial for days. A server that starts undoes the step to serve the old
-// content.
+// Condensed is the header of a condensed step, which merges the oldest changes of a zone since the serial that name
+// servers have. After a mass deletion they may keep that serial for days, and a server that starts must undo the
+// changes since, while the journal is bounded. So the oldest steps are merged before a trim. The last merged step also
+// stays in the journal, as the link to the next. Writes compare the header's key, so the second of two servers fails.
 type Condensed struct {
-	// From is the serial that name servers have, State the multiset hash of its content.
+	// From is the serial that name servers have, State the content state at that serial.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no values and TTLs, since they may be too large for an etcd value. Parts further keys have them, with
-	// Octets in sum.
+	// Step lacks values and TTLs, which may be too large for an etcd value. They are in further keys, whose number is
+	// Parts and whose values have Octets in total.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"`
@@ -81,8 +77,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, 0 if
-// another server was faster, or z has lost its name since revision "at".
+// Condense merges the journal steps of z up to n into the condensed step. It returns the step before which to trim, or
+// 0 if another server was faster, or z has lost its name since revision at.
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -128,7 +124,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 			err)
 	}
 
-	// Store the parts first: only their header makes them valid.
+	// Store the parts first, since only the header makes them valid.
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
 	named, err := jr.compareName(ctx, z, at)
@@ -156,9 +152,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
-// Even a name that is back gives nil, because the purge may have passed the keys, so nothing may be written (I4).
-// Callers read the data to delete only afterwards.
+// compareName returns a compare that holds while z keeps its name, or nil if z has lost it since revision at. Even a
+// name that is back gives nil, because the purge may have passed the keys, so nothing may be written. Callers read the
+// data to delete only afterwards.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -29,9 +29,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A provider that cannot list its RRsets finds in the journal which to remove (S8.6). So steps not confirmed by a
-// Delivery stay, up to keptOctets. Of the other steps, each zone keeps the last JournalSteps, but no more than
-// JournalOctets if some are longer than longStep: a step may have 200 KiB.
+// Each zone keeps its last JournalSteps steps, but no more than JournalOctets if some are longer than longStep: a step
+// may have 200 KiB. Steps that a Delivery has not confirmed stay up to keptOctets, because a provider that cannot list
+// its RRsets finds in them which to remove.
 //
 // A server trims in the background after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
 // a quarter of keptOctets. Each server may exceed the bounds by as much.
@@ -39,15 +39,15 @@ const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
 	longStep      = 2 << 10 // octets
-	// trimPage steps are read at once, more if short.
+	// trimPage is the number of steps read at once, or more if they are short.
 	trimPage    = 16
 	trimTimeout = time.Minute
 	entryOctets = 64
-	// A zone with more than maxStates octets in before/ (Records before steps) is archived.
+	// maxStates is the number of octets of former Records (before/) above which a zone is archived.
 	maxStates = 64 << 10
 )
 
-// IsUnsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5).
+// IsUnsettled reports whether the delivered content is earlier than the zone's.
 func IsUnsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
@@ -60,31 +60,31 @@ func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// Journal reads the journals of zones (their latest changes in etcd), and deletes (trims) old steps.
+// Journal reads the journals of zones (their latest changes in etcd), and trims them, that is, deletes old steps.
 type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
-	// KeptSteps is JournalSteps, Octets JournalOctets, except in tests.
+	// KeptSteps is JournalSteps and Octets is JournalOctets, except in tests.
 	KeptSteps, Octets int
 	Spawn             func(func())
 	Fault             func(point string) // for tests
 	SentValues        valueCache
-	// Archive gets the steps before a trim deletes them. Nil means no history.
+	// Archive receives the steps before a trim deletes them. If it is nil, no history is kept.
 	Archive *history.Archive
 	// States estimates the octets of the former Records under before/.
 	States atomic.Int64
 }
 
-// Trimming is the state of a zone's trims, the deletions of old journal steps, in this process.
+// Trimming is the state, in this process, of a zone's trims, the deletions of old journal steps.
 type Trimming struct {
 	mu sync.Mutex
-	// zone is the last written Zone while a trim runs, rev its revision. At other times zone is nil.
+	// zone is the last written Zone, and rev its revision, while a trim runs. Otherwise zone is nil.
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts steps since the last trim, stateOctets the octets of former Records (before/). Since a trim
-	// last measured the journal, octets is the size of all new steps, long of long steps alone.
+	// writtenSteps counts the steps, and stateOctets the octets of former Records, since the last trim. octets counts
+	// all new steps, and long the long ones, since a trim last measured the journal.
 	writtenSteps, octets, long int
 	stateOctets                int
 	// done is true after the first trim. The keys before deletedBefore are then deleted, while the zone's name has the
@@ -94,8 +94,8 @@ type Trimming struct {
 	nameRev       int64
 }
 
-// CountWrite adds a transaction to a journal's counts: steps, their octets, and states (the octets of former Records).
-// If a count is due (isDue), it trims old steps in the background.
+// CountWrite counts a transaction's steps, their octets, and the octets of former Records (states). If a trim is due,
+// it starts one in the background.
 func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +116,7 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 
 func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
-	// The process before may have had other bounds.
+	// An earlier process may have had other bounds.
 	first := !t.done && newest > uint64(most)
 	weigh = first || t.long >= jr.Octets || (jr.HasDelivery(z) || IsUnsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
 	archives = t.stateOctets >= maxStates || t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
@@ -130,8 +130,8 @@ func (jr *Journal) statesRoom() int64 {
 	return jr.Archive.StatesRoom()
 }
 
-// trimWhileDue trims until no trim is due: writes during a trim may be the zone's last, so no later write would begin
-// another trim. After an error the next write retries.
+// trimWhileDue trims until no trim is due, because a write during a trim may be the zone's last, and then no later
+// write starts another trim. After an error the next write retries.
 func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	ctx := jr.Client.Ctx()
 	for {
@@ -171,9 +171,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal archives z's old steps and deletes them, unless z has lost its name since revision rev. weigh bounds the
-// octets of the journal, archives has all steps archived. condensed counts the octets of the condensed step before the
-// trim. Two servers may trim at once: Deliveries only ever need fewer steps.
+// trimJournal archives old steps of z and deletes them, unless z has lost its name since revision rev. If weigh is set,
+// it bounds the octets of the journal; if archives is set, it archives all steps. condensed is the size of the
+// condensed step before the trim. Two servers may trim at once, because Deliveries only ever need fewer steps.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -222,7 +222,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 	}
 
-	// Above the bound of octets, needed steps are deleted, too.
+	// Above the bound of octets, even needed steps are deleted.
 	if weigh {
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
@@ -236,7 +236,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		return condensed, err
 	}
 
-	// But first, needed steps of an unsettled zone are condensed.
+	// Needed steps of an unsettled zone are condensed first.
 	if IsUnsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
 		if last, err = jr.Condense(ctx, z, rev, last); err != nil {
@@ -258,7 +258,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
-// ArchiveAll archives all steps of z, read at revision at.
+// ArchiveAll archives all steps of z, which was read at revision at.
 func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) error {
 	named, err := jr.compareName(ctx, z, at)
 	if err != nil || named == nil {
@@ -270,11 +270,11 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 	return err
 }
 
-// errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
+// errArchived means that steps must stay, because other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps moves steps into the history before a trim. An error, such as errArchived, means that the steps must
-// stay. Damage is only logged, because otherwise a damaged archive would fill etcd with journals.
+// archiveSteps copies steps into the history before a trim. After an error, such as errArchived, the steps must stay.
+// Damage is only logged, because otherwise a damaged archive would fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
@@ -365,7 +365,8 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns the test whether a Delivery needs a serial's step, or nil if none is needed.
+// findUndelivered returns a function that reports whether a Delivery needs the step of a serial, or nil if none is
+// needed.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -414,16 +415,16 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps returns a zone's steps after a serial up to step n, oldest first, and the content state at the serial as proof.
-// It returns ErrTrimmed if the journal begins later, or the zone never had the serial.
+// Steps returns a zone's steps after the serial since up to step n, oldest first, and the content state at since as
+// proof. It returns ErrTrimmed if the journal begins later, or the zone never had the serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom is Steps at a revision, 0 for the present. If all is true, the steps begin at the oldest serial with a
-// known content state, or the zone's creation. Steps move from the journal into the condensed step, so both are read at
-// a single revision.
+// StepsFrom is like Steps, at revision rev, or at the present if rev is 0. If all is set, the steps begin at the oldest
+// serial with a known content state, or at the zone's creation. Journal and condensed step are read at one revision,
+// because steps move between them.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -452,8 +453,8 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is StepsFrom without the condensed step. *rev 0 is set to the read's revision. With ErrTrimmed it also
-// returns the steps that exist.
+// journalFrom is like StepsFrom, without the condensed step. If *rev is 0, it becomes the revision of the read. With
+// ErrTrimmed it also returns the steps that exist.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
