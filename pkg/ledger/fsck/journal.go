@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// checkJournals undoes the steps of each zone, the newest first. Serials must form a chain without gaps, and states and
-// changed rows fit the content.
+// checkJournals undoes the steps of each zone, the newest first. It checks that serials form a chain without gaps, and
+// that states and changed rows fit the content.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {
@@ -91,7 +91,7 @@ type condensed struct {
 	joined bool
 }
 
-// readCondensed ignores parts without a header: a server that lost a race left them.
+// readCondensed reads the condensed steps. It ignores parts without a header, which a server left after a lost race.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
@@ -306,13 +306,13 @@ type segmentRange struct {
 }
 
 // historyCheck checks that the keys of the zones' history agree. A step (a numbered change of a zone) is first in the
-// zone's journal, with the former Record under before/, and later in a compressed segment. The zone's archive has the
-// number of the last step in segments: no segment has a later step, and no key under before/ an earlier step.
+// zone's journal, with the former Record under before/, and later in a compressed segment. The zone's archive holds the
+// number of the last step in segments: no segment has a later step, and no key under before/ an earlier one.
 type historyCheck struct {
 	*check
 	archives map[string]*archive
-	// ranges has the steps of each segment, by zone uid and account. An account names the namespace of the Records, and
-	// the namespace that caused the changes and so pays for the octets.
+	// ranges holds the steps of each segment, by zone UID and account. An account names the namespace of the Records,
+	// and the namespace that caused the changes and so pays for the octets.
 	ranges map[[2]string][]segmentRange
 	shares map[string]history.Share
 }

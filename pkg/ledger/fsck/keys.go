@@ -32,7 +32,7 @@ func (c *check) checkMembers() error {
 	}, func(have, want *law.Member) (Rule, bool) { return "I1", *have == *want })
 }
 
-// A tenant's underscore record claims nothing (S4.14).
+// addClaim counts a record's claim. A tenant's underscore record claims nothing.
 func (z *zone) addClaim(r *record) {
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		return

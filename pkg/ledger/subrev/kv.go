@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap makes a client, with its Kubernetes interface, use versions. Call Wrap before any other use.
+// Wrap makes a client use versions, including its Kubernetes interface. It must be called before any other use.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
@@ -21,7 +21,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor reports versions, for an unwrapped client's compactor, which reads revisions.
+// Compactor returns a compactor that reports versions. inner belongs to an unwrapped client and reads revisions.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }
@@ -256,8 +256,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares returns compares with revisions for versions. Equality stays exact, as a key has a single version in a
-// revision. An order against a version inside a revision is an error.
+// mapCompares replaces the versions in compares by revisions. Equality stays exact, because a key has a single version
+// in a revision. An ordered compare with a version inside a revision is an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

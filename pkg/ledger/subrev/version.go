@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// Objects bounds a resource's objects in a transaction.
+	// Objects bounds the objects of a resource in a transaction.
 	Objects = 128
 	// Last is the sub-revision of a resource's last object in a revision.
 	Last = Objects - 1
 
-	octet = 0x80 // no stored form of Kubernetes begins with this bit, except CBOR
+	octet = 0x80 // no encoding of Kubernetes begins with this bit, except CBOR
 )
 
 // Version returns the version of a sub-revision, 0 for revision 0.
@@ -37,7 +37,8 @@ func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue stores no octet for the last sub-revision, unless the value's first octet looks like a sub-revision.
+// encodeValue adds the octet of a sub-revision to a value. The last sub-revision gets none, unless the value's first
+// octet looks like a sub-revision.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
@@ -52,13 +53,13 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 	return value[1:], int64(value[0] &^ octet)
 }
 
-// Mapping maps versions to etcd's revisions and back.
+// Mapping converts between versions and etcd's revisions.
 type Mapping struct {
 	resources  []string // prefixes; none contains another
 	allIndexes []int
 }
 
-// New returns a Mapping of resources by key prefixes. They end in "/" and do not contain each other.
+// New returns a Mapping for resources, given by their key prefixes. A prefix ends in "/", and none contains another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -86,7 +87,7 @@ func (m *Mapping) resourceIndex(key []byte) int {
 	return -1
 }
 
-// span is a range as in etcd: end "" means a single key, "\x00" no end.
+// span is a range as in etcd: the end "" means a single key, and "\x00" means no end.
 type span struct{ key, end string }
 
 func spanOf(op clientv3.Op) span { return span{string(op.KeyBytes()), string(op.RangeBytes())} }

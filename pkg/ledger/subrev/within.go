@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision, for a list's further pages and the watch cache's check: the
-// state before the revision, with the writes up to the version.
+// readInside reads objects at a version inside a revision: the state before the revision, with the writes up to the
+// version. Further pages of a list and the watch cache's check need such reads.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -88,18 +88,18 @@ var errWatchClosed = errors.New("the watch of a revision was closed; read again"
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
 
-	// A watch from a future revision would wait. From a compacted revision, this read fails.
+	// A watch from a future revision would wait. This read fails if the revision is compacted.
 	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
 		return nil, err
 	}
 
-	// The watch has its own stream, because progress goes to all watches of a stream.
+	// The watch has a stream of its own, because progress goes to all watches of a stream.
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read",
 		strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
 
-	// etcd sends progress once the watch has caught up: no further write up to the version exists.
+	// etcd sends progress once the watch has caught up. Then no further write up to the version exists.
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()
 	var out []*clientv3.Event
