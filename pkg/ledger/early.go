@@ -14,17 +14,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// EarlyRecord checks, before a Record is written, whether a rule of a zone allows the write. Admission uses it to
-// refuse early, and to write the rule into the audit log. The result is the rule, for example `zone example.org.,
-// pattern "*.dev"`, or a Forbidden error. EarlyRecord decides from memory and verifies a refusal in etcd. If a value is
-// missing, or the write fails for another reason, rule is empty and err is nil. before is nil for a creation.
+// EarlyRecord checks, before a Record is written, whether a rule of a zone allows the write, so that admission can
+// refuse early and log the rule for audits. The result is the rule, for example `zone example.org., pattern "*.dev"`,
+// or a Forbidden error. EarlyRecord decides from memory and verifies a refusal in etcd. If values are missing, or the
+// reason is another, rule is empty. before is nil for a creation.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if lawform.SameContent(before, after) { // needs no decision
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
 
-	// Decide without the Record's data first, because the right to a name does not depend on it.
+	// Decide without the Record's data first, since the right to a name is independent of data.
 	ask, _, err := l.recordAsk(ctx, before, after, lawform.RecordWithoutData)
 	if err != nil {
 		return "", nil
@@ -50,7 +50,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil // other writes of the change set may remove the reason
 	}
 
-	// With its data, the write may be refused for another reason, which the write itself reports.
+	// With the data, the write may be refused for another reason.
 	if ask, _, err = l.recordAsk(ctx, before, after, lawform.Record); err != nil {
 		return "", nil
 	}
@@ -58,7 +58,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 
-	// The cache may be stale, so a transaction of compares alone verifies the refusal.
+	// The cache may be stale, so a transaction of compares verifies the refusal.
 	proven, err := s.VerifyFacts(ctx, l.mem.Layout.Record(after.Namespace, after.Name), before)
 	if err != nil || !proven {
 		return "", nil

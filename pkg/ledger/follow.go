@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Base is the content of a zone at a revision. A server begins its copy of the zone with a Base, and then applies
+// Base is the content of a zone at a revision. A copy of the zone in memory begins with a Base, and then applies
 // journal steps.
 type Base struct {
 	Identity content.Identity
@@ -33,34 +33,34 @@ type Base struct {
 	// Settled reports whether name servers may get RRsets. If not, they keep earlier content, for example after a mass
 	// deletion.
 	Settled bool
-	// UndeliveredSteps are the changes between the delivered content and RRsets. The slice is nil if Settled is true,
-	// nothing was delivered yet, or the journal lacks a step.
+	// UndeliveredSteps lead from the delivered content to RRsets. The slice is nil if Settled is true, nothing was
+	// delivered yet, or the journal lacks a step.
 	UndeliveredSteps []content.Step
 	// Hash is status.hash. If the hash of the content differs, the stored data is damaged.
 	Hash string
-	// RRsets holds the content in canonical order, including NS, glue and DS of child zones. If several Records form an
-	// RRset, it has an element for each.
+	// RRsets holds the content in canonical order, including NS, glue and DS of child zones. An RRset of several
+	// Records has an element for each.
 	RRsets []content.RRset
 }
 
-// Sink keeps a copy of all zones in memory. Follow first passes every zone to the Sink, then each change. It never
-// calls methods concurrently.
+// Sink keeps a copy of all zones in memory. Follow passes every zone first, then each change, and never calls methods
+// concurrently.
 type Sink interface {
-	// Reset begins a reload: Follow then calls Base or Unreadable for each zone, and at the end Ready. A failed reload
-	// starts over with Reset.
+	// Reset begins a reload: Follow then calls Base or Unreadable for each zone, and then Ready. A failed reload starts
+	// over with Reset.
 	Reset()
 	// Base replaces the content of a zone.
 	Base(Base)
 	// Unreadable reports a Zone object that cannot be decoded.
 	Unreadable(namespace, name string, err error)
-	// Ready ends a reload. The sink drops the zones that it has not received since Reset.
+	// Ready ends a reload. The sink drops zones not received since Reset.
 	Ready()
 
-	// Apply passes a transaction's changes to the zone with this UID. Transactions arrive in commit order.
+	// Apply applies a transaction's changes to the zone with a UID. Transactions arrive in commit order.
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow passes every zone to sink, then each change in commit order, until ctx ends. After a compaction it starts
+// Follow passes every zone to sink, then each change in commit order, until ctx ends. After a compaction, Follow starts
 // over. The error is always nil.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
@@ -119,8 +119,8 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader reads all zones at one revision. It skips a damaged object, so only the copy of that object's zone fails
-// its hash check.
+// baseReader reads all zones at one revision, and skips damaged objects: only copies of their zones then fail the hash
+// check.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
@@ -216,8 +216,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.UndeliveredSteps, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The revision is compacted, but the present journal may still hold the steps. Follow starts over in any case,
-		// since the watch from the revision fails.
+		// The present journal may still hold the steps. If not, Follow starts over, as the revision is compacted.
 		if _, b.UndeliveredSteps, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

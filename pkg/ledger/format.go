@@ -14,21 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// storeConfig is the value of the key config, which describes the format of the store.
+// storeConfig is the value of the key config.
 type storeConfig struct {
 	// Format is the number of the last migration, or FirstFormat.
 	Format int `json:"format"`
-	// LeastReader is the lowest format that a program must know to use the store.
+	// LeastReader is the lowest format required of programs.
 	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Key is an encryption.Key, encrypted like a Record. It is empty in an unencrypted store.
+	// Key is an encryption.Key, encrypted like a Record, or empty in an unencrypted store.
 	Key []byte `json:"key,omitempty"`
 }
 
 const (
-	// FirstFormat is the lowest format that this program reads or migrates.
+	// FirstFormat is the lowest format read or migrated by this program.
 	FirstFormat = 24
-	// Format is the newest format that this program knows.
+	// Format is the newest format known to this program.
 	Format = 25
 )
 
@@ -55,7 +55,7 @@ type formatError string
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fencedKV refuses all writes once FollowFormat has set superseded, because a newer program owns the store.
+// fencedKV refuses all writes once FollowFormat has set superseded: a newer program owns the store.
 type fencedKV struct {
 	clientv3.KV
 	superseded *atomic.Bool
@@ -93,5 +93,5 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// ErrFormat means that another version of Kubizone has written the store, and this program must not read it.
+// ErrFormat means that another version has written the store, and this program must not read it.
 var ErrFormat = errors.New("this kubizone does not read the format of the store")

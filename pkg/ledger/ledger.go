@@ -30,9 +30,9 @@ import (
 // Config configures a Ledger. Its functions are called during writes and must not block. A nil function reports false,
 // or is not called.
 type Config struct {
-	// Client is required. The Ledger does not close it.
+	// Client is required, and remains open.
 	Client *clientv3.Client
-	// Prefix is the prefix of all keys, without a trailing slash. It is required.
+	// Prefix is the required prefix of all keys, without a trailing slash.
 	Prefix string
 	// Zones and Records are required. If Records are encrypted, so are internal values.
 	Zones, Records objects.ObjectCodec
@@ -40,17 +40,17 @@ type Config struct {
 	Delegations objects.ObjectCodec
 	// Deliveries is optional. Without it, the journal keeps no steps for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of steps kept for each zone; 0 means journal.JournalSteps. The journal keeps fewer if
-	// they are long (journal.JournalOctets), and more until a provider has confirmed them.
+	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps. Fewer are kept if long
+	// (journal.JournalOctets), more until a provider has confirmed them.
 	JournalSteps int
-	// HasDefaultClass reports whether a default class delivers the zones of a namespace and view that name no class. It
-	// returns true if this is unknown, since the controller corrects the Ready condition.
+	// HasDefaultClass reports whether a default class delivers a namespace's zones of a view without classes, or true
+	// if unknown: the controller corrects the condition Ready.
 	HasDefaultClass func(namespace, view string) bool
-	// HasNameServers reports whether every class of a zone has name servers of its own.
+	// HasNameServers reports whether every class of a zone has its own name servers.
 	HasNameServers func(*v1alpha1.Zone) bool
 	// IsTerminating reports whether a namespace is known to be terminating.
 	IsTerminating func(namespace string) bool
-	// OnHold is called when a mass deletion by this server's write holds back a zone.
+	// OnHold is called when this server's write holds back a zone by a mass deletion.
 	OnHold func(*v1alpha1.Zone)
 	// Notify is called with the effects of this server's writes on other namespaces.
 	Notify func(*v1alpha1.Zone, []law.Notice)
@@ -59,15 +59,15 @@ type Config struct {
 	Now          func() time.Time
 	// OnFault, for tests, is called at named points of a write.
 	OnFault func(point string)
-	// TryEvery is the interval at which waiting Records and Zones are decided again; 0 means a minute.
+	// TryEvery is the interval between decisions of waiting Records and Zones, 0 for a minute.
 	TryEvery time.Duration
 	// HistoryRetention applies to zones without spec.historyRetention; nil means history.DefaultRetention.
 	HistoryRetention *time.Duration
-	// OnCommit is called with the steps that this server commits, and the former Records by step number and UID.
+	// OnCommit is called with the steps of this server's commits, and the former Records by step number and UID.
 	OnCommit func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	// OnRemoval is called when this server removes a zone. last is the number of the zone's last step.
 	OnRemoval func(uid string, last uint64, x *content.Removal)
-	// Quota returns etcd's size limit in octets, or 0 if it is unknown.
+	// Quota returns etcd's size limit in octets, or 0 if unknown.
 	Quota  func() int64
 	Traces trace.TracerProvider
 	adjust func(*bounds)
@@ -95,7 +95,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Ledger commits writes that package law has decided. A server has a single Ledger.
+// Ledger commits writes decided by package law. A server has only one.
 type Ledger struct {
 	config             Config
 	bounds             bounds
@@ -109,7 +109,7 @@ type Ledger struct {
 	startedUnencrypted bool
 }
 
-// Client returns an etcd client that decrypts internal values and maps revisions to versions.
+// Client returns a client that decrypts internal values and maps revisions to versions.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
@@ -123,8 +123,8 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// AllSteps returns a zone's steps up to step n, and the content state before them. They begin at the zone's creation,
-// or at the oldest serial whose content state is known. If the journal has no step, the error is journal.ErrTrimmed.
+// AllSteps returns a zone's steps up to n, from its creation or the oldest serial with a known content state, and this
+// state. Without steps the error is ErrTrimmed.
 func (l *Ledger) AllSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }

@@ -19,7 +19,7 @@ import (
 
 const (
 	lockSeconds = 10
-	// olderEnd is the time before a migration in which older servers see the new value of the key config and exit.
+	// Older servers, which watch the key config, exit within olderEnd before a migration.
 	olderEnd = 5 * time.Second
 )
 
@@ -125,16 +125,16 @@ func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, op
 // A migration changes the form of the store (steps: docs/changing.md). Open runs the missing migrations in order,
 // before any other read.
 //
-//   - Run writes by commitLocked, which compares a lock with a lease, so two servers never write at once. Functions of
+//   - Run writes by commitLocked, which compares a lock with a lease, so two servers never write at once. Functions in
 //     export_test.go rewrite values and create ordinary work.
 //   - Run is idempotent and skips keys in the new form, because a server may be killed after any transaction.
 //   - Run never changes a zone's content: only decisions of package law change serials. To have objects decided again,
 //     Run creates outbox items after it has written the zone's keys, since a cascade skips members younger than its
 //     item.
-//   - OldersMayWrite reports whether programs of the previous migration may use the store during and after Run. If so,
-//     Run changes no key of a zone, because servers cache those keys at the zone's revision. If not, leastReader is
-//     raised before Run: older programs refuse the store, and running servers exit within olderEnd.
-//   - A migration that adds a stored field must not set OldersMayWrite, because older programs would drop the field.
+//   - OldersMayWrite permits programs of the previous migration to use the store during and after Run. Run then changes
+//     no key of a zone, as servers cache those keys at the zone's revision. Otherwise leastReader is raised before Run:
+//     older programs refuse the store, and running servers exit within olderEnd.
+//   - A new stored field needs OldersMayWrite false, since older programs would drop the field.
 type migration struct {
 	Number         int
 	Name           string
@@ -142,8 +142,7 @@ type migration struct {
 	Run            func(context.Context, *migrationRun) error
 }
 
-// beginHistory is migration 25. Older programs stored no Records before steps, so the history begins with the
-// migration.
+// beginHistory is migration 25. Older programs stored no Records before steps.
 func beginHistory(ctx context.Context, m *migrationRun) error {
 	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
 		_, err := m.commitLocked(ctx, nil, ops...)

@@ -31,8 +31,8 @@ func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name
 	return at, ok, err
 }
 
-// JudgePrerequisites checks prerequisites against a zone at a single revision, as a change set of the namespace would.
-// It returns an error if one is not met. A zone without rules for the namespace counts as absent.
+// JudgePrerequisites returns an error if prerequisites fail in a zone at a single revision, like a change set of the
+// namespace. A zone without rules for the namespace counts as absent.
 func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {
 	requires, err := objects.ReadPrerequisites(prerequisites)

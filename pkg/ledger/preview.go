@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// PreviewRecord is the dry run of a Record's write. It sets after.Status and returns the write's error, but commits
-// nothing. before is nil for a creation, after for a deletion. In a change set, the earlier writes of the set count.
+// PreviewRecord is the dry run of a Record's write: it sets after.Status and returns the write's error, but commits
+// nothing. before is nil for a creation, after for a deletion. Earlier writes of the change set count.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)

@@ -40,7 +40,7 @@ type recordWrite struct {
 	l *Ledger
 }
 
-// GuaranteedUpdate adds the update to the change set of ctx, if any, even if the update changes nothing.
+// GuaranteedUpdate adds an update to the change set of ctx, if any, even if nothing changes.
 func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	set, index := setOf(ctx)
@@ -58,7 +58,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			w.copyTo(destination)
 			return nil
 		}
-		// The update changes nothing. The set still compares the object's revision at its commit.
+		// The update changes nothing. The set compares the object at the commit.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Set is a change set: writes of several Records of a zone that commit in one transaction or not at all. The request of
-// each item waits until all have arrived. Each write is then decided on the state after the earlier ones. If the
-// context of any write ends, so does the set. Methods except Require may be called concurrently.
+// Set is a change set: writes of several Records of a zone, committed in one transaction or not at all. The requests of
+// the items wait until all have arrived, and each write is decided on the result of the earlier writes. The set ends
+// with the context of any write. Methods except Require may be called concurrently.
 type Set struct {
 	l        *Ledger
 	requires []records.Requirement
@@ -33,7 +33,7 @@ type Set struct {
 	// refused is true if an item was refused before the decision. Nothing is committed then.
 	refused bool
 	failure error
-	// closedErr is the error for later items. It is nil while the set is open.
+	// closedErr is the error for later items, nil while the set is open.
 	closedErr error
 	// deciding is true during the commit. sent is true if the items may be committed, even after an error.
 	deciding, sent bool
@@ -45,16 +45,16 @@ type Set struct {
 type setItem struct {
 	// write is nil until the write arrives, and again after its answer.
 	write *commit.SetWrite
-	// ended is true after the request has ended, arrived after the write has first reached its commit. creates is true
-	// for a creation, unchanged if the write changes nothing.
+	// ended is true after the end of the request, arrived after the first arrival at the commit. creates is true for a
+	// creation, unchanged if the write changes nothing.
 	ended, arrived, creates, unchanged bool
-	// growth is the increase of the stored object in octets.
+	// growth is the growth of the stored object in octets.
 	growth int64
 }
 
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets the prerequisites on the zone. It takes no lock, so it must be called before any write arrives.
+// Require sets the prerequisites on the zone. Require takes no lock, so call it before any write arrives.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
@@ -67,7 +67,7 @@ type setPlace struct {
 	index int
 }
 
-// Context returns a context that makes a write, or its preview, item i of the set.
+// Context returns the context for item i, a write or its preview.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
@@ -77,8 +77,8 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowthInSet notes the octets by which the write of ctx enlarges its object. It returns the sum of all items in the
-// change set, for the budget, or octets if ctx has no set.
+// GrowthInSet notes the octets by which the write of ctx enlarges its object, and returns the sum of the change set,
+// for the budget. Without a set, the result is octets.
 func GrowthInSet(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -113,8 +113,8 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// EndRequest notes that the request of item i has ended, refused or not. It decides the set if all other writes have
-// arrived or ended.
+// EndRequest notes the end of item i's request, refused or not, and decides the set if all other writes have arrived or
+// ended.
 func (s *Set) EndRequest(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].ended = true
@@ -126,7 +126,7 @@ func (s *Set) EndRequest(i int, refused bool) {
 	}
 }
 
-// HasArrived reports whether the write of item i has reached its commit.
+// HasArrived reports whether item i has reached its commit.
 func (s *Set) HasArrived(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,22 +157,21 @@ func (s *Set) Err() error {
 	return s.failure
 }
 
-// NothingWritten reports whether the set is certainly not written. It must be called after all requests have ended.
+// NothingWritten reports whether the set is certainly not written. Call it after all requests have ended.
 func (s *Set) NothingWritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.deciding && !s.sent
 }
 
-// CommittedZone returns the zone and its serial after the commit. The zone is nil before.
+// CommittedZone returns the zone and its serial after the commit, nil before.
 func (s *Set) CommittedZone() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.zone, s.serial
 }
 
-// Abandon ends the set: all waiting and later writes return an error that wraps cause. A decision in progress
-// continues.
+// Abandon ends the set: all waiting and later writes return cause, wrapped. A decision in progress continues.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +191,7 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady returns the writes to decide, or nil while an item has neither arrived nor ended. The caller holds s.mu.
+// takeReady returns the writes to decide, nil while any is missing. The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.closedErr != nil || s.deciding {
 		return nil
@@ -245,8 +244,8 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requirements: s.requires}
 	again, zone, serial, err := s.runSet(b)
 
-	// If objects have changed (again), only their writes are answered, so that the storage retries them. Otherwise all
-	// writes are answered, and the set is closed.
+	// If objects have changed (again), only their writes are answered, and the storage retries them. Otherwise the set
+	// is closed.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent
@@ -286,8 +285,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 }
 
-// runSet decides and commits the set. It contains all calls that may panic, so that decideSet answers the writes in any
-// case.
+// runSet decides and commits the set. Only its calls may panic, so decideSet answers the writes in any case.
 func (s *Set) runSet(b *commit.Set) (again bool, zone *v1alpha1.AdoptingZone, serial int64, err error) {
 	defer s.l.com.Recover(b.Writes[0].Ctx, &b.Sent, &err)
 	ctx := decisionContext(b.Writes)

@@ -18,9 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Sizes sums up the stored octets of each namespace, for its budget. FollowSizes calls the methods sequentially:
-// BeginCount, Add for each stored object, EndCount, then Add for each change. After a failure it starts over with
-// BeginCount.
+// Sizes sums up the stored octets of each namespace, for its budget. FollowSizes calls BeginCount, Add for each stored
+// object, EndCount, then Add for each change, never concurrently. After a failure it starts over with BeginCount.
 type Sizes interface {
 	BeginCount()
 	// Add adds octets to a namespace's sum. The number is negative if an object was deleted or became smaller.

@@ -28,7 +28,7 @@ import (
 const (
 	// statusesAtOnce is etcd's default limit of operations in a transaction.
 	statusesAtOnce = 128
-	// statusPause bounds the pause after a transaction, in which clients can write.
+	// statusPause bounds the pause for clients' writes after a transaction.
 	statusPause   = 20 * time.Millisecond
 	resignTimeout = time.Second
 	// leaseSeconds is the time after which another server replaces a dead leader.
@@ -36,10 +36,10 @@ const (
 )
 
 // RunElected waits until this server is elected among the servers of the store, calls run, and returns when run does.
-// If the server's lease in etcd ends, RunElected cancels the context of run and returns an error. Two servers may run
-// for a moment.
+// If the server's lease in etcd ends, RunElected cancels run's context and returns an error. Two servers may run for a
+// moment.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// The session outlives ctx by up to resignTimeout, to revoke the lease. Another server is then elected at once.
+	// The session outlives ctx by up to resignTimeout to revoke the lease, so another server is elected at once.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
@@ -77,8 +77,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about most Records of the zone with a UID, ordered by owner name, and a cursor. Pass it as from for
-// the next page. It is empty for the first page and after the last.
+// Members returns about most Records of the zone with a UID by owner, from a cursor on, and the next cursor. The cursor
+// is "" for the first page and at the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -99,9 +99,8 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords calls change for each named Record of a namespace, and writes the Records for which it returns true. It
-// skips a Record that is written meanwhile. The writes are charged to the namespace. changed counts them, and may be
-// too low after an error.
+// ChangeRecords calls change for each named Record of a namespace, and writes those for which it returns true, unless
+// written meanwhile. The namespace is charged. After an error, changed may be too low.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns an etcd client for Kubernetes' storage (etcd3). Its hook lets the ledger commit the writes of
-// decorated storages. If versions is not nil, it replaces etcd's revisions.
+// StorageClient returns an etcd client for Kubernetes' storage (etcd3), whose hook lets the ledger commit the writes of
+// decorated storages. versions, unless nil, replaces etcd's revisions.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New would ask endpoints for progress notices, and a versioned client has none.

@@ -28,7 +28,7 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 }
 
 // ReadStore returns a client for fsck that decrypts internal values and returns versions (resourceVersions) instead of
-// revisions. An unknown format is an error. A damaged or missing config key is not, because fsck reports it.
+// revisions. An unknown format is an error, but a damaged or missing config key is not, since fsck reports the damage.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -61,8 +61,8 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 		migrations: known}
 }
 
-// openStore returns a client like ReadStore's, and writes the format of an empty store. If the transformer of Records
-// encrypts, so does the client. If the transformer's first provider did not encrypt the store's key, openStore encrypts
+// openStore returns a client like ReadStore's, and writes the format of an empty store. The client encrypts if the
+// transformer of Records does. If the transformer's first provider did not encrypt the store's key, openStore encrypts
 // the key again, so that old providers can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
@@ -183,8 +183,8 @@ func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts 
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
 // FollowFormat watches the format until ctx ends, and then returns nil. If a newer version takes over the store, or
-// another server begins to encrypt a store that this server opened unencrypted, FollowFormat stops the ledger's writes
-// and returns ErrFormat.
+// another server begins to encrypt a store opened unencrypted here, FollowFormat stops the ledger's writes and returns
+// ErrFormat.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

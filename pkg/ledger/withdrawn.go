@@ -25,8 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A write or dry run that takes away rights gets a Warning with the losses: the Records and zones that are no longer
-// allowed.
+// A write or dry run that takes away rights gets a Warning with the losses: Records and zones no longer allowed.
 
 const (
 	maxExamined  = 5000
@@ -34,7 +33,7 @@ const (
 	maxLossNames = 5
 )
 
-// ruleChange is a change of rules that may take rights from namespaces in the zone with this UID.
+// ruleChange is a change of a zone's rules that may take away rights.
 type ruleChange struct {
 	zone string
 	// namespaces may lose rights anywhere in the zone; nil means all. Other namespaces may lose rights at and below
@@ -42,8 +41,7 @@ type ruleChange struct {
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// lossesOf returns the test for a namespace's losses. delegated holds the rules that Delegations give the
-	// namespace.
+	// lossesOf returns the test for a namespace's losses. delegated holds the namespace's rules from Delegations.
 	lossesOf func(namespace string, delegated []law.DelegatedRule) (judge lossTest)
 	// children are the child zones before the write. rev is the write's revision, or 0 for the newest.
 	children children
@@ -232,8 +230,7 @@ func (l *Ledger) namespacesAt(ctx context.Context, c ruleChange) (out []string, 
 	return out, nil
 }
 
-// FirstMember returns the name and UID of a namespace's first Record at an owner name of the zone with a UID, or "" if
-// there is none.
+// FirstMember returns the name and UID of a namespace's first Record at an owner name of the zone with a UID, or "".
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -315,8 +312,8 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns a zone's creator about established zones below that the new zone's rules do not list. Their
-// names reveal nothing, because no tenant may establish a zone above another's.
+// warnOfUnlisted warns a zone's creator about established zones below, unlisted in the new zone's rules. Their names
+// reveal nothing, because no tenant may establish a zone above another's.
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()
@@ -432,7 +429,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		return
 	}
 
-	// The rule of a Delegation reserves names like a rule of the Zone.
+	// A Delegation's rule reserves names like the Zone's.
 	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
 		out := *zone
 		if spec != nil {

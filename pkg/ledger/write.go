@@ -27,8 +27,8 @@ type objectStorage[T any, P object[T]] struct {
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// objectWrite is a write on its way through etcd3.store. before is nil for a creation, after for a deletion. after
-// belongs to the caller (or is a copy if copies is set), so the status from the decision goes to committed.
+// objectWrite is a write on its way through etcd3.store. before is nil for a creation, after for a deletion. after is
+// the caller's (a copy if copies is set), so the decision's status goes to committed.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool

@@ -31,8 +31,8 @@ func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 
 type establishKey struct{}
 
-// WithEstablish adds the authorizer's answer for zones/establish to a context. The ledger cannot ask the authorizer
-// itself, because it decides under a lock.
+// WithEstablish adds the authorizer's answer for zones/establish to a context, since the ledger must not ask under a
+// lock.
 func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)
 }

@@ -28,7 +28,7 @@ func NewKey(mixed bool) Key {
 	return k
 }
 
-// orIdentity replaces nil by the identity transformer, which returns an error for encrypted data.
+// orIdentity replaces nil by the identity transformer, which fails for encrypted data.
 func orIdentity(t value.Transformer) value.Transformer {
 	if t == nil {
 		return identity.NewEncryptCheckTransformer()
@@ -36,14 +36,14 @@ func orIdentity(t value.Transformer) value.Transformer {
 	return t
 }
 
-// Encrypts reports whether t encrypts. It does not if it is nil, or identity is its first provider.
+// Encrypts reports whether t encrypts: not if nil, or if identity is the first provider.
 func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	const probe = "kubizone"
 	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
 	return string(out) != probe, err
 }
 
-// Wrap returns the key encrypted by t, to be stored under the etcd key at.
+// Wrap returns the form to store under the etcd key at.
 func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -52,8 +52,8 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap decrypts a Key that was wrapped for the etcd key at. If stale is true, the transformer now encrypts with
-// another key or provider, and the caller should wrap the Key again.
+// Unwrap decrypts a Key wrapped for the etcd key at. If stale, the transformer now encrypts with another key or
+// provider, and the caller should wrap the Key again.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {

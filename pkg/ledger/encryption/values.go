@@ -25,8 +25,7 @@ type values struct {
 	prefix, exceptKey string
 }
 
-// NewClient returns a client that encrypts the values under prefix, except that of the key except. It has only a KV and
-// a Watcher.
+// NewClient returns a client that encrypts values under prefix, except of the key except. Only KV and Watcher are set.
 func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3.Client, error) {
 	aead, err := chacha20poly1305.NewX(k.Octets)
 	if err != nil {
@@ -50,7 +49,7 @@ func (v *values) encryptValue(key, data []byte) []byte {
 	return v.aead.Seal(out, nonce, data, key)
 }
 
-// decryptValue decrypts a value in place. It skips an empty value, which a deletion has, or a read of keys only.
+// decryptValue decrypts in place, and skips empty values, as of deletions and reads of keys only.
 func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	if kv == nil || len(kv.Value) == 0 || !v.cover(string(kv.Key)) {
 		return nil

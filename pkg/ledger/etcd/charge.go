@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Payer is a namespace that is charged for a transaction.
+// Payer is a namespace charged for a transaction.
 type Payer struct {
 	Namespace string
 	Weight    int
@@ -23,8 +23,8 @@ func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// MeterKV returns a KV that charges transactions to the payers in the context, by weight. A transaction costs the
-// octets of its keys and values (also after an error, but not if a compare fails) and of a response beyond freeOctets.
+// MeterKV returns kv with charges for transactions. Payers pay, by weight, the octets of written keys and values
+// (unless a compare fails, but even after an error) and of a response beyond freeOctets.
 func MeterKV(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }

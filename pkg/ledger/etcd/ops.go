@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The constructors below avoid the copies and reflection of clientv3.
+// The constructors below avoid clientv3's copies and reflection.
 
 // OpPut returns a put of value, which the caller must not change afterwards.
 func OpPut(key string, value []byte) clientv3.Op {
@@ -29,7 +29,7 @@ func OpPut(key string, value []byte) clientv3.Op {
 	return op
 }
 
-// RevisionIs returns a compare that holds if the key's mod revision is rev, 0 for an absent key.
+// RevisionIs returns a compare of the key's mod revision with rev, 0 for an absent key.
 func RevisionIs(key string, rev int64) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -38,7 +38,7 @@ func RevisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
-// VersionAt returns the version (package subrev) of the put or delete at index i of a transaction.
+// VersionAt returns the version (package subrev) of the put or delete at index i.
 func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	if put := r.Responses[i].GetResponsePut(); put != nil {
 		return put.Header.Revision
@@ -83,11 +83,11 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
-// OpCount makes a transaction of compares linearizable: without operations, etcd answers the transaction from a
-// member's own state, which may lag.
+// OpCount makes a transaction of compares linearizable: without operations, etcd answers from a member's own state,
+// which may lag.
 func OpCount(key string) clientv3.Op { return clientv3.OpGet(key, clientv3.WithCountOnly()) }
 
-// ReadKey returns a key, nil if absent, and the revision of the read. It fails while etcd is unavailable, because
+// ReadKey returns a key, nil if absent, and the read's revision. The call fails while etcd is unavailable, as
 // transactions, unlike gets, do not wait.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
@@ -108,7 +108,7 @@ func TooLarge(err error) bool {
 		strings.Contains(err.Error(), "larger than max")
 }
 
-// FirstKV returns the first key in a get's response, or nil if there is none.
+// FirstKV returns the first key in a get's response, or nil.
 func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]

@@ -14,7 +14,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 )
 
-// Pause waits for d. It returns false if ctx ends first.
+// Pause waits for d, and returns false if ctx ends first.
 func Pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -73,8 +73,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for each key under prefix at revision *rev, until f fails. If *rev is 0, Each reads the current revision
-// and stores it there. From etcd 3.7 on it reads a stream, since etcd counts all later keys for each page.
+// Each calls f for each key under prefix at revision *rev, until f fails. If *rev is 0, Each sets *rev to the current
+// revision. From etcd 3.7 on, Each reads a stream, since for each page etcd counts all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -138,8 +138,8 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 
 const scanPage = 2000
 
-// Scan calls f for about most keys under prefix (0 means all), starting at the key from. Each page is read at the
-// present revision. next is the key at which to continue, or "" at the end.
+// Scan calls f for about most keys under prefix, 0 for all, starting at the key from. Each page is read at the present
+// revision. next is the key to continue at, or "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
 	key := max(prefix, from)
@@ -166,13 +166,12 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage bounds the deletions in a transaction, because etcd executes transactions serially and a large zone would
-// stop all writes for seconds.
+// PurgePage bounds a transaction's deletions, because etcd executes transactions serially, and a large zone would stop
+// all writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes up to PurgePage keys in the range [from, end) if all cmps hold. While more is true, the caller
-// continues at next, since a range from the old start would pass all deleted keys. more is false at the end, or if a
-// compare failed.
+// DeletePage deletes up to PurgePage keys in the range [from, end) if all cmps hold. While more, the caller continues
+// at next: a range from the old start would pass all deleted keys. more is false at the end, or if a compare failed.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -24,15 +24,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps is the first value of Memory.Ops, below the embedded etcd's limit of 512. narrowOps is below etcd's default
+// wideOps, the first value of Memory.Ops, is below the embedded etcd's limit of 512. narrowOps is below etcd's default
 // of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
 )
 
-// LowerOps lowers Ops, the assumed limit of a transaction, after etcd refused one with so many operations: to narrowOps
-// or, if there were no more, to half of them. It reports whether Ops was higher.
+// LowerOps lowers Ops, the assumed limit of a transaction, after etcd refused so many operations: to narrowOps or, if
+// there were no more, to half of them. It reports whether Ops was higher.
 func (mem *Memory) LowerOps(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -47,8 +47,7 @@ func (mem *Memory) LowerOps(operations int) bool {
 
 const maxStaleNames = 1 << 16
 
-// DropFacts invalidates the zones and names that the sessions have read, because the outcome of their transaction is
-// unknown.
+// DropFacts invalidates the zones and names read by sessions whose transaction has an unknown outcome.
 func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.Mu.Lock()
 	for _, s := range sessions {
@@ -60,8 +59,7 @@ func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.MarkNamesStale(sessions...)
 }
 
-// MarkNamesStale makes the next decision read from etcd the zone names that the sessions have read, since the index may
-// be outdated.
+// MarkNamesStale invalidates the zone names read by the sessions, since the index may be outdated.
 func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -85,12 +83,12 @@ type Stats struct {
 	Batches atomic.Int64
 	// Reads counts reads of etcd for decisions.
 	Reads atomic.Int64
-	// CascadeSteps counts objects that cascades decided again.
+	// CascadeSteps counts objects decided again by cascades.
 	CascadeSteps atomic.Int64
 	// Trials counts attempts to adopt waiting records and zones.
 	Trials atomic.Int64
 	Panics atomic.Int64
-	// UncoveredFacts counts cached values that changed without their Zone, by a fault of this program.
+	// UncoveredFacts counts cached values changed without their Zone, by a fault of this program.
 	UncoveredFacts atomic.Int64
 }
 
@@ -115,7 +113,7 @@ type Memory struct {
 	heldZones      map[law.Key]bool
 	byUID          map[string]*Head
 	zonesByTarget  map[law.Ref]map[law.Key]bool
-	// staleNames may be wrong in the index, so the next decision reads them from etcd.
+	// staleNames may be wrong in the index. The next decision reads them from etcd.
 	staleNames map[law.Key]bool
 }
 
@@ -152,11 +150,11 @@ type indexed struct {
 	mod     int64
 }
 
-// Head caches a Zone object at a revision, with the stored values (facts) that decisions about its Records have read.
-// Each write of such a value also writes the Zone, so the facts are valid as long as the Zone has this revision.
+// Head caches a Zone object at a revision, and the facts (stored values) read by decisions about its Records. Each
+// write of a fact also writes the Zone, so the facts are valid as long as the Zone has this revision.
 type Head struct {
 	Key string
-	// Pinned is true while the queue of the zone's writes uses the Head. It is not evicted then.
+	// Pinned prevents eviction while the queue of the zone's writes uses the Head.
 	Pinned bool
 
 	// Memory.Mu guards the rest. If Loaded is false, the zone is read before its next use.
@@ -170,8 +168,7 @@ type Head struct {
 	absentRev int64
 }
 
-// maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Remembers is how long facts stay after the last
-// addition.
+// maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Facts stay for Remembers after the last addition.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17
@@ -222,7 +219,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames updates the index of zone names by a watch of the changes after rev, until ctx ends.
+// FollowNames updates the index of zone names by a watch from rev on, until ctx ends.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -255,8 +252,8 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// UpdateName indexes the holding (state of the zone) that a name has had since revision mod. A nil holding removes the
-// name. A newer entry stays. The caller holds Mu.
+// UpdateName indexes a name's holding (state of the zone) since revision mod. A nil holding removes the name. A newer
+// entry stays. The caller holds Mu.
 func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
 	switch have := mem.index[k]; {
 	case have != nil && have.mod > mod:
@@ -323,8 +320,7 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.heldZones, k)
 }
 
-// Head returns the cache entry of a Zone's key. A new entry is not Loaded, and may evict an unpinned one. The caller
-// holds Mu.
+// Head returns the cache entry of a Zone's key. A new entry is not Loaded, and may evict another. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
@@ -342,8 +338,8 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin permits the eviction of h. In a full cache it evicts h at once, because unpinned entries are hard to find. The
-// caller holds Mu.
+// Unpin permits the eviction of h, at once in a full cache, because unpinned entries are hard to find. The caller holds
+// Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.evictHead(h)
@@ -360,9 +356,8 @@ func (mem *Memory) evictHead(h *Head) {
 	}
 }
 
-// SetHead caches a Zone and its form for decisions (zone), or the Zone's absence if both are nil. It drops h.Facts,
-// read at the former revision. Served and SettledSerial come from the object, since they are set after the decision.
-// The caller holds Mu.
+// SetHead caches a Zone and its form for decisions (zone), both nil if absent, and drops h.Facts, read at the former
+// revision. Served and SettledSerial come from the object, since they are set after the decision. The caller holds Mu.
 func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -383,7 +378,7 @@ func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// SetHeadAbsent caches that the zone was absent at rev. The caller holds Mu.
+// SetHeadAbsent caches the zone's absence at rev. The caller holds Mu.
 func (mem *Memory) SetHeadAbsent(h *Head, rev int64) {
 	mem.SetHead(h, nil, nil, 0)
 	h.absentRev = max(h.absentRev, rev)
@@ -413,8 +408,8 @@ func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Reload updates a cached Zone from kv, which was read at rev and is nil if the Zone is absent. A newer entry stays, so
-// that a slow read undoes no later write.
+// Reload updates a cached Zone from kv, read at rev and nil if absent. A newer entry stays, so a slow read undoes no
+// later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -456,7 +451,7 @@ func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	return h.Mod >= kv.ModRevision
 }
 
-// CacheFact caches a fact that is valid at the head's revision. The caller holds Memory.Mu.
+// CacheFact caches a fact valid at the head's revision. The caller holds Memory.Mu.
 func (h *Head) CacheFact(k law.Key, v any) {
 	h.factAddedAt = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
@@ -465,8 +460,8 @@ func (h *Head) CacheFact(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// DropOldFacts drops the facts of zones without a new fact since the given time. Otherwise a client of many zones would
-// fill the memory.
+// DropOldFacts drops the facts of zones without a new fact since a time. Otherwise a client of many zones would fill
+// the memory.
 func (mem *Memory) DropOldFacts(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -489,8 +484,7 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of a Record's probable Zone: the zoneRef's, or else the closest indexed zone's. It returns
-// "" if there is none.
+// GuessZone returns the key of a Record's probable Zone: the zoneRef's, or else the closest indexed zone's, or "".
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -533,8 +527,8 @@ func (mem *Memory) CascadingZones() map[law.Key]*law.Holding {
 	return maps.Clone(mem.cascadingZones)
 }
 
-// AdvanceHead moves a cache entry from revision expected to mod, after a write that changed no fact. An entry at
-// another revision is read before its next use.
+// AdvanceHead moves a cache entry from revision expected to mod, after a write of no fact. An entry at another revision
+// is read before its next use.
 func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -553,7 +547,7 @@ func (mem *Memory) LoadHead(ctx context.Context, key string, kv *mvccpb.KeyValue
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// InvalidateHead makes the next use of a cached zone read etcd.
+// InvalidateHead makes the next use of a zone read etcd.
 func (mem *Memory) InvalidateHead(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

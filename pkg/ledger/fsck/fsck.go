@@ -30,7 +30,7 @@ type Config struct {
 	Prefix         string
 	Zones, Records objects.ObjectCodec
 	Delegations    objects.ObjectCodec
-	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. If it is nil, the check
+	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. Without it, the check
 	// skips them.
 	Further func(resource string) objects.ObjectCodec
 	// Revision is the etcd revision to check, or 0 for the present.
@@ -44,7 +44,7 @@ type Rule string
 type Finding struct {
 	Key  string
 	Rule Rule
-	// Have is the stored value, and Want the value that the objects demand. Each may be a description.
+	// Have is the stored value, Want the value demanded by the objects. Each may be a description.
 	Have, Want string
 }
 
@@ -62,9 +62,9 @@ type Report struct {
 	Revision int64
 	// Zones, Records, Keys and Steps count the checked zones, records, internal keys and journal steps.
 	Zones, Records, Keys, Steps int
-	// Damage holds differences that no pending work explains. An operator must repair them.
+	// Damage holds differences not explained by pending work. An operator must repair them.
 	Damage Findings
-	// Pending holds work that a running server will finish: outbox items, pending cuts, and objects waiting for them.
+	// Pending holds work for a running server: outbox items, pending cuts, and objects waiting for them.
 	Pending Findings
 	// Notes holds names claimed by two tenants against the present rules. Former rules or records may have allowed both
 	// claims, so such a name is not damage.
@@ -117,8 +117,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store at config.Revision, without a write, and returns the differences in a Report. If Run
-// returns an error, for example because etcd has compacted the revision, the Report is incomplete.
+// Run checks the whole store at config.Revision, without a write, and reports the differences. After an error, for
+// example if etcd has compacted the revision, the Report is incomplete.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
@@ -224,8 +224,8 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares the values of a room (a kind of internal keys) with the wanted values, and reports differences. If
-// two values differ, same returns the broken rule and false.
+// checkRoom compares a room (a kind of internal keys) with the wanted values, and reports differences. If values
+// differ, same returns the broken rule and false.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}

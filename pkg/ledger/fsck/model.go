@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store as it should be. It also holds the few stored values that no object determines.
+// model is the store as computed from the objects. The few values that no object determines are read.
 type model struct {
 	// zones holds all zones by UID, including pending zones, which are stored without effect.
 	zones      map[string]*zone
@@ -28,10 +28,10 @@ type model struct {
 	zonesByName map[place]*zone
 	sortedNames []place
 	works       map[string]*law.Work // the outbox
-	// purging holds the UIDs of removed zones whose keys are being deleted.
+	// purging holds the UIDs of removed zones in deletion.
 	purging map[string]bool
 	unread  unread
-	// pendingCuts holds NS, glue and DS of child zones that the parent's content still lacks, cuts those that it has.
+	// pendingCuts holds NS, glue and DS of child zones still missing in the parent's content, cuts those included.
 	pendingCuts        map[edge]law.PendingCut
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut
@@ -52,8 +52,8 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread holds the zones whose objects cannot be read. fsck only counts their keys, because an operator might delete
-// keys reported as damage.
+// unread holds zones with unreadable objects. fsck only counts their keys, because an operator might delete keys
+// reported as damage.
 type unread struct {
 	keysByRef map[law.Ref]string
 	// keysByUID holds a zone's key, once another key or object reveals the zone's UID.

@@ -23,13 +23,13 @@ import (
 )
 
 // Archive moves steps (changes of a zone's serial) from the journal into segments, the compressed history. Two servers
-// may archive a zone at once: each transaction compares how far the zone is archived, so the second fails and retries.
+// may archive a zone at once: each transaction compares the progress, so the second fails and retries.
 type Archive struct {
 	Client *clientv3.Client
 	Layout layout.Keys
 	// Read decodes a journal value.
 	Read func(key string, value []byte) (*content.Transaction, error)
-	// Retention is how long steps of Zones without spec.historyRetention are kept.
+	// Retention applies to Zones without spec.historyRetention.
 	Retention time.Duration
 	// Quota returns etcd's size limit in octets. 0, or a nil Quota, means unknown.
 	Quota func() int64
@@ -49,8 +49,8 @@ const (
 	// etcd's 128 operations.
 	pageSteps      = 64
 	pageNamespaces = 24
-	// maxPage bounds the octets of a page, unless it is a single step. A namespace's part is also at most a
-	// pageDivisor-th of its share, or minPage, because makeRoom condenses whole segments.
+	// maxPage bounds the octets of a page, except of a single step. A namespace's part is also at most a pageDivisor-th
+	// of the share, or minPage, because makeRoom condenses whole segments.
 	maxPage     = 4 << 20
 	minPage     = 16 << 10
 	pageDivisor = 8
@@ -58,11 +58,11 @@ const (
 
 const DefaultRetention = 168 * time.Hour
 
-// Archived records up to which step a zone is archived, that is, moved from the journal into history segments. Its key
+// Archived records up to which step a zone is archived, that is, moved from the journal into history segments. The key
 // is archived/<uid>/.
 type Archived struct {
-	// Last is the number of the last archived step: Offset plus the step's N in the journal. A recreated zone counts N
-	// from 1 again, and Offset is the last number before.
+	// Last is the last archived step's number: Offset plus N in the journal. A recreated zone counts N from 1 again,
+	// and Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
 	// Whole is the Unix time since which no step is missing.
@@ -75,9 +75,9 @@ type Archived struct {
 	Serial serial.Serial `json:"s,omitzero"`
 }
 
-// Before holds the former Records of the steps in a journal value. Its key is under before/.
+// Before, under before/, holds the former Records of a journal value's steps.
 type Before struct {
-	// Time is the time of the last step, in Unix seconds.
+	// Time is the last step's, in Unix seconds.
 	Time int64        `json:"t"`
 	Of   []BeforeStep `json:"b"`
 }
@@ -104,7 +104,7 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 
 // ArchiveSteps copies a zone's journal steps (changes) up to number upTo into the history, before a trim. kept reports
 // whether all are there, perhaps by other servers. If cmps failed, or other servers changed the archive at each try,
-// kept is false and the steps must stay.
+// kept is false, and the steps must stay.
 func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLostRaces; {

@@ -21,9 +21,9 @@ const (
 	growth     = 8
 )
 
-// descent lists the keys of an account's history segments, newest first. etcd would read all older keys for a
-// descending page. So a descent reads period after period, each in ascending order, and adapts the period to about
-// pageKeys keys.
+// descent lists the keys of an account's history segments, newest first. For a descending page, etcd would read all
+// older keys. So a descent reads period after period, each in ascending order, and adapts the period to about pageKeys
+// keys.
 type descent struct {
 	a   *Archive
 	rev int64

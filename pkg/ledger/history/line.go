@@ -21,8 +21,8 @@ import (
 type line struct {
 	n        uint64
 	unixTime int64
-	// namespace is that of the changed Record, or "" if the zone changed without a Record. causedBy is the namespace
-	// that caused the step by a cascade.
+	// namespace is the changed Record's, or "" if the zone changed without a Record. causedBy is the namespace that
+	// caused the step by a cascade.
 	namespace string
 	causedBy  string
 	creates   bool

@@ -27,7 +27,7 @@ type StepSelector struct {
 	// SelectsZone selects the zones to read, Selects the steps to return.
 	SelectsZone func(*Header) bool
 	Selects     func(*Item) bool
-	// HeaderOf returns the header of a zone. It returns false if the zone does not exist.
+	// HeaderOf returns the header of an existing zone, or false.
 	HeaderOf func(uid string) (Header, bool)
 }
 
@@ -40,8 +40,8 @@ type namespaceAnswer struct {
 	zones    map[string]bool
 }
 
-// OfNamespace returns a page of the zone changes by a namespace's Records, newest first. The page is complete since the
-// time Answer.Whole.
+// OfNamespace returns a page of the zone changes by a namespace's Records, newest first. None is missing since
+// Answer.Whole.
 func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 	return nil
 }
 
-// segmentsAtOnce bounds the segments of an answer, because few of their steps may concern the wanted Record.
+// segmentsAtOnce bounds an answer's segments, since few steps may concern the wanted Record.
 const segmentsAtOnce = 500
 
 const maxZones = 256

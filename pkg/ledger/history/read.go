@@ -137,9 +137,9 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the steps of the journal that are not archived yet, oldest first: those that takes selects and,
-// unless namespace is "", that its Records caused. It subtracts their octets from *room. The oldest steps, which exceed
-// it, lack rows and states. Damage raises out.Whole.
+// readRecent returns the journal's steps not archived yet, oldest first: those selected by takes and, unless namespace
+// is "", made by its Records. Their octets are subtracted from *room. The oldest steps, without room, lack rows and
+// states. Damage raises out.Whole.
 func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
@@ -215,7 +215,7 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 	return steps, nil
 }
 
-// maxAnswer bounds the octets of an answer's rows and states, not counting the last step or segment.
+// maxAnswer bounds an answer's rows and states, in octets, except of the last step or segment.
 const maxAnswer = 8 << 20
 
 func (x *Item) octets() int {
@@ -336,7 +336,7 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 // maxTime is the latest time of a segment key, which has ten hexadecimal digits.
 const maxTime = 1<<40 - 1
 
-// The continue token of an answer holds a step's number for a zone, or a segment's key for a namespace.
+// A continue token is a step's number for a zone, a segment's key for a namespace.
 func formatNumber(n uint64) string { return strconv.FormatUint(n, 36) }
 
 func parseNumber(text string) (uint64, error) {

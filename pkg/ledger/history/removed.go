@@ -28,16 +28,16 @@ const (
 	maxRemoved   = 100
 )
 
-// OldDelegation is a Delegation that has left its zone. It is stored beside the archive until the zone's removal moves
-// it into a segment.
+// OldDelegation is a Delegation that has left its zone, stored beside the archive until the zone's removal moves it
+// into a segment.
 type OldDelegation struct {
 	Time  int64  `json:"t"`
 	Name  string `json:"n"`
 	State []byte `json:"s"`
 }
 
-// DelegationLeftOp returns a put that stores a Delegation leaving a zone. at is the number of Delegations that remain,
-// or -1 for a removed zone. The key contains this number, so a zone stores no more Delegations than it once had.
+// DelegationLeftOp returns a put of a Delegation leaving a zone. at, which is in the key, is the number of remaining
+// Delegations, so a zone stores no more than it once had. For a removed zone, at is -1.
 func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {

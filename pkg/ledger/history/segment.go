@@ -68,8 +68,8 @@ type Segment struct {
 	Entries []Entry
 }
 
-// encodeSegment packs steps into at most maxSegment octets. If they do not fit, whole is false, and it leaves out the
-// former Records (states), then the rows. If even the bare steps do not fit, value is nil.
+// encodeSegment packs steps into at most maxSegment octets. If they do not fit (whole is false), the former Records
+// (states) are left out, then the rows. If even the bare steps do not fit, value is nil.
 func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(header, lines)
 	if whole = len(text) <= maxSegment; !whole && err == nil {

@@ -29,14 +29,14 @@ const (
 	// Former Records of journal steps get another eighth of the history, or of a namespace's share.
 	statesDivisor = 8
 	unknownQuota  = 2 << 30 // etcd's default
-	// Condensing goes a sixteenth below the share, so that later archives rarely have to condense.
+	// Condensing goes a sixteenth below the share, so few later archives must condense.
 	slack           = 16
 	condensedAtOnce = 8
 )
 
-// Share records the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps that
-// another namespace has caused. Beyond its limit, the account's oldest segments are condensed: they lose values and
-// former Records.
+// Share records the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps caused by
+// another namespace. Beyond the limit, the account's oldest segments are condensed: they lose values and former
+// Records.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
 	// Whole is the Unix time since which no step of the account is condensed.
@@ -57,7 +57,7 @@ func (a *Archive) limit() int64 {
 	return quota / quotaDivisor
 }
 
-// charge counts the accounts and octets of others' steps that a namespace has caused.
+// charge counts accounts and octets of others' steps caused by a namespace.
 type charge struct{ accounts, octets int64 }
 
 func (a *Archive) shareOf(account string) int64 {
@@ -76,7 +76,7 @@ func (a *Archive) shareOf(account string) int64 {
 	return each - min(each/causedDivisor, of.octets)
 }
 
-// StatesRoom returns the size of before/ beyond which each write with a state makes its zone be archived.
+// StatesRoom returns the size of before/ beyond which each write with a state triggers an archive of the zone.
 func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 
 // StatesRoomOf returns a namespace's size in before/ beyond which a sweep archives the namespace's zones.
@@ -200,8 +200,8 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest reduces an account to about most octets. It strips the oldest full segments of rows and states or, if
-// bare segments have half of most, deletes the oldest. It changes nothing if another server has changed the share.
+// condenseOldest reduces an account to about most octets. The oldest full segments lose rows and states or, if bare
+// segments have half of most, are deleted. Nothing changes if another server has changed the share.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2
@@ -303,8 +303,8 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches up to maxRecent values of the history that this process has written, to save reads. Another process may
-// have changed a value, so each transaction compares its revision.
+// recent caches up to maxRecent values of the history written by this process, to save reads. Another process may have
+// changed a value, so each transaction compares the revision.
 type recent struct {
 	mu     sync.Mutex
 	values map[string]written

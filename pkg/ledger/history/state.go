@@ -37,7 +37,7 @@ type State struct {
 	LeftOut []string `json:"leftOut,omitempty"`
 }
 
-// The parts of a State, in the order in which Pack omits them.
+// Parts of a State, in the order of omission.
 const (
 	PartAnnotations = "annotations"
 	PartLabels      = "labels"
@@ -52,7 +52,7 @@ const (
 // Packed is the stored form of a State.
 type Packed struct {
 	Text []byte
-	// Counts is the number of octets that count towards MaxStepStates.
+	// Counts is the octets counted towards MaxStepStates.
 	Counts int
 }
 

@@ -22,16 +22,16 @@ import (
 
 const condensedPart = 256 << 10 // octets, estimated
 
-// Condensed is the header of a condensed step, which merges the oldest changes of a zone since the serial that name
-// servers have. After a mass deletion they may keep that serial for days, and a server that starts must undo the
-// changes since, while the journal is bounded. So the oldest steps are merged before a trim. The last merged step also
-// stays in the journal, as the link to the next. Writes compare the header's key, so the second of two servers fails.
+// Condensed is the header of a condensed step, which merges the oldest changes of a zone since the serial of its name
+// servers. They may keep that serial for days after a mass deletion, and a starting server must undo the changes since,
+// but the journal is bounded. So the oldest steps are merged before a trim. The last merged step also stays in the
+// journal, as the link to the next. Writes compare the header's key, so the second of two servers fails.
 type Condensed struct {
-	// From is the serial that name servers have, State the content state at that serial.
+	// From is the serial of the name servers, State the content state at From.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step lacks values and TTLs, which may be too large for an etcd value. They are in further keys, whose number is
-	// Parts and whose values have Octets in total.
+	// Step lacks values and TTLs, which may be too large for an etcd value. Parts further keys hold them, with Octets
+	// in sum.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"`
@@ -77,8 +77,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense merges the journal steps of z up to n into the condensed step. It returns the step before which to trim, or
-// 0 if another server was faster, or z has lost its name since revision at.
+// Condense merges z's journal steps up to n into the condensed step. The result is the step before which to trim, or 0
+// if another server was faster, or z has lost its name since revision at.
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -152,9 +152,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// compareName returns a compare that holds while z keeps its name, or nil if z has lost it since revision at. Even a
-// name that is back gives nil, because the purge may have passed the keys, so nothing may be written. Callers read the
-// data to delete only afterwards.
+// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
+// Even a restored name gives nil, because the purge may have passed the keys, so nothing may be written. Callers read
+// the data to delete only afterwards.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -11,8 +11,8 @@
 // Guarantees:
 //
 //  1. A journal has no gap, because the oldest steps go first.
-//  2. Steps since the delivered content, and steps that a Delivery has not confirmed, stay up to a bound of octets.
-//     Beyond it, steps since the delivered content are merged.
+//  2. Steps since the delivered content, and steps not confirmed by a Delivery, stay up to a bound of octets. Beyond
+//     the bound, steps since the delivered content are merged.
 //  3. No write waits for a trim.
 //
 // Package commit writes the steps.

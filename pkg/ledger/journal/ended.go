@@ -27,14 +27,14 @@ var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 type EndedContent struct {
 	Header content.Header
 	Serial serial.Serial // the zone's last serial
-	// Rows holds owner and type of the last RRsets, and of RRsets that steps changed since the provider's serial,
-	// except those made by Header.
+	// Rows holds owner and type of the last RRsets, and of those changed since the provider's serial, except RRsets
+	// made by Header.
 	Rows []content.Row
 }
 
-// EndedContent lists the RRsets that a provider at serial since may still serve of an ended zone: the last ones, and
-// those of later steps. Their keys stay while the Zone has the finalizer of Delivery. It returns ErrTrimmed if they are
-// no longer known, or if the zone was renamed after since.
+// EndedContent lists the RRsets of an ended zone that a provider at serial since may still serve: the last ones, and
+// those of later steps. Their keys stay while the Zone has the finalizer of Delivery. The error is ErrTrimmed if they
+// are no longer known, or the zone was renamed after since.
 func (jr *Journal) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*EndedContent, error) {
 	rev := int64(0)
 	had, err := jr.readEndedHeader(ctx, zone, &rev)
@@ -55,8 +55,8 @@ func trimmedError(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readEndedHeader returns the SOA fields and name servers of an ended zone. It sets *rev to the revision of all further
-// reads. The Zone still has its finalizer then, so nothing is purged.
+// readEndedHeader returns the SOA fields and name servers of an ended zone. *rev becomes the revision of all further
+// reads. The Zone still has the finalizer then, so nothing is purged.
 func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work

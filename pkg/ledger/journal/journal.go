@@ -30,8 +30,8 @@ import (
 )
 
 // Each zone keeps its last JournalSteps steps, but no more than JournalOctets if some are longer than longStep: a step
-// may have 200 KiB. Steps that a Delivery has not confirmed stay up to keptOctets, because a provider that cannot list
-// its RRsets finds in them which to remove.
+// may have 200 KiB. Steps not confirmed by a Delivery stay up to keptOctets, because a provider that cannot list its
+// RRsets finds in them which to remove.
 //
 // A server trims in the background after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
 // a quarter of keptOctets. Each server may exceed the bounds by as much.
@@ -39,7 +39,7 @@ const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
 	longStep      = 2 << 10 // octets
-	// trimPage is the number of steps read at once, or more if they are short.
+	// trimPage is the number of steps read at once, or more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
 	entryOctets = 64
@@ -60,7 +60,7 @@ func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// Journal reads the journals of zones (their latest changes in etcd), and trims them, that is, deletes old steps.
+// Journal reads the journals of zones (their latest changes in etcd), and trims them: old steps are deleted.
 type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
@@ -70,7 +70,7 @@ type Journal struct {
 	Spawn             func(func())
 	Fault             func(point string) // for tests
 	SentValues        valueCache
-	// Archive receives the steps before a trim deletes them. If it is nil, no history is kept.
+	// Archive receives the steps before a trim deletes them. Nil means no history.
 	Archive *history.Archive
 	// States estimates the octets of the former Records under before/.
 	States atomic.Int64
@@ -94,8 +94,8 @@ type Trimming struct {
 	nameRev       int64
 }
 
-// CountWrite counts a transaction's steps, their octets, and the octets of former Records (states). If a trim is due,
-// it starts one in the background.
+// CountWrite counts a transaction's steps, their octets, and the octets of former Records (states), and starts a due
+// trim in the background.
 func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,8 +130,8 @@ func (jr *Journal) statesRoom() int64 {
 	return jr.Archive.StatesRoom()
 }
 
-// trimWhileDue trims until no trim is due, because a write during a trim may be the zone's last, and then no later
-// write starts another trim. After an error the next write retries.
+// trimWhileDue trims until no trim is due: a write during a trim may be the zone's last, so no later write would start
+// another. After an error the next write retries.
 func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	ctx := jr.Client.Ctx()
 	for {
@@ -171,9 +171,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal archives old steps of z and deletes them, unless z has lost its name since revision rev. If weigh is set,
-// it bounds the octets of the journal; if archives is set, it archives all steps. condensed is the size of the
-// condensed step before the trim. Two servers may trim at once, because Deliveries only ever need fewer steps.
+// trimJournal archives old steps of z and deletes them, unless z has lost its name since revision rev. weigh bounds the
+// journal's octets, and archives archives all steps. condensed is the size of the condensed step before the trim. Two
+// servers may trim at once, because Deliveries only ever need fewer steps.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -258,7 +258,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
-// ArchiveAll archives all steps of z, which was read at revision at.
+// ArchiveAll archives all steps of z, read at revision at.
 func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) error {
 	named, err := jr.compareName(ctx, z, at)
 	if err != nil || named == nil {
@@ -365,8 +365,7 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a function that reports whether a Delivery needs the step of a serial, or nil if none is
-// needed.
+// findUndelivered returns the test whether a Delivery needs a serial's step, or nil if none is needed.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -416,15 +415,15 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 }
 
 // Steps returns a zone's steps after the serial since up to step n, oldest first, and the content state at since as
-// proof. It returns ErrTrimmed if the journal begins later, or the zone never had the serial.
+// proof. The error is ErrTrimmed if the journal begins later, or the zone never had the serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom is like Steps, at revision rev, or at the present if rev is 0. If all is set, the steps begin at the oldest
-// serial with a known content state, or at the zone's creation. Journal and condensed step are read at one revision,
-// because steps move between them.
+// StepsFrom is like Steps, at revision rev, 0 for the present. If all is set, the steps begin at the oldest serial with
+// a known content state, or the zone's creation. Journal and condensed step are read at one revision, because steps
+// move between them.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -453,8 +452,8 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is like StepsFrom, without the condensed step. If *rev is 0, it becomes the revision of the read. With
-// ErrTrimmed it also returns the steps that exist.
+// journalFrom is like StepsFrom, without the condensed step. A *rev of 0 becomes the read's revision. With ErrTrimmed
+// it also returns the existing steps.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {

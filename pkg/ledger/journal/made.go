@@ -17,8 +17,8 @@ const (
 	maxCachedOctets = 32 << 10
 )
 
-// valueCache saves parsing JSON, because a server watches the journal and receives the values that it has just written.
-// Put is called before the transaction, which may fail, so Read returns the cached form only if its octets equal the
+// valueCache saves parsing JSON, because a server watches the journal and receives the values just written by itself.
+// Put is called before the transaction, which may fail, so Read returns the cached form only if the octets equal the
 // value from etcd.
 type valueCache struct {
 	mu     sync.Mutex
@@ -33,8 +33,8 @@ type cachedValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches the value of a journal key in place of the oldest, unless it is too long. The caller must not change value
-// and tx afterwards.
+// Put caches a journal key's value in place of the oldest, unless too long. The caller must not change value and tx
+// afterwards.
 func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxCachedOctets {
 		return

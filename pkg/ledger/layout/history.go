@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Account returns the account that pays for a namespace's archived steps: NAMESPACE, or NAMESPACE@PAYER if another
-// namespace caused them.
+// Account returns the account of a namespace's steps: NAMESPACE, or NAMESPACE@PAYER for steps caused by another.
 func Account(namespace, causedBy string) string {
 	if causedBy == "" || causedBy == namespace {
 		return namespace
@@ -64,7 +63,7 @@ func (k Keys) LeftDelegations(zone string) string { return k.Archived(zone) + Le
 // LeftDelegations replaces an account in archived/.
 const LeftDelegations = "@/"
 
-// ParseArchived returns the zone and account of a key. The account is empty for the zone's archive itself.
+// ParseArchived returns the zone and account of a key. The account is "" for the zone's archive itself.
 func (k Keys) ParseArchived(key string) (zone, account string, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("archived"))
 	if !ok {
@@ -92,13 +91,13 @@ func (k Keys) ParseBefore(key string) (namespace, zone string, n uint64, ok bool
 	return parts[0], parts[1], n, err == nil
 }
 
-// EveryNamespace replaces a namespace in shares/. Its Share holds the time at which the history began.
+// EveryNamespace replaces a namespace in shares/. This Share holds the time of the history's beginning.
 const EveryNamespace = "@"
 
 func (k Keys) Share(account string) string { return k.Room("shares") + account }
 
-// SegmentKey is a key of history/. Time is the time of the last step in Unix seconds, so that an account's oldest
-// segments come first. Last is the step's number in the archive (Archived.Last).
+// SegmentKey is a key of history/. Time is the last step's, in Unix seconds: an account's oldest segments come first.
+// Last is the step's number in the archive (Archived.Last).
 type SegmentKey struct {
 	Account, Zone string
 	Time          int64

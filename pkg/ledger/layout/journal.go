@@ -21,7 +21,7 @@ type JournalValue struct {
 	Steps   []content.Step
 }
 
-// Add appends a step, and returns its encoded octets. If they exceed most, ok is false and nothing is appended.
+// Add appends a step and returns its octets. If they exceed most, ok is false and nothing is appended.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)

@@ -37,7 +37,7 @@ func (k Keys) Record(namespace, object string) string {
 	return k.Object("records", namespace, object)
 }
 
-// Objects returns the prefix of a resource's objects. The name of a resource in another group includes the group, as in
+// Objects returns the prefix of a resource's objects. Resources of other groups include the group:
 // "bind9clusters.bind9.kubi.zone".
 func (k Keys) Objects(resource string) string {
 	resource, group, ok := strings.Cut(resource, ".")
@@ -58,15 +58,15 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
-// Resources lists the store's resources, each with versions of its own (package subrev). A new kind must be listed
-// before its first object is written.
+// Resources lists the store's resources, each with its own versions (package subrev). A new kind must be listed before
+// its first object is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
-// Room returns the prefix of a room, which is a kind of internal keys.
+// Room returns the prefix of a room, a kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
 func (k Keys) Config() string { return k.Internal() + "config" }
@@ -81,7 +81,7 @@ func viewKey(view string) string {
 	return view
 }
 
-// Key returns the key of a fact (a stored value that decisions read), or the prefix of a range.
+// Key returns the key of a fact (a value read by decisions), or the prefix of a range.
 func (k Keys) Key(f law.Key) string {
 	switch f.Kind {
 	case law.KindHolding, law.KindZonesBelow:
@@ -153,8 +153,8 @@ func MostKeys(k law.Key) int64 {
 var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
-// ZoneRooms lists, in order, the rooms purged with a zone once its Records are released. The last ones name the RRsets
-// to withdraw from providers that cannot list them.
+// ZoneRooms lists the rooms purged with a zone, in order, once its Records are released. The last name the RRsets to
+// withdraw from providers that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
@@ -168,7 +168,7 @@ func (k Keys) Step(zone string, n uint64) string {
 	return k.Journal(zone) + fmt.Sprintf("%016x", n)
 }
 
-// StepSettled returns the key of a transaction that changes Settled after step n, without a step.
+// StepSettled returns the key of a change of Settled after step n, without a step.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
 func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
@@ -218,7 +218,7 @@ func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []stri
 	return keys
 }
 
-// WaitingAt returns the prefix of the objects that wait at a name or, unless exact, at and below it.
+// WaitingAt returns the prefix of objects waiting at a name or, unless exact, at and below.
 func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	p := k.Room("orphans") + viewKey(view) + "/" + n.Key()
 	if exact {
@@ -227,7 +227,7 @@ func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	return p
 }
 
-// WaitingFor returns the prefix of the objects that wait for a Zone object.
+// WaitingFor returns the prefix of objects waiting for a Zone object.
 func (k Keys) WaitingFor(target *law.Ref) string {
 	return k.Room("orphans") + byReference + "/" + target.Namespace + "/" + target.Name + "/"
 }
@@ -249,7 +249,7 @@ type Waiter struct {
 	KeptOut string `json:"k,omitempty"`
 }
 
-// MembersBelow returns the prefix of the members at and below an owner.
+// MembersBelow returns the prefix of members at and below an owner.
 func (k Keys) MembersBelow(zone string, owner name.Rel) string {
 	return k.Room("members") + zone + "/" + owner.Key()
 }
@@ -307,8 +307,8 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates an object's space in etcd, for budgets, from its encoded octets. The estimate includes
-// internal keys, which grow with values: a Record's values, or a Delegation's namespaces.
+// StoredOctets estimates the space in etcd of an object of so many octets, for budgets. The estimate includes internal
+// keys, which grow with values: a Record's values or a Delegation's namespaces.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {
@@ -327,10 +327,10 @@ func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock returns the key of the migrations' lock, which is never encrypted.
+// MigrationLock returns the key of the migrations' lock, never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// LeaderLock returns the key of the lock that elects the server that confirms Records. It is never encrypted.
+// LeaderLock returns the key of the lock of the server that confirms Records, never encrypted.
 func (k Keys) LeaderLock() string { return k.Prefix + "/confirming" }
 
 func WaitingValue(uid string, created int64, moves bool) string {

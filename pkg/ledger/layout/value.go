@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode encodes a value as JSON. It does not escape "<", ">" and "&", as each escape takes six octets.
+// Encode encodes a value as JSON, without escapes of "<", ">" and "&", which take six octets each.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {
@@ -42,7 +42,7 @@ func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	return Encode(v), nil
 }
 
-// DecodeFact decodes the stored value of a fact with a single key.
+// DecodeFact decodes the value of a fact with a single key.
 func DecodeFact(k law.Key, data []byte) (any, error) {
 	var v any
 	switch k.Kind {

@@ -17,7 +17,7 @@ import (
 )
 
 // ZoneAsk converts a Zone write to the input of a decision. before is nil for a creation, after for a deletion. If the
-// new spec does not parse, the error is a law.Refusal; other errors concern the stored Zone.
+// new spec does not parse, the error is a law.Refusal. Other errors concern the stored Zone.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {
@@ -47,8 +47,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	return ask, nil
 }
 
-// behindOf returns, for a status write of the controller, the secondary that is ahead of the zone or has other content.
-// Only such a write may change status.serial; any other returns nil.
+// behindOf returns the secondary, ahead of the zone or different, that a controller's status write reports, or nil.
+// Only such a write may change status.serial.
 func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

@@ -3,7 +3,7 @@
 
 // Package objects translates between API objects and package law, which decides writes without Kubernetes types.
 // ZoneAsk and DelegationAsk convert a written object to the input of a decision; package ledger does so for Records. A
-// Placer writes the decision into the object's status, as fields and conditions. ObjectCodec encodes objects for etcd.
+// Placer writes the decision into the object's status. ObjectCodec encodes objects for etcd.
 //
 // Guarantees:
 //

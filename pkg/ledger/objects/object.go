@@ -39,7 +39,7 @@ type ObjectCodec struct {
 	Transformer value.Transformer
 }
 
-// Encode returns the stored form of obj, and removes the resourceVersion of obj.
+// Encode returns obj's stored form, and removes obj's resourceVersion.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object)
 	return data, err
 }
 
-// Decode decodes an object stored under key, and sets its resourceVersion to rev.
+// Decode decodes an object stored under key. rev becomes the resourceVersion.
 func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// DescribeHold describes the deletions that stop a zone's delivery, and how to undo or publish them.
+// DescribeHold names the deletions that stop a zone's delivery, and the ways to undo or publish them.
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
@@ -111,8 +111,8 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// AdoptedOrWaiting returns an adopted Record's contribution to its zone. Without status.zoneRef it returns the name,
-// and the zone of the spec, for which the Record waits. The other result is nil.
+// AdoptedOrWaiting returns an adopted Record's contribution to its zone or, without status.zoneRef, the name and the
+// zone for which the Record waits. The other result is nil.
 func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -182,7 +182,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes the condition Stalled if its cause is gone, or the object has changed and may be right now.
+// dropStalled removes Stalled if the cause is gone, or the object has changed and may be right.
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
@@ -193,7 +193,7 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady resets Ready in each write of content, so that no client takes an old True for this write.
+// setReady resets Ready in the content write, so no client takes an old True for this write.
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	before := meta.FindStatusCondition(*conditions, v1alpha1.ConditionReady)
@@ -330,7 +330,7 @@ func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlace
 	}
 }
 
-// parentLabel returns `<name>.<namespace>`. A text too long for a label is cut, and ends with a short hash.
+// parentLabel returns `<name>.<namespace>`, cut with a short hash if too long for a label.
 func parentLabel(namespace, object string) string {
 	v := object + "." + namespace
 	if len(v) <= validation.LabelValueMaxLength {
@@ -346,8 +346,7 @@ func IsMoving(o *v1alpha1.Record) bool {
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// RenamedField returns the field by which an update would rename or move a zone, or "". Another spelling of the name is
-// no rename.
+// RenamedField returns the field by which an update would rename or move a zone, or "". Another spelling is no rename.
 func RenamedField(before, after *v1alpha1.Zone) string {
 	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
@@ -371,7 +370,7 @@ func hasFQDN(zone *v1alpha1.Zone, domainName string) bool {
 	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
 
-// SamePlace reports whether an update keeps all fields that choose the Record's zone.
+// SamePlace reports whether an update keeps the fields that choose the Record's zone.
 func SamePlace(before, after *v1alpha1.Record) bool {
 	x, y := &before.Spec, &after.Spec
 	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// CountCuts adds a write's pending cuts to the content of the parents before the answer, so that the client finds the
-// new name servers there. After an error, sweepCuts adds them later.
+// CountCuts adds a write's pending cuts to the parents before the answer, so the client finds the new name servers
+// there. After an error, sweepCuts adds them later.
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {
@@ -41,7 +41,7 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 
 // countCut adds the NS and glue of a child zone to its parent. The child's write has stored them as a pending cut. A
 // transaction of the parent adds them to the parent's content and deletes the pending cut. Each change of the child
-// puts the pending cut again, so the transaction compares its revision, and countCut retries after a change.
+// puts the pending cut again, so the transaction compares the revision, and countCut retries after a change.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
@@ -143,8 +143,8 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads the child into ask; the pending cut's revision proves it. parent is nil if it is gone. kept means that
-// the parent keeps the former cut until the child's hold ends.
+// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. If kept, the parent
+// keeps the former cut until the child's hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {

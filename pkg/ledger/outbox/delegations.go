@@ -22,8 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// DelegationTx returns the write of a Delegation. The commit sets *placed to the stored object, or to nil if it was
-// deleted.
+// DelegationTx returns a Delegation's write. The commit sets *placed to the stored object, nil if deleted.
 func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, object := ask.After, after
@@ -84,9 +83,9 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.
 
 const delegationsAtOnce = 8
 
-// decideDelegations is the first part of a cascade. It decides the Delegation objects of a removed zone, and those that
-// wait for their zone, or for the zone's limits on rules. Records and child zones come later, because their decisions
-// depend on the rules in Delegations.
+// decideDelegations, the first part of a cascade, decides the Delegation objects of a removed zone, and those waiting
+// for their zone or its limits on rules. Records and child zones come later, because their decisions depend on the
+// rules in Delegations.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -109,8 +108,8 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 
 		slices.Sort(names)
 
-		// covered means that this cascade later decides all objects that depend on the Delegation, so that it needs no
-		// cascade of its own.
+		// If covered, this cascade later decides all objects dependent on the Delegation, which needs no cascade of its
+		// own.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 
 		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {

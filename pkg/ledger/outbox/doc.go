@@ -15,8 +15,8 @@
 //  4. An unreadable record is left out and noted in the item (work.go).
 //  5. After an interruption, a work continues after the cursor in its item.
 //
-// If a step is refused, unlike a client's write, the refusal becomes the reason of a condition, and the record leaves
-// its zone or waits.
+// Unlike a client's write, a refused step makes the refusal the reason of a condition, and the record leaves its zone
+// or waits.
 //
 // Read first: run.go, then cascade.go, waiting.go and zones.go, then steps.go and window.go.
 package outbox

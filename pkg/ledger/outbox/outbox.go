@@ -42,7 +42,7 @@ type Outbox struct {
 }
 
 // Announce is called for each Record and Zone that a cascade finds no longer allowed, with the grace period's end in
-// Unix seconds, or 0 if it is allowed again. It must not block.
+// Unix seconds, or 0 if allowed again, and must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
 // New returns an Outbox. terminating (ledger.Config.IsTerminating) and announce may be nil.
@@ -57,7 +57,7 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 }
 
 const (
-	// MigrationID and trialID begin the IDs of works that migrations and trials (waiting.go) create.
+	// MigrationID and trialID begin the IDs of works by migrations and trials (waiting.go).
 	MigrationID = "migration-"
 	trialID     = "waits-"
 )
@@ -85,8 +85,8 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone until the decision is committed or the Zone is gone. item belongs to the cascade, if any.
-// ask returns nil if there is nothing to decide.
+// decideZone decides a Zone until the decision is committed or the Zone is gone. item is the cascade's, or nil. ask
+// returns nil if nothing is to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error)) error {
 	for {
@@ -128,8 +128,8 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	}
 }
 
-// dropUnchanged drops the Zone of a plan that changes nothing, because the decision has not read the object in memory,
-// and must not put it.
+// dropUnchanged drops a plan's Zone if nothing changes, because the decision has not read the object in memory, and
+// must not put it.
 func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
 		return

@@ -155,8 +155,8 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks removes the marks of cascades without an outbox item, which would lock names forever. It also permits the
-// delivery of zones whose cascades take too long.
+// sweepMarks removes marks of cascades without an outbox item, which would lock names forever, and permits the delivery
+// of zones whose cascades take too long.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()

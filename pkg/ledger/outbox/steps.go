@@ -33,8 +33,8 @@ import (
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
-	// The bound is fewSteps for sharedFor after a client's write, because the client's next write waits for queued
-	// steps. It grows by 1 each stepsGrow, because names stay locked until the cascade ends.
+	// The bound is fewSteps for sharedFor after a client's write, since the next write waits for queued steps. The
+	// bound grows by 1 each stepsGrow, since names stay locked until the cascade ends.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -149,7 +149,7 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 }
 
 // commitSteps commits a cascade's steps, zone by zone. leaves maps the UIDs of the decided Records to whether they
-// leave their zone. inside means that another zone adopts those later; otherwise they are decided again at once.
+// leave their zone. If inside, another zone adopts these later; otherwise they are decided again at once.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

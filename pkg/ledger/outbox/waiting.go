@@ -27,13 +27,12 @@ import (
 )
 
 // A write that frees a name does not look for waiting objects. About every minute, a round tries them: a trial decides
-// without a write. After a client has removed a value, objects that wait at the name are tried at once. If a zone would
-// adopt an object, a cascade decides all that wait at the name.
+// without a write. After a client has removed a value, objects waiting at the name are tried at once. If a zone would
+// adopt an object, a cascade decides all objects waiting at the name.
 
 const (
 	TryEvery = time.Minute
-	// maxTried bounds the objects of a namespace in a round, drawn at random, so that they do not delay other
-	// namespaces.
+	// maxTried bounds a namespace's objects in a round, drawn at random, so as not to delay other namespaces.
 	maxTried = 100
 	// maxListed bounds the keys of a round. The next round continues there. maxBelow bounds the keys at and below a
 	// freed name.
@@ -100,7 +99,7 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Trials of
-// waiting Records leave them to the cascade, in which Records that a rule restores count as own, and so end a hold.
+// waiting Records leave them to the cascade, in which Records restored by a rule count as own, and so end a hold.
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -197,7 +196,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		return nil
 	}
 
-	// The base name decides who holds the name, so all objects that wait there are decided together, in order.
+	// The base name decides the holder, so all objects waiting there are decided together, in order.
 	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {

@@ -35,7 +35,7 @@ type candidate struct {
 const maxWindow = 1 << 14
 
 // window is the next part of a work's objects to decide. A work is a cascade: for example, a new zone takes over
-// Records of the zone above. The objects have this order, and within an item, older objects come first:
+// Records of the zone above. The order is the following, with older objects first within an item:
 //
 //   - moving Records of the gaining zone's own namespace, then others
 //   - zones, because they adopt records
@@ -108,8 +108,8 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow finds the next objects to decide, up to a limit. It looks for moving Records among waiting objects only if
-// the move may have been interrupted, because many waiting objects would prolong the lock.
+// findWindow finds the next objects to decide, up to a limit. Moving Records are sought among waiting objects only
+// after a possible interruption of the move, because many waiting objects would prolong the lock.
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -155,8 +155,8 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt returns the object of a key that a cascade has scanned: an object that waits for a zone or name, or a
-// Record in a zone (a member). ok is false if the cascade need not decide the object.
+// candidateAt returns the object of a key scanned by a cascade: an object waiting for a zone or name, or a Record in a
+// zone (a member). ok is false if the cascade need not decide the object.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
@@ -168,14 +168,14 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		}
 		c.UID, c.created, c.moving, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
 
-		// decideDelegations has decided Delegations. A key newer than the work belongs to an object that the cascade
-		// moved, or that came later. Both are decided already.
+		// decideDelegations has decided Delegations. A key newer than the work belongs to an object moved by the
+		// cascade, or to a later one. Both are decided already.
 		decided := kv.CreateRevision > s.createRev && !s.interrupted && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.kindLetter != layout.WaitingDelegation && scan.Covers(c.Namespace) && !decided, nil
 	}
 
-	// A Record that its zone adopted after the cascade's creation was decided on the new state. A busy client therefore
-	// does not prolong the cascade.
+	// A Record adopted after the cascade's creation was decided on the new state. So a busy client does not prolong the
+	// cascade.
 	if s.createRev > 0 && kv.ModRevision > s.createRev {
 		return c, false, nil
 	}

@@ -22,8 +22,8 @@ import (
 
 type workState struct {
 	commit.Item
-	// cursor is the progress of the work. It is stored at each renewal of the lease, and reset when another write
-	// extends the item.
+	// cursor is the progress of the work, stored at each renewal of the lease, and reset when another write extends the
+	// item.
 	cursor      law.Cursor
 	interrupted bool // an earlier attempt, or another server, may have begun the work
 	// damagedRecords are left out, and stored with the cursor.
@@ -76,8 +76,8 @@ const (
 	renewEvery    = time.Second
 )
 
-// renewLease renews the lease of a work. If two servers begin it, the first to renew its lease continues. A lost lease
-// costs only time, because each step is compared.
+// renewLease renews the lease of a work. If two servers begin a work, the first to renew continues. A lost lease costs
+// only time, as each step is compared.
 func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	if time.Since(s.renewedAt) < renewEvery {
 		return nil
@@ -98,9 +98,9 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 
 const maxPause = 20 * time.Millisecond
 
-// yieldBetweenSteps pauses after steps that began at began, if a client has written since. clients is the value of
-// Committer.Clients at that time. paused is true after a wait for a place among running cascades, during which another
-// server may have taken over the work.
+// yieldBetweenSteps pauses after steps begun at began, if a client has written since: clients is Committer.Clients at
+// that time. paused is true after a wait for a place among running cascades, because another server may have taken over
+// the work.
 func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
@@ -127,7 +127,7 @@ func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began tim
 const MaxDamaged = 100
 
 // skipDamaged notes an unreadable record in the item, and the cascade goes on. The item stays until a server can read
-// the record or finds it gone.
+// the record or the record is gone.
 func (s *workState) skipDamaged(ctx context.Context, record law.Ref, cause error) error {
 	if slices.Contains(s.damagedRecords, record) {
 		return nil

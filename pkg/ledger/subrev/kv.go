@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap makes a client use versions, including its Kubernetes interface. It must be called before any other use.
+// Wrap makes a client, with its Kubernetes interface, use versions. Call Wrap before any other use.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
@@ -21,7 +21,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor returns a compactor that reports versions. inner belongs to an unwrapped client and reads revisions.
+// Compactor returns a compactor that reports versions. inner, of an unwrapped client, reads revisions.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }

@@ -11,8 +11,8 @@ import (
 )
 
 // numberWrites numbers the writes of a branch (Then or Else) from the last to the first, like countEvents, and encodes
-// their values. A write that etcd may skip (the deletion of an absent key) or multiply (of a range) must be the only
-// write of its resource. present reports whether the transaction compares that a key exists.
+// their values. A write that etcd may skip (deletion of an absent key) or multiply (of a range) must be its resource's
+// only write. present reports whether the transaction compares a key's existence.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
@@ -68,8 +68,8 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents appends the sub-revision (the place within a transaction) of each event to subs. It returns false if the
-// writer did not number the objects: sub-revisions repeat, or there are too many.
+// countEvents appends the sub-revision (place within a transaction) of each event to subs. It returns false if the
+// writer did not number the objects: sub-revisions repeat, or are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
 	next := make([]int64, len(m.resources)) // by resource

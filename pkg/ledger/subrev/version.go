@@ -37,8 +37,7 @@ func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue adds the octet of a sub-revision to a value. The last sub-revision gets none, unless the value's first
-// octet looks like a sub-revision.
+// encodeValue adds no octet for the last sub-revision, unless the value's first octet looks like a sub-revision.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
@@ -59,7 +58,7 @@ type Mapping struct {
 	allIndexes []int
 }
 
-// New returns a Mapping for resources, given by their key prefixes. A prefix ends in "/", and none contains another.
+// New returns a Mapping of resources by key prefixes. Each ends in "/", and none contains another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -87,7 +86,7 @@ func (m *Mapping) resourceIndex(key []byte) int {
 	return -1
 }
 
-// span is a range as in etcd: the end "" means a single key, and "\x00" means no end.
+// span is a range as in etcd: end "" means a single key, "\x00" no end.
 type span struct{ key, end string }
 
 func spanOf(op clientv3.Op) span { return span{string(op.KeyBytes()), string(op.RangeBytes())} }

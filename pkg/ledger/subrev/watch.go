@@ -14,7 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst bounds the events of shared revisions before a pause. It is below the watch cache's limit of ten.
+// burst bounds the events of shared revisions before a pause, below the watch cache's limit of ten.
 const burst = 8
 
 const pause = time.Millisecond
@@ -41,8 +41,8 @@ type view struct {
 	lastPause        time.Time
 }
 
-// Watch delivers the changes from a version on. At etcd, it watches whole resources from the start of a revision,
-// because only whole revisions can be numbered.
+// Watch delivers changes from a version on. At etcd it watches whole resources from the start of a revision, as only
+// whole revisions can be numbered.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
@@ -159,9 +159,9 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 }
 
 // mapWatchResponse rewrites a response of an etcd watch, and drops events outside the requested keys. If none is left,
-// it returns false, because the client would take an empty response for a progress report.
+// the result is false, because the client would take an empty response for a progress report.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
-	// Copy the header, because etcd's client shares it between watches and resumes by its revision.
+	// Copy the header, because etcd's client shares headers between watches and resumes by their revision.
 	if h := r.Header; h != nil {
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
 			RaftTerm: h.RaftTerm}
@@ -222,8 +222,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// readPrevious reads previous values that are missing because etcd began the watch before noting that the client wants
-// them. Without them, the storage would end a client's watch.
+// readPrevious reads previous values missing because etcd began the watch before noting the client's request for them.
+// Without them the storage would end a client's watch.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {
@@ -239,7 +239,7 @@ func compactedResponse(r *clientv3.WatchResponse, revision int64) clientv3.Watch
 	return clientv3.WatchResponse{Header: r.Header, Canceled: true, CompactRevision: Version(revision, 0)}
 }
 
-// Close ends the watches of this watcher, and waits for them.
+// Close ends this watcher's watches, and waits for them.
 func (w *watcher) Close() error {
 	w.mu.Lock()
 	if !w.ended {

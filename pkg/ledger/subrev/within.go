@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision: the state before the revision, with the writes up to the
-// version. Further pages of a list and the watch cache's check need such reads.
+// readInside reads objects at a version inside a revision, for further pages of a list and the watch cache's check: the
+// state before the revision, with the writes up to the version.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -93,7 +93,7 @@ func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]
 		return nil, err
 	}
 
-	// The watch has a stream of its own, because progress goes to all watches of a stream.
+	// The watch has its own stream, because progress goes to all watches of a stream.
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read",
 		strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
