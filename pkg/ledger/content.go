@@ -26,8 +26,8 @@ const MaxRecordsRead = law.MaxValuesAtName
 // ErrTooManyRecords is returned by RecordsAt beyond MaxRecordsRead Records.
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
-// RecordsAt returns a namespace's Records at names of a zone, without those leaving the zone during the call. The reads
-// are charged to the namespace.
+// RecordsAt returns a namespace's Records at the given names of a zone. Records that leave the zone meanwhile are
+// omitted, and the reads are charged to the namespace.
 func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// One transaction writes a Delegation, the copies of its rule under rules/, the unchanged Zone for a new revision, and
-// an outbox item to decide the affected Records again.
+// One transaction writes a Delegation, the copies of its rule under rules/, the unchanged Zone, to give it a new
+// revision, and an outbox item to decide the affected Records again.
 
 // Delegations is like Zones, for the storage of Delegations.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {

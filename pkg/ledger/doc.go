@@ -38,13 +38,9 @@
 //
 // # Locks
 //
-// Locks are local, and acquired from top to bottom. Between servers, only compares decide.
-//
-//	lock                     guards                                                     during requests to etcd
-//	queue.sem (commit)       a zone's batches; several in key order, after pending cuts held
-//	group.deciding (commit)  the objects of a write's caller, during the decision       held
-//	Memory.Mu (facts)        names, cached zones and facts, queues, outbox items        not held
-//	Set.mu                   the arrived writes and the end of a change set             not held
+// Locks are local, and acquired in this order: queue.sem of package commit (a zone's batches; several zones in key
+// order, after pending cuts), group.deciding (the objects of a write's caller), Memory.Mu of package facts, and Set.mu.
+// Only the first two are held during requests to etcd. Between servers, only compares decide.
 //
 // # Promises
 //

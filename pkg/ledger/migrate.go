@@ -125,8 +125,7 @@ func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, op
 // A migration changes the form of the store (steps: docs/changing.md). Open runs the missing migrations in order,
 // before any other read.
 //
-//   - Run writes by commitLocked, which compares a lock with a lease, so two servers never write at once. Functions in
-//     export_test.go rewrite values and create ordinary work.
+//   - Run writes by commitLocked, which compares a lock with a lease, so two servers never write at once.
 //   - Run is idempotent and skips keys in the new form, because a server may be killed after any transaction.
 //   - Run never changes a zone's content: only decisions of package law change serials. To have objects decided again,
 //     Run creates outbox items after it has written the zone's keys, since a cascade skips members younger than its

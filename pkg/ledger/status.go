@@ -31,7 +31,7 @@ const (
 	// statusPause bounds the pause for clients' writes after a transaction.
 	statusPause   = 20 * time.Millisecond
 	resignTimeout = time.Second
-	// leaseSeconds is the time after which another server replaces a dead leader.
+	// leaseSeconds is the time until another server replaces a dead leader.
 	leaseSeconds = 5
 )
 
@@ -50,7 +50,6 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 		return cmp.Or(err, errLeaseEnded)
 	}
 
-	// The server that holds the lock is elected. The lock ends with the lease.
 	defer session.Close()
 	if err := concurrency.NewMutex(session, l.mem.Layout.LeaderLock()).Lock(ctx); err != nil {
 		return err

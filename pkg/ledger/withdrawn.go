@@ -37,7 +37,7 @@ const (
 type ruleChange struct {
 	zone string
 	// namespaces may lose rights anywhere in the zone; nil means all. Other namespaces may lose rights at and below
-	// names, which are relative to fqdn.
+	// names, relative to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name

@@ -24,7 +24,7 @@ type Key struct {
 
 func NewKey(mixed bool) Key {
 	k := Key{Octets: make([]byte, chacha20poly1305.KeySize), Mixed: mixed}
-	_, _ = rand.Read(k.Octets) // never fails (crypto/rand)
+	_, _ = rand.Read(k.Octets) // never fails
 	return k
 }
 
@@ -36,14 +36,14 @@ func orIdentity(t value.Transformer) value.Transformer {
 	return t
 }
 
-// Encrypts reports whether t encrypts: not if nil, or if identity is the first provider.
+// Encrypts reports whether t encrypts. A nil t does not, nor does one whose first provider is identity.
 func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	const probe = "kubizone"
 	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
 	return string(out) != probe, err
 }
 
-// Wrap returns the form to store under the etcd key at.
+// Wrap returns the Key encrypted by t, for storage under the etcd key at.
 func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {

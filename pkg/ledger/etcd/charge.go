@@ -23,8 +23,8 @@ func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// MeterKV returns kv with charges for transactions. Payers pay, by weight, the octets of written keys and values
-// (unless a compare fails, but even after an error) and of a response beyond freeOctets.
+// MeterKV returns a KV that charges transactions. Payers pay, by weight, the octets of written keys and values (unless
+// a compare fails, but even after an error) and of a response beyond freeOctets.
 func MeterKV(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }

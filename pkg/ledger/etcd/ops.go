@@ -119,6 +119,6 @@ func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 // NewID returns a random id of 24 hexadecimal digits.
 func NewID() string {
 	var b [12]byte
-	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package facts provides the input of decisions. A fact is a value in etcd on which package law decides a write, for
-// example the data at a name. A Session collects a decision's facts, and compares by which the transaction fails if a
-// fact has changed meanwhile. A Memory caches zones and their facts, so most decisions need no read.
+// Package facts provides the input of decisions. A fact is a value in etcd that package law reads to decide a write,
+// for example the data at a name. A Session collects a decision's facts with compares: the transaction fails if a fact
+// has changed meanwhile. A Memory caches zones and their facts, so most decisions need no read.
 //
 // Guarantees:
 //

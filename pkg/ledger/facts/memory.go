@@ -77,7 +77,7 @@ func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 
 // Stats counts events since the process started, for metrics.
 type Stats struct {
-	// Transactions counts sent transactions, Conflicts those that failed because another write came first.
+	// Transactions counts sent transactions, Conflicts transactions that failed because another write came first.
 	Transactions, Conflicts atomic.Int64
 	// Batches counts transactions with several writes.
 	Batches atomic.Int64
@@ -183,7 +183,6 @@ func (mem *Memory) Fault(point string) {
 
 // LoadNames loads the index of zone names from etcd, and returns the revision of the read.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
-	// Read all pages at the revision of the first.
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	var rev int64
@@ -527,8 +526,8 @@ func (mem *Memory) CascadingZones() map[law.Key]*law.Holding {
 	return maps.Clone(mem.cascadingZones)
 }
 
-// AdvanceHead moves a cache entry from revision expected to mod, after a write of no fact. An entry at another revision
-// is read before its next use.
+// AdvanceHead moves a cache entry from revision expected to mod, after a write that changed no fact. An entry at
+// another revision is read before its next use.
 func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

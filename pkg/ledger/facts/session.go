@@ -77,7 +77,7 @@ type Overlay struct {
 	// CachedFacts holds values outside any zone, read by earlier batches. They may be stale, so each write using one
 	// compares the revision.
 	CachedFacts map[law.Key]ProvenFact
-	// EmptyRanges tells which key ranges, read at once for all writes of the batch, were empty.
+	// EmptyRanges holds the emptiness of key ranges read at once for all writes of the batch.
 	EmptyRanges map[law.Key]Emptiness
 }
 
@@ -328,8 +328,8 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent reports whether the first try assumes k to be absent: Records waiting at a name, and wildcards. Each
-// deletion asks for both, and few zones have any.
+// guessesAbsent reports whether the first try assumes k to be absent. It does so for Records waiting at a name and for
+// wildcards: each deletion asks for both, and few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
@@ -374,8 +374,8 @@ func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
 	return true
 }
 
-// readsTogether reports whether a range, unread or empty, is read together with those of other writes. Such a read
-// takes at most two keys, so large ranges do not add up.
+// readsTogether reports whether a range, unread or empty, is read together with other writes' ranges. Such a read takes
+// at most two keys, so large ranges do not add up.
 func (s *Session) readsTogether(k law.Key) bool {
 	if s.Overlay == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
@@ -812,7 +812,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ErrDamaged means that a stored record is unreadable for its codec or package law.
+// ErrDamaged means that a stored record cannot be decoded, or package law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
 // DecideFromMemory decides a Record's write without a read. If memory lacks a fact, Plan and Refusal are nil.
@@ -829,7 +829,7 @@ func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 }
 
 // VerifyFacts reports whether etcd still has the decision's facts, and the object at key still has before's revision.
-// Too many compares for a transaction give false.
+// It returns false if there are too many compares for a transaction.
 func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

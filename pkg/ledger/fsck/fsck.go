@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// Config configures a check of the store. The fields up to Delegations are those of ledger.Config.
+// Config configures a check of the store. The fields up to Delegations are as in ledger.Config.
 type Config struct {
 	Client         *clientv3.Client
 	Prefix         string

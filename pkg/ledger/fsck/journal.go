@@ -305,9 +305,9 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck compares the keys of the zones' history. A step (a numbered change of a zone) is first in the zone's
-// journal, with the former Record under before/, and later in a compressed segment. The zone's archive holds the number
-// of the last step in segments: no segment has a later step, and no key under before/ an earlier one.
+// historyCheck compares the keys of the zones' history. A step (a numbered change) is first in the zone's journal, with
+// the former Record under before/, and later in a compressed segment. The zone's archive holds the number of the last
+// step in segments: no segment has a later step, and no key under before/ an earlier one.
 type historyCheck struct {
 	*check
 	archives map[string]*archive

@@ -136,7 +136,7 @@ func (c *check) checkOrphans() error {
 		c.report.Keys++
 		have := string(kv.Value)
 		var w layout.Waiter
-		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // only here (S2.14)
+		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // only here
 			r.keptOut, w.KeptOut = w.KeptOut, ""
 			have = string(layout.Encode(w))
 		}

@@ -21,17 +21,17 @@ import (
 
 // model is the store as computed from the objects. The few values that no object determines are read.
 type model struct {
-	// zones holds all zones by UID, including pending zones, which are stored without effect.
+	// zones holds all zones by UID, including pending zones (stored, without effect).
 	zones      map[string]*zone
 	zonesByRef map[law.Ref]*zone
 	// zonesByName holds the zones that are not pending. sortedNames holds their names, ordered by view and key.
 	zonesByName map[place]*zone
 	sortedNames []place
 	works       map[string]*law.Work // the outbox
-	// purging holds the UIDs of removed zones in deletion.
+	// purging holds the UIDs of removed zones whose keys are being deleted.
 	purging map[string]bool
 	unread  unread
-	// pendingCuts holds NS, glue and DS of child zones still missing in the parent's content, cuts those included.
+	// pendingCuts holds NS, glue and DS of child zones still missing in the parent's content, cuts the included ones.
 	pendingCuts        map[edge]law.PendingCut
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut
@@ -211,7 +211,7 @@ func ttlRank(ttl *uint32) int64 {
 	return int64(*ttl)
 }
 
-// sameValue does not compare the size, which depends on the zone's name.
+// sameValue ignores the size, as it depends on the zone's name.
 func sameValue(x, y law.OwnerValue) bool {
 	return compareValues(x, y) == 0 && x.Count == y.Count && x.Guests == y.Guests
 }

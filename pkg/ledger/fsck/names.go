@@ -72,7 +72,7 @@ func (c *check) checkRecord(r *record) {
 		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
 	case r.endsAt == 0 && !allowed:
 		differ(r.key, "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
-	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the sharing namespaces may have changed (S4.13)
+	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the sharing namespaces may have changed
 		differ(r.key, "S2.5", end, "none: a rule allows it")
 	case r.endsAt != 0 && (w == nil || w.IsOver()):
 		differ(r.key, "S2.5", end, "a period that runs, not %s", encodeText(w))

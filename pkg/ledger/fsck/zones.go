@@ -55,9 +55,9 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// checkSettled compares Settled, settledSerial, the hold (of a mass deletion) and the marks of pending cascades.
-// Settled may stay True until a cascade's next step, because a zone's removal marks the zone that gains records without
-// a write of its object.
+// checkSettled checks that Settled, settledSerial, the hold (of a mass deletion) and the marks of pending cascades
+// agree. Settled may stay True until a cascade's next step, because a zone's removal marks the zone that gains records
+// without a write of its object.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})

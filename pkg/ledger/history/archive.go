@@ -65,7 +65,7 @@ type Archived struct {
 	// and Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
-	// Whole is the Unix time since which no step is missing.
+	// Whole is a Unix time. No step since then is missing.
 	Whole int64 `json:"t"`
 	// Retention is how long the last archived step is kept, in seconds. Gone is the Unix time of the zone's removal, or
 	// 0 if the zone exists.
@@ -75,9 +75,9 @@ type Archived struct {
 	Serial serial.Serial `json:"s,omitzero"`
 }
 
-// Before, under before/, holds the former Records of a journal value's steps.
+// Before holds the former Records of a journal value's steps, under a key of before/.
 type Before struct {
-	// Time is the last step's, in Unix seconds.
+	// Time is the time of the last step, in Unix seconds.
 	Time int64        `json:"t"`
 	Of   []BeforeStep `json:"b"`
 }
@@ -235,7 +235,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string, removal *
 		}
 
 		for _, l := range lines {
-			// All states of a journal value have one key, which the page with its last step deletes.
+			// All states of a journal value have one key, deleted by the page with the last step.
 			ns := cmp.Or(l.namespace, p.hdr.Namespace)
 			p.hasStates[ns] = p.hasStates[ns] || l.hasState
 			if p.endN = lines[len(lines)-1].n; l.n > p.lastN {

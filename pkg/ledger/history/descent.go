@@ -27,7 +27,7 @@ const (
 type descent struct {
 	a   *Archive
 	rev int64
-	// below is the first key already listed, at which the next period ends.
+	// below is the first key already listed. The next period ends there.
 	below layout.SegmentKey
 	// width is the length of the next period in seconds, oldest the time of the oldest segment in Unix seconds.
 	width  int64

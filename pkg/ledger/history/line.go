@@ -26,7 +26,7 @@ type line struct {
 	namespace string
 	causedBy  string
 	creates   bool
-	// hasState is true if before/ holds a former Record of the step, which is later put into states.
+	// hasState is true if before/ holds a former Record of the step, later put into states.
 	hasState bool
 	// text is the step in JSON, without the content state.
 	text    []byte

@@ -31,7 +31,7 @@ type Item struct {
 // Answer is a page of the history, newest step first.
 type Answer struct {
 	Items []Item
-	// Whole is the Unix time since which no step is missing or condensed (stored without values).
+	// Whole is a Unix time. No step since then is missing or condensed (stored without values).
 	Whole int64
 	// Next is Ask.From for the next page, or "" at the end.
 	Next string
@@ -137,8 +137,8 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the journal's steps not archived yet, oldest first: those selected by takes and, unless namespace
-// is "", made by its Records. Their octets are subtracted from *room. The oldest steps, without room, lack rows and
+// readRecent returns the journal's steps not archived yet, oldest first, if selected by takes and, unless namespace is
+// "", made by its Records. Their octets are subtracted from *room. The oldest steps, without room, lack rows and
 // states. Damage raises out.Whole.
 func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
@@ -333,7 +333,7 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 	return items, nil
 }
 
-// maxTime is the latest time of a segment key, which has ten hexadecimal digits.
+// maxTime is the latest time of a segment (ten hexadecimal digits).
 const maxTime = 1<<40 - 1
 
 // A continue token is a step's number for a zone, a segment's key for a namespace.

@@ -36,7 +36,7 @@ type OldDelegation struct {
 	State []byte `json:"s"`
 }
 
-// DelegationLeftOp returns a put of a Delegation leaving a zone. at, which is in the key, is the number of remaining
+// DelegationLeftOp returns a put of a Delegation leaving a zone. at, a part of the key, is the number of remaining
 // Delegations, so a zone stores no more than it once had. For a removed zone, at is -1.
 func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
@@ -47,7 +47,8 @@ func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec an
 	return etcd.OpPut(a.oldDelegationKey(zone, at, of.Name), layout.Encode(&of)), nil
 }
 
-// DelegationJoinedOp returns the deletion of the old Delegation with the number at, which a new Delegation takes.
+// DelegationJoinedOp returns the deletion of the old Delegation with the number at, as a new Delegation takes the
+// number.
 func (a *Archive) DelegationJoinedOp(zone string, at int) clientv3.Op {
 	return clientv3.OpDelete(a.oldDelegationKey(zone, at, ""))
 }

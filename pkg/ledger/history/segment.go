@@ -20,7 +20,7 @@ const (
 	segmentVersion = 1
 	// maxSegment bounds a segment's text: maxPage and a further step.
 	maxSegment = 16 << 20
-	// fullSegment is the size of the text at which a segment is closed.
+	// fullSegment is the text's size before a segment is closed.
 	fullSegment = 512 << 10
 )
 

@@ -39,7 +39,7 @@ const (
 // Records.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is the Unix time since which no step of the account is condensed.
+	// Whole is a Unix time. No step of the account since then is condensed.
 	Whole int64 `json:"t,omitempty"`
 	// Bare is the key of the last condensed segment. BareOctets is the size of all condensed segments.
 	Bare       string `json:"b,omitempty"`
@@ -200,8 +200,9 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest reduces an account to about most octets. The oldest full segments lose rows and states or, if bare
-// segments have half of most, are deleted. Nothing changes if another server has changed the share.
+// condenseOldest reduces an account to about most octets. It strips the oldest full segments of rows and states or, if
+// bare segments have half of most, deletes the oldest segments. Nothing changes if another server has changed the
+// share.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// MaxState bounds the packed state of an object, MaxStepStates those of a step.
+	// MaxState bounds an object's packed state, MaxStepStates a step's.
 	MaxState      = 8 << 10
 	MaxStepStates = 48 << 10
 	// States up to plainState octets are not compressed, because segments are.
 	plainState = 1 << 10
-	// A state counts at least as a rawParts-th of its JSON, which bounds the JSON.
+	// A state counts at least as a rawParts-th of its JSON, to bound the JSON.
 	rawParts = 4
 	// maxUnpacked bounds a decompressed state. Stored objects have up to 96 KiB, older ones 512 KiB.
 	maxUnpacked = 1 << 20
@@ -52,7 +52,7 @@ const (
 // Packed is the stored form of a State.
 type Packed struct {
 	Text []byte
-	// Counts is the octets counted towards MaxStepStates.
+	// Counts is the number of octets that count towards MaxStepStates.
 	Counts int
 }
 

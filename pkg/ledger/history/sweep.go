@@ -16,8 +16,8 @@ import (
 )
 
 // Sweep deletes history older than retentions (seconds by zone UID), and condenses the oldest history of namespaces
-// above their share, by removing values. complete means that retentions lists all zones, so the history of other zones,
-// which were removed, expires too.
+// above their share, by removing values. complete means that retentions lists all zones, so the history of removed
+// zones expires too.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began := a.Now().Unix()
 	var removed removedZones

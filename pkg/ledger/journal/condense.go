@@ -22,7 +22,7 @@ import (
 
 const condensedPart = 256 << 10 // octets, estimated
 
-// Condensed is the header of a condensed step, which merges the oldest changes of a zone since the serial of its name
+// Condensed is the header of a condensed step: the merged oldest changes of a zone since the serial of its name
 // servers. They may keep that serial for days after a mass deletion, and a starting server must undo the changes since,
 // but the journal is bounded. So the oldest steps are merged before a trim. The last merged step also stays in the
 // journal, as the link to the next. Writes compare the header's key, so the second of two servers fails.
@@ -30,8 +30,8 @@ type Condensed struct {
 	// From is the serial of the name servers, State the content state at From.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step lacks values and TTLs, which may be too large for an etcd value. Parts further keys hold them, with Octets
-	// in sum.
+	// Step lacks values and TTLs, which may be too large for an etcd value. They are in Parts further keys, of Octets
+	// in total.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"`

@@ -27,14 +27,14 @@ var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 type EndedContent struct {
 	Header content.Header
 	Serial serial.Serial // the zone's last serial
-	// Rows holds owner and type of the last RRsets, and of those changed since the provider's serial, except RRsets
+	// Rows holds owner and type of the last RRsets, and of RRsets changed since the provider's serial, except the ones
 	// made by Header.
 	Rows []content.Row
 }
 
 // EndedContent lists the RRsets of an ended zone that a provider at serial since may still serve: the last ones, and
-// those of later steps. Their keys stay while the Zone has the finalizer of Delivery. The error is ErrTrimmed if they
-// are no longer known, or the zone was renamed after since.
+// the ones of later steps. Their keys stay while the Zone has the finalizer of Delivery. The error is ErrTrimmed if
+// they are no longer known, or the zone was renamed after since.
 func (jr *Journal) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*EndedContent, error) {
 	rev := int64(0)
 	had, err := jr.readEndedHeader(ctx, zone, &rev)

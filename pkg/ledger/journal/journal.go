@@ -43,7 +43,7 @@ const (
 	trimPage    = 16
 	trimTimeout = time.Minute
 	entryOctets = 64
-	// maxStates is the number of octets of former Records (before/) above which a zone is archived.
+	// A zone with more than maxStates octets of former Records (before/) is archived.
 	maxStates = 64 << 10
 )
 
@@ -171,9 +171,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal archives old steps of z and deletes them, unless z has lost its name since revision rev. weigh bounds the
-// journal's octets, and archives archives all steps. condensed is the size of the condensed step before the trim. Two
-// servers may trim at once, because Deliveries only ever need fewer steps.
+// trimJournal archives old steps of z and deletes them, unless z has lost its name since revision rev. If weigh is set,
+// it bounds the journal's octets; if archives is set, it archives all steps. condensed is the size of the condensed
+// step before the trim. Two servers may trim at once, because Deliveries only ever need fewer steps.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)

@@ -17,13 +17,12 @@ const (
 	maxCachedOctets = 32 << 10
 )
 
-// valueCache saves parsing JSON, because a server watches the journal and receives the values just written by itself.
-// Put is called before the transaction, which may fail, so Read returns the cached form only if the octets equal the
-// value from etcd.
+// valueCache saves parsing JSON, because a server watches the journal and receives its own values. Put is called before
+// the transaction, which may fail, so Read returns the cached form only if the octets equal the value from etcd.
 type valueCache struct {
 	mu     sync.Mutex
 	values map[string]cachedValue // by journal key
-	// keys is a ring in the order of Put. next is the position of the oldest key, which the next Put overwrites.
+	// keys is a ring in the order of Put. next is the position of the oldest key, overwritten by the next Put.
 	keys [maxCachedValues]string
 	next int
 }

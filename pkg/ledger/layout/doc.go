@@ -4,7 +4,7 @@
 // Package layout makes and parses the keys of the store in etcd, and encodes internal values.
 //
 // Objects have the keys of Kubernetes' storage, such as <prefix>/kubi.zone/zones/. Internal keys are under
-// <prefix>/ledger/, which no watch of the API covers. The labels of names are reversed, so that a name and all names
+// <prefix>/ledger/, outside all watches of the API. The labels of names are reversed, so that a name and all names
 // below form one range (name.Name.Key). A uid is a zone's.
 //
 //	key                                   value                 content
@@ -43,7 +43,7 @@
 //
 //   - a law.Kind (law/keys.go) if decisions read it, in Keys.Key, DecodeFact and, for a range, IsRange
 //   - rows in Rooms, in ZoneRooms if it belongs to a zone, and in the table above
-//   - a check in fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore)
+//   - a check in fsck (TestRun_isCleanOnEveryKindOfStore)
 //   - a migration for stores without it (ledger/migrate.go)
 //
 // Read first: history.go, keys.go, then value.go.

@@ -307,8 +307,8 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates the space in etcd of an object of so many octets, for budgets. The estimate includes internal
-// keys, which grow with values: a Record's values or a Delegation's namespaces.
+// StoredOctets estimates the space in etcd of an object of so many octets, for budgets. Internal keys are included, and
+// grow with values: a Record's values or a Delegation's namespaces.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode encodes a value as JSON, without escapes of "<", ">" and "&", which take six octets each.
+// Encode encodes a value as JSON, without escapes of "<", ">" and "&", as each takes six octets.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {

@@ -47,8 +47,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	return ask, nil
 }
 
-// behindOf returns the secondary, ahead of the zone or different, that a controller's status write reports, or nil.
-// Only such a write may change status.serial.
+// behindOf returns the secondary that a controller's status write reports as ahead of the zone, or different. Without
+// such a report it returns nil. Only such a write may change status.serial.
 func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

@@ -40,8 +40,8 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 }
 
 // countCut adds the NS and glue of a child zone to its parent. The child's write has stored them as a pending cut. A
-// transaction of the parent adds them to the parent's content and deletes the pending cut. Each change of the child
-// puts the pending cut again, so the transaction compares the revision, and countCut retries after a change.
+// transaction of the parent adds them to the content and deletes the pending cut. Each change of the child puts the
+// pending cut again, so the transaction compares the revision, and countCut retries after a change.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
@@ -94,7 +94,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	}
 }
 
-// cutWrite returns the parent's write, which fails with commit.ErrCascadeEnded if the parent's name has changed.
+// cutWrite returns the parent's write. The write fails with commit.ErrCascadeEnded if the parent's name has changed.
 func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write {
 	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},

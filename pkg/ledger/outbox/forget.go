@@ -75,8 +75,8 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// SubtractElapsed subtracts d from a last serial's time left, and returns nil at the end. due reports whether to write
-// the result.
+// SubtractElapsed subtracts d from a last serial's time left, and returns nil if none is left. due reports whether to
+// write the result.
 func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {

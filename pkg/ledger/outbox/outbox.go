@@ -86,7 +86,7 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 }
 
 // decideZone decides a Zone until the decision is committed or the Zone is gone. item is the cascade's, or nil. ask
-// returns nil if nothing is to decide.
+// returns nil if there is nothing to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error)) error {
 	for {

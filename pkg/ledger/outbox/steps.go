@@ -149,7 +149,7 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 }
 
 // commitSteps commits a cascade's steps, zone by zone. leaves maps the UIDs of the decided Records to whether they
-// leave their zone. If inside, another zone adopts these later; otherwise they are decided again at once.
+// leave their zone. If inside is set, another zone adopts these later; otherwise they are decided again at once.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

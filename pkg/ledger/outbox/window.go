@@ -108,8 +108,8 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow finds the next objects to decide, up to a limit. Moving Records are sought among waiting objects only
-// after a possible interruption of the move, because many waiting objects would prolong the lock.
+// findWindow finds the next objects to decide, up to a limit. It looks for moving Records among waiting objects only if
+// the move may have been interrupted, because many waiting objects would prolong the lock.
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {

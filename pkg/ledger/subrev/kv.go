@@ -21,7 +21,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor returns a compactor that reports versions. inner, of an unwrapped client, reads revisions.
+// Compactor makes inner, the compactor of an unwrapped client, report versions.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }

@@ -37,7 +37,8 @@ func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue adds no octet for the last sub-revision, unless the value's first octet looks like a sub-revision.
+// encodeValue puts the octet of a sub-revision before a value. The last sub-revision gets none, unless the value's
+// first octet looks like a sub-revision.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
