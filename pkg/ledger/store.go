@@ -179,7 +179,6 @@ func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts 
 	}
 }
 
-// ErrEncrypted means that the encryption configuration does not decrypt the store's key.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
 // FollowFormat watches the format until ctx ends, and then returns nil. If a newer version takes over the store, or

@@ -35,7 +35,7 @@ const (
 )
 
 // Share records the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps caused by
-// another namespace. Beyond the limit, the account's oldest segments are condensed: they lose values and former
+// the namespace PAYER. Beyond the limit, the account's oldest segments are condensed: they lose values and former
 // Records.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
@@ -57,7 +57,6 @@ func (a *Archive) limit() int64 {
 	return quota / quotaDivisor
 }
 
-// charge counts accounts and octets of others' steps caused by a namespace.
 type charge struct{ accounts, octets int64 }
 
 func (a *Archive) shareOf(account string) int64 {
@@ -304,8 +303,8 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches up to maxRecent values of the history written by this process, to save reads. Another process may have
-// changed a value, so each transaction compares the revision.
+// recent caches up to maxRecent values written by this process. Each transaction compares revisions, so an outdated
+// value only makes the transaction fail.
 type recent struct {
 	mu     sync.Mutex
 	values map[string]written

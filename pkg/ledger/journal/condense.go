@@ -25,7 +25,8 @@ const condensedPart = 256 << 10 // octets, estimated
 // Condensed is the header of a condensed step: the merged oldest changes of a zone since the serial of its name
 // servers. They may keep that serial for days after a mass deletion, and a starting server must undo the changes since,
 // but the journal is bounded. So the oldest steps are merged before a trim. The last merged step also stays in the
-// journal, as the link to the next. Writes compare the header's key, so the second of two servers fails.
+// journal, as the link to the next. All servers make the same parts up to the same step, and writes compare the
+// header's key, so the second of two servers fails.
 type Condensed struct {
 	// From is the serial of the name servers, State the content state at From.
 	From  serial.Serial `json:"f"`

@@ -83,12 +83,13 @@ type Trimming struct {
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts the steps, and stateOctets the octets of former Records, since the last trim. octets counts
-	// all new steps, and long the long ones, since a trim last measured the journal.
+	// writtenSteps counts the steps since the last trim. octets counts all new steps, and long the writes with steps
+	// above longStep, since a trim last measured the journal.
 	writtenSteps, octets, long int
-	stateOctets                int
-	// done is true after the first trim. The keys before deletedBefore are then deleted, while the zone's name has the
-	// create revision nameRev: a recreated zone has the same UID, but counts steps from 1.
+	stateOctets                int // of former Records (before/) since the last trim
+	// done is true after the first trim. The keys before deletedBefore are then deleted. This holds while the key of
+	// the zone's name has the create revision nameRev: a zone that ended and came back has the same UID, but counts
+	// steps from 1.
 	done          bool
 	deletedBefore string
 	nameRev       int64
@@ -270,7 +271,6 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 	return err
 }
 
-// errArchived means that steps must stay, because other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
 // archiveSteps copies steps into the history before a trim. After an error, such as errArchived, the steps must stay.

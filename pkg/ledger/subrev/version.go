@@ -59,7 +59,8 @@ type Mapping struct {
 	allIndexes []int
 }
 
-// New returns a Mapping of resources by key prefixes. Each ends in "/", and none contains another.
+// New returns a Mapping between etcd's revisions and the versions of Kubernetes objects. The resources are key prefixes
+// that end in "/", none in another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
