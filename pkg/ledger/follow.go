@@ -56,7 +56,7 @@ type Sink interface {
 	// Ready ends a reload. The sink drops zones not received since Reset.
 	Ready()
 
-	// Apply applies a transaction's changes to the zone with a UID. Transactions arrive in commit order.
+	// Apply applies a transaction's changes to the zone with the given UID. Transactions arrive in commit order.
 	Apply(uid string, tx content.Transaction)
 }
 
@@ -216,7 +216,8 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.UndeliveredSteps, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The present journal may still hold the steps. If not, Follow starts over, as the revision is compacted.
+		// The present journal may still hold the steps. Follow starts over in any case, as its watch begins at the
+		// compacted revision.
 		if _, b.UndeliveredSteps, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

@@ -26,7 +26,7 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory deletes the history of all zones and begins a new history, after a restore: the restored history lacks
+// ForgetHistory deletes the history of all zones and begins a new one. It is for restored stores, whose history lacks
 // later changes. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {

@@ -43,8 +43,8 @@ type Config struct {
 	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps. Fewer are kept if long
 	// (journal.JournalOctets), more until a provider has confirmed them.
 	JournalSteps int
-	// HasDefaultClass reports whether a default class delivers a namespace's zones of a view without classes, or true
-	// if unknown: the controller corrects the condition Ready.
+	// HasDefaultClass reports whether a default class delivers the zones of a namespace and view that name no class, or
+	// true if unknown: the controller corrects the condition Ready.
 	HasDefaultClass func(namespace, view string) bool
 	// HasNameServers reports whether every class of a zone has its own name servers.
 	HasNameServers func(*v1alpha1.Zone) bool

@@ -31,7 +31,7 @@ func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name
 	return at, ok, err
 }
 
-// JudgePrerequisites returns an error if prerequisites fail in a zone at a single revision, like a change set of the
+// JudgePrerequisites returns an error if prerequisites fail in a zone at a single revision, as in a change set of the
 // namespace. A zone without rules for the namespace counts as absent.
 func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {

@@ -58,7 +58,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			w.copyTo(destination)
 			return nil
 		}
-		// The update changes nothing. The set compares the object at the commit.
+		// The set only compares the object at the commit.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}

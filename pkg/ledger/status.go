@@ -76,7 +76,7 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about most Records of the zone with a UID by owner, from a cursor on, and the next cursor. The cursor
+// Members returns about most Records of the zone with the given UID, ordered by owner, and the next cursor. The cursor
 // is "" for the first page and at the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
@@ -87,7 +87,7 @@ func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (memb
 	return members, next, err
 }
 
-// MembersAt returns the Records at an owner name of the zone with a UID.
+// MembersAt returns the Records at an owner name of the zone with the given UID.
 func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (members []law.Ref, err error) {
 	prefix := strings.TrimSuffix(l.mem.Layout.Key(law.MemberKey(zone, owner, "", "")), "/")
 	_, err = etcd.Scan(ctx, l.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {

@@ -230,7 +230,8 @@ func (l *Ledger) namespacesAt(ctx context.Context, c ruleChange) (out []string, 
 	return out, nil
 }
 
-// FirstMember returns the name and UID of a namespace's first Record at an owner name of the zone with a UID, or "".
+// FirstMember returns the name and UID of a namespace's first Record at an owner name of the zone with the given UID,
+// or "".
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))

@@ -105,5 +105,5 @@ func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	return octets
 }
 
-// KeyOctets overestimates the octets of a key in etcd's messages.
+// KeyOctets overestimates a key in etcd's messages.
 const KeyOctets = 256

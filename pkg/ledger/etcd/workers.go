@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Workers reuses goroutines for calls of etcd, since growing a new stack costs as much as sending the request.
+// Workers reuses goroutines for etcd calls, since growing a new stack costs as much as sending the request.
 type Workers struct{ Jobs chan func() }
 
 const workerIdleTimeout = 10 * time.Second

@@ -407,8 +407,8 @@ func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Reload updates a cached Zone from kv, read at rev and nil if absent. A newer entry stays, so a slow read undoes no
-// later write.
+// Reload updates a cached Zone from kv, read at rev, nil if absent. A newer entry stays, so a slow read undoes no later
+// write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -459,8 +459,8 @@ func (h *Head) CacheFact(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// DropOldFacts drops the facts of zones without a new fact since a time. Otherwise a client of many zones would fill
-// the memory.
+// DropOldFacts drops the facts of zones without a new fact since the given time. Otherwise a client of many zones would
+// fill the memory.
 func (mem *Memory) DropOldFacts(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

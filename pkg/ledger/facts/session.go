@@ -424,7 +424,7 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 }
 
 // LookUpAll takes facts (stored values) from memory, and returns the missing keys. ok is false if a fact is never
-// cached, or was given before and contradicts others. The caller must then read etcd.
+// cached, or was given before and contradicts others.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()

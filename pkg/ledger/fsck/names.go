@@ -95,7 +95,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// proves are the types of proofs. A rule with no other types reserves no name.
+// proves lists the types of proofs. A rule with no other types reserves no name.
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {

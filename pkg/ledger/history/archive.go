@@ -38,7 +38,7 @@ type Archive struct {
 
 	// level bounds each namespace's octets while all together exceed the limit; 0 for none (share.go).
 	level atomic.Int64
-	// charges has, by namespace, others' steps that it caused.
+	// charges counts, by namespace, the steps of others that it caused.
 	charges atomic.Pointer[map[string]charge]
 	// addedOctets counts the octets archived since level was computed, at the Unix time levelledAt.
 	addedOctets, levelledAt atomic.Int64
@@ -60,8 +60,8 @@ const (
 
 const DefaultRetention = 168 * time.Hour
 
-// Archived records up to which step a zone is archived, that is, moved from the journal into history segments. The key
-// is archived/<uid>/.
+// Archived records up to which step a zone is archived: moved from the journal into history segments. The key is
+// archived/<uid>/.
 type Archived struct {
 	// Last is the last archived step's number: Offset plus N in the journal. A zone that ended and came back has the
 	// same UID, but counts N from 1 again, and Offset is the last number before.

@@ -78,8 +78,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense merges z's journal steps up to n into the condensed step. The result is the step before which to trim, or 0
-// if another server was faster, or z has lost its name since revision at.
+// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, or 0 if
+// another server was faster, or z has lost its name since revision at.
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64

@@ -22,8 +22,8 @@ import (
 // ErrAwaitsDelivery means that a purge waits until Delivery has withdrawn the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
-// EndedContent holds the RRsets that a provider may still have of an ended zone, whose object has lost its DNS name. A
-// provider that cannot list its RRsets needs them for the removal.
+// EndedContent holds the RRsets of an ended zone (without a DNS name) that a provider may still have. A provider that
+// cannot list its RRsets needs them for the removal.
 type EndedContent struct {
 	Header content.Header
 	Serial serial.Serial // the zone's last serial

@@ -76,7 +76,7 @@ type Journal struct {
 	States atomic.Int64
 }
 
-// Trimming is the state, in this process, of a zone's trims, the deletions of old journal steps.
+// Trimming is the state of a zone's trims (deletions of old journal steps) in this process.
 type Trimming struct {
 	mu sync.Mutex
 	// zone is the last written Zone, and rev its revision, while a trim runs. Otherwise zone is nil.
@@ -313,7 +313,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 
 	end := jr.Layout.Step(zone, oldest)
 
-	// Usually no step is needed, as the last step shows.
+	// Usually the last step shows that none is needed.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {

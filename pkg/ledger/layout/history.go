@@ -35,8 +35,8 @@ func (k Keys) ArchivedName(namespace, object string) string {
 	return k.Archived(RemovedZones) + namespace + "/" + object
 }
 
-// ArchivedFQDN returns the key archived/@fqdn/<fqdn> <ns>/<view>, ArchivedFQDNs its prefix for a namespace or, if that
-// is empty, for all. No DNS name has a space.
+// ArchivedFQDN returns the key archived/@fqdn/<fqdn> <ns>/<view>, ArchivedFQDNs its prefix for a namespace, or for all.
+// No DNS name has a space.
 func (k Keys) ArchivedFQDN(fqdn, namespace, view string) string {
 	return k.ArchivedFQDNs(fqdn, namespace) + view
 }

@@ -71,7 +71,6 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 			ask.MarkID, ask.CausedBy = item.Work.ID, item.Work.By
 		}
 
-		// Read the child's hosts outside the parent's queue.
 		parent, kept, err := ob.readCut(ctx, &ask)
 		if err != nil || kept {
 			return err

@@ -9,9 +9,8 @@
 //  1. Each step is decided and proved like a client's write (package commit), so a repeated step changes nothing, and
 //     two servers may process an item.
 //  2. The transaction that ends a work deletes its item in outbox/.
-//  3. A namespace's cascades run one after the other. A bounded number of namespaces run at once, in slices of time
-//     (lanes.go).
-//  4. An unreadable record is left out and noted in the item (work.go).
+//  3. A namespace's cascades run one after the other. A bounded number of namespaces run at once, in slices of time.
+//  4. An unreadable record is left out and noted in the item.
 //  5. After an interruption, a work continues after the cursor in its item.
 //
 // Unlike a client's write, a refused step makes the refusal the reason of a condition, and the record leaves its zone

@@ -47,7 +47,7 @@ type zoneStates struct {
 }
 
 // SweepStates archives zones with a former Record older than the retention, as rarely changing zones keep steps in the
-// journal, and zones of namespaces with too many.
+// journal, and zones of namespaces with too many of them.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, namespaces, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {

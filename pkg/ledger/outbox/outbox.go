@@ -45,7 +45,7 @@ type Outbox struct {
 // Unix seconds, or 0 if allowed again, and must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox. terminating (ledger.Config.IsTerminating) and announce may be nil.
+// New returns an Outbox. terminating and announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int, traces trace.TracerProvider) *Outbox {
 	if announce == nil {
