@@ -44,8 +44,8 @@ func (p panicky) TransformToStorage(_ context.Context, data []byte, of value.Con
 
 // BenchmarkCreate_beside creates Records in 15 zones, with a caller for each, alternately alone and beside four callers
 // in a sixteenth zone. The four write in the same way, or half of them through another server so that transactions
-// lose, or large Records so that few fit into a transaction, or Records that panic. It reports creates per second and
-// the p99 of the fifteen, each as the ratio of beside to alone.
+// lose, or large Records so that few fit into a transaction, or Records that panic. The benchmark reports creates per
+// second and the p99 of the fifteen, each as the ratio of beside to alone.
 func BenchmarkCreate_beside(b *testing.B) {
 	const rounds, others = 6, 4
 	lasting := 2 * time.Second
@@ -126,8 +126,9 @@ func BenchmarkCreate_beside(b *testing.B) {
 }
 
 // BenchmarkNewZone_beside creates a zone from time to time, beside 48 callers in other namespaces that create
-// standalone zones, or children of one zone. It reports the longest time until the zone is settled, the longest time
-// until the answer, before which the zone above has counted its name servers (S6.4), and the callers' zones per second.
+// standalone zones, or children of one zone. The benchmark reports the longest time until the zone is settled, the
+// longest time until the answer, before which the zone above has counted its name servers (S6.4), and the callers'
+// zones per second.
 func BenchmarkNewZone_beside(b *testing.B) {
 	const callers, lone = 48, 8
 	for _, parent := range []string{"", "org."} {

@@ -177,7 +177,7 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 }
 
 // A new wildcard at the apex may hide names, which the answer lists (S4.25). The write would have to read every name of
-// the zone to find them, so it stops after the first thousand.
+// the zone to find them, so the search stops after the first thousand.
 func TestWildcard_atTheApexReadsAThousandNames(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -176,7 +176,7 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 			t.Fatalf("record %s is still adopted", r.Name)
 		}
 	}
-	// The last serial of the name is still stored (S6.8), so the next zone continues from it and adopts the records.
+	// The last serial of the name is still stored (S6.8), so the next zone continues from there and adopts the records.
 	store.Must(s.CreateZone(store.Zone("infra", "again", "example.org.", store.Allow("", "*"))))
 	st.Settle()
 	if z := s.Zone("infra", "again"); z.Status.EntryCount != int64(n)+3 {

@@ -51,7 +51,7 @@ func meterClient(b *bill) func(*ledger.Config) {
 	}
 }
 
-// The namespace of a write pays for all octets that it causes: in another namespace's zone, in a parent whose
+// The namespace of a write pays for all octets caused by the write: in another namespace's zone, in a parent whose
 // delegation changes, and in the cascade. Refusals are free.
 func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	t.Parallel()
@@ -277,7 +277,7 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 }
 
 // A change of a child zone requires a transaction of the parent. If the writer's server stops first, another server
-// makes that transaction. It must charge the child's namespace, which caused the change, and not the parent's.
+// makes that transaction. The charge goes to the child's namespace, which caused the change, and not the parent's.
 func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill

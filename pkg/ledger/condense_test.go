@@ -56,8 +56,8 @@ func (s *stalled) Base(base ledger.Base) {
 	}
 }
 
-// A server that starts gets the delivered state of a held zone (S7.5), even if another server condenses past the step
-// that it has listed, or etcd has compacted the listed revision. It gets all other zones in any case.
+// A server that starts gets the delivered state of a held zone (S7.5), even if another server condenses past the listed
+// step, or etcd has compacted the listed revision. All other zones arrive in any case.
 func TestCondense_whileAServerStarts_S7_8(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -135,9 +135,9 @@ func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 	return c.Step.N
 }
 
-// A server stalls while it condenses the journal of a held zone. The hold ends, a second one begins, and another server
-// condenses for the second hold. The stalled server must then give up. It must not delete the other server's keys, from
-// which starting servers compute the delivered content (S7.5).
+// A server stalls while condensing the journal of a held zone. The hold ends, a second one begins, and another server
+// condenses for the second hold. The stalled server must then give up, and must not delete the other server's keys,
+// from which starting servers compute the delivered content (S7.5).
 func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 30)

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The cascade skips an unreadable record, which is decided once it can be read again (S2.5).
+// The cascade skips an unreadable record, which is decided once readable again (S2.5).
 func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -30,8 +30,8 @@ func describeAccepted(d *v1alpha1.Delegation) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-// A Delegation admits only the namespaces that it lists. Waiting records enter and leave the zone with the Delegation.
-// The zone's content changes only with the records, and the zone stays settled.
+// A Delegation admits only the listed namespaces. Waiting records enter and leave the zone with the Delegation. The
+// zone's content changes only with the records, and the zone stays settled.
 func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -379,7 +379,7 @@ func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 }
 
 // A Delegation that exceeds the limit on its namespace's rules in the zone waits with the reason LimitExceeded. When
-// other Delegations are deleted, it is accepted, and the waiting Records are adopted.
+// other Delegations are deleted, this Delegation is accepted, and the waiting Records are adopted.
 func TestDelegation_waitsForRoom_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

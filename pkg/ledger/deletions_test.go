@@ -301,7 +301,7 @@ func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
 	}
 }
 
-// The parent of a held zone keeps the zone's NS and glue, even if all of them go at once. It counts them again after
+// The parent of a held zone keeps the zone's NS and glue, even if all of them go at once. The counting resumes after
 // the hold, which an annotation or restored records may end (S7.5).
 func TestMassDeletion_ofADelegatedZone_S7_8(t *testing.T) {
 	t.Parallel()
@@ -425,7 +425,7 @@ func TestMassDeletion_putBackByAChild_S7_7(t *testing.T) {
 	st.MustBeClean()
 }
 
-// rowsOf returns the rows of a base. If undo is set, it returns those of the delivered content.
+// rowsOf returns the rows of a base. If undo is set, the rows are those of the delivered content.
 func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	t.Helper()
 	out := map[content.Row]bool{}
@@ -689,7 +689,7 @@ func TestServable_ofClassNameServers_S6_15(t *testing.T) {
 }
 
 // The deletion of the last NS at the apex holds a zone by itself. During the hold, the condition Settled is kept up to
-// date: it names further deletions, and no longer names the NS once it is back.
+// date: further deletions are named, and the NS no longer after a return.
 func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

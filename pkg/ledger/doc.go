@@ -1,10 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ledger stores Zones, Records and Delegations in etcd. Package law decides each write, and one etcd transaction
-// commits it together with the zone's new serial and all internal keys. Effects on other objects follow later, as pending
-// work: a cascade decides many Records or zones again, and a pending cut (NS, glue and DS of a child zone) is added to
-// the parent zone.
+// Package ledger stores Zones, Records and Delegations in etcd. Package law decides each write, and one etcd
+// transaction commits it together with the zone's new serial and all internal keys. Effects on other objects follow
+// later, as pending work: a cascade decides many Records or zones again, and a pending cut (NS, glue and DS of a child
+// zone) is added to the parent zone.
 //
 // # Packages
 //
@@ -27,14 +27,15 @@
 // Kubernetes' storage passes an encoded object to this package (record.go), and the write waits in its zone's queue
 // (commit/queue.go). Package law decides it on facts from the cache or etcd, each with a compare (facts/session.go).
 // One transaction tests the compares and puts objects, internal keys and outbox items (commit/transaction.go). If a
-// compare fails, the write is decided again. If etcd does not answer, the cache drops the facts, and the caller gets the
-// error. Any server may do the pending work (outbox/run.go).
+// compare fails, the write is decided again. If etcd does not answer, the cache drops the facts, and the caller gets
+// the error. Any server may do the pending work (outbox/run.go).
 //
 // # Keys
 //
 // Package layout lists the keys. Transactions compare objects, names/, serials/, debts/, withdrawn/, outbox/ and config
-// by their own revisions, and orphans/ as a range. The keys of a zone under owners/, members/, counts/, rules/ and cuts/
-// change only together with the Zone object, whose revision proves them. No decision reads the journal or the history.
+// by their own revisions, and orphans/ as a range. The keys of a zone under owners/, members/, counts/, rules/ and
+// cuts/ change only together with the Zone object, whose revision proves them. No decision reads the journal or the
+// history.
 //
 // # Locks
 //
@@ -44,11 +45,11 @@
 //
 // # Promises
 //
-// Package fsck recomputes all internal keys from the objects, and checks five invariants. (I1) Two objects of a resource
-// never share a resourceVersion, and a batch changes a single zone. (I2) A zone's content follows from the store at the
-// zone's last revision. (I3) Serial and hash change with the content, once for each change. (I4) The transaction of a
-// write also stores its pending work, and the work's last transaction removes it. (I5) A decision is valid at the
-// revision of its commit.
+// Package fsck recomputes all internal keys from the objects, and checks five invariants. (I1) Two objects of a
+// resource never share a resourceVersion, and a batch changes a single zone. (I2) A zone's content follows from the
+// store at the zone's last revision. (I3) Serial and hash change with the content, once for each change. (I4) The
+// transaction of a write also stores its pending work, and the work's last transaction removes it. (I5) A decision is
+// valid at the revision of its commit.
 //
 // # Reading order
 //

@@ -233,7 +233,7 @@ func TestEncryption_rotatesAsUpstream(t *testing.T) {
 	}
 }
 
-// Encryption is configured for a store that was created without it.
+// Encryption is configured for a store created without encryption.
 func TestEncryption_comesLater(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -65,7 +65,7 @@ func init() {
 }
 
 // pods decorates a raw store in the way of the ledger: the storage call announces a write, and the storage hook carries
-// it out. In the same transaction it writes a companion key, which counts the namespace's pods.
+// out the write. The same transaction writes a companion key, which counts the namespace's pods.
 type pods struct {
 	storage.Interface
 	client *clientv3.Client
@@ -81,7 +81,7 @@ func (p *pods) makeCompanion(key string) string {
 	return p.root + "/companions/" + namespace
 }
 
-// commit writes a pod and its companion in one transaction. It retries a conflict at the companion. The store resolves
+// commit writes a pod and its companion in one transaction. A conflict at the companion is retried. The store resolves
 // a conflict at the pod.
 func (p *pods) commit(ctx context.Context, key string, expected int64, put []byte) (bool, int64, *mvccpb.KeyValue, error) {
 	companion := p.makeCompanion(key)
@@ -236,8 +236,8 @@ func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 
 var exams atomic.Int64
 
-// newExam returns a decorated store over an empty prefix. If cached is set, it is behind a watch cache; if fresh is
-// set, its etcd is unused. At the end of the test, companions and pods must agree.
+// newExam returns a decorated store over an empty prefix. If cached is set, a watch cache is in front; if fresh is set,
+// the etcd is unused. At the end of the test, companions and pods must agree.
 func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) {
 	t.Helper()
 	st := store.New(t, store.Unchecked)
@@ -304,7 +304,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 	return t.Context(), e
 }
 
-// agree checks that companions and pods agree. It skips writes with leases, because an expiring pod bypasses the
+// agree checks that companions and pods agree, but skips writes with leases, because an expiring pod bypasses the
 // storage hook; the ledger refuses leases.
 func (e *exam) agree(t *testing.T) {
 	if e.pods.leased.Load() {

@@ -77,8 +77,8 @@ func LeastReader() int { return leastReader(migrations) }
 
 // Rewrite and Enqueue, with their tests, move into the product with the first migration that needs them.
 
-// Rewrite replaces the values under a prefix by the results of f. It may call f again for a key, and f must then return
-// its earlier result unchanged.
+// Rewrite replaces the values under a prefix by the results of f. f may be called again for a key, and must then return
+// the earlier result unchanged.
 func (m *migrationRun) Rewrite(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
 	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
 		r, err := m.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(100))
@@ -111,8 +111,8 @@ func (m *migrationRun) Rewrite(ctx context.Context, prefix string, f func(key st
 	}
 }
 
-// Enqueue adds a cascade over the objects of the scans, which belong to z or wait for it. A running server carries it
-// out like any other work: in the usual order, with a serial for each change, and with z unsettled meanwhile. A
+// Enqueue adds a cascade over the objects of the scans, which belong to z or wait for it. A running server carries out
+// the cascade like any other work: in the usual order, with a serial for each change, and with z unsettled meanwhile. A
 // migration has one such work for each zone, even after crashes.
 func (m *migrationRun) Enqueue(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
 	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,
@@ -254,8 +254,8 @@ func (l *Ledger) TryWaiting(ctx context.Context) (pending int, err error) {
 	return count() - before, err
 }
 
-// WriteTwice writes an unadopted Record twice in one transaction. It returns how many of the two were written, and how
-// many failed with the stored object.
+// WriteTwice writes an unadopted Record twice in one transaction. The results count the writes, and the failures with
+// the stored object.
 func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote, reported int, err error) {
 	o, mod, err := l.mem.ReadRecord(ctx, namespace, name)
 	if err != nil {

@@ -135,8 +135,8 @@ func TestFacts_ofALateReadOfANameThatCame(t *testing.T) {
 	}
 }
 
-// A zone is created or deleted during a read of it. The late result must not change the cache: it must neither bring
-// back a deleted zone nor remove a new one.
+// A zone is created or deleted during a read of it. The late result must neither bring back a deleted zone nor remove a
+// new zone.
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -77,7 +77,7 @@ func stateText(t testing.TB, packed []byte) string {
 	return string(must.Get(history.Unpack(packed))(t))
 }
 
-// undoItem undoes a step, as a revert does: it turns the Records after the step into those before it.
+// undoItem undoes a step, as a revert does, and turns the Records after the step into those before it.
 func undoItem(t testing.TB, records map[string]string, x *history.Item) {
 	t.Helper()
 	was := map[string]string{}
@@ -833,7 +833,7 @@ func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
 }
 
 // While a Zone object is damaged, the sweep of expired history keeps the segments of this zone and deletes those of
-// other zones. After the repair it deletes the rest.
+// other zones. After the repair, the rest is deleted.
 func TestHistory_isSweptBesideADamagedZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -489,7 +489,7 @@ func (r *ranges) countBelow(prefix string) map[string]int {
 }
 
 // etcd scans deleted keys until the next compaction. Each deletion of journal keys must therefore begin after the keys
-// already deleted, because otherwise it would scan all of them again.
+// already deleted, because otherwise etcd would scan all of them again.
 func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	t.Parallel()
 	st, seen := store.New(t), &ranges{}
@@ -518,8 +518,8 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone ends when the parent's rules no longer list its name, and may be adopted again later (S3.5). It keeps its UID,
-// but its steps are numbered from 1 again, and the journal must still be trimmed to the bound.
+// A zone ends when the parent's rules no longer list its name, and may be adopted again later (S3.5). The zone keeps
+// the UID, but steps are numbered from 1 again, and the journal must still be trimmed to the bound.
 func TestJournal_isTrimmedOfAZoneInForceAgain_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -232,7 +232,7 @@ func TestLock_endsPastADamagedRecord_S2_10(t *testing.T) {
 }
 
 // A zone is marked as moving Records, but the outbox item of the move is lost. fsck reports the mark, and a server
-// removes it. Then the names are unlocked, and the zone is delivered again.
+// removes the mark. Then the names are unlocked, and the zone is delivered again.
 func TestLock_withoutItsWorkEnds_S2_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

@@ -69,8 +69,8 @@ func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
 	}
 }
 
-// A program refuses to open a store in an unknown format, newer or too old. It reads only the config key and writes
-// nothing, and the error names the next step.
+// A program refuses to open a store in an unknown format, newer or too old. The program reads only the config key and
+// writes nothing, and the error names the next step.
 func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[int]string{
@@ -295,8 +295,8 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 	allMarked(t, st, 10)
 }
 
-// If older programs must not see the result of a migration, older servers end before it runs, and refuse writes from
-// then on. Otherwise older servers continue.
+// If older programs must not see the result of a migration, older servers end before the migration runs, and refuse
+// writes from then on. Otherwise older servers continue.
 func TestMigrate_endsOlderServersFirst(t *testing.T) {
 	t.Parallel()
 	for _, may := range []bool{true, false} {

@@ -165,8 +165,8 @@ func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	}
 }
 
-// The server is configured for longer requests than etcd accepts. After etcd's first refusal it makes smaller batches
-// and cascades. A write that is too long by itself is refused with 413, and no other write fails.
+// The server is configured for longer requests than etcd accepts. After etcd's first refusal, batches and cascades
+// become smaller. A write that is too long by itself is refused with 413, and no other write fails.
 func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

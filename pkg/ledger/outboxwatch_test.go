@@ -45,7 +45,7 @@ func (d *deaf) Watch(ctx context.Context, key string, opts ...clientv3.OpOption)
 }
 
 // etcd compacts revisions that the watch of the outbox still needs. The server then lists the outbox, carries out the
-// items that it missed, and watches from the revision of the list.
+// missed items, and watches from the revision of the list.
 func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -43,8 +43,8 @@ func requireValues(name, rtype string, values ...string) v1alpha1.ChangeSetPrere
 	return v1alpha1.ChangeSetPrerequisite{Name: name, Type: rtype, Values: values}
 }
 
-// Each form of a prerequisite is tested, met and unmet. It is judged on the state before the set, including the zone's
-// name servers and both spellings of names. An unmet prerequisite writes nothing.
+// Each form of a prerequisite is tested, met and unmet. Prerequisites are judged on the state before the set, including
+// the zone's name servers and both spellings of names. An unmet prerequisite writes nothing.
 func TestSet_prerequisites_S10_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -83,7 +83,7 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 		{"platform", requireValues("ns.example.org.", "A", "192.0.2.53"), ""},
 		{"platform", requireExists("example.org.", "SOA", true), ""},
 		{"platform", requireExists("example.org.", "SOA", false), "unmet"},
-		// A tenant without write permission for a name learns nothing about it, whether it exists or not.
+		// A tenant without write permission for a name learns nothing about the name, present or absent.
 		{"team", requireExists("mail.example.org.", "", true), "forbidden"},
 		{"team", requireExists("absent.example.org.", "", true), "forbidden"},
 		{"team", requireExists("www.example.net.", "", false), "forbidden"},

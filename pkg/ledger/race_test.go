@@ -559,8 +559,8 @@ func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A cascade decides a pending zone and would leave it unchanged, but another server has changed the zone meanwhile. The
-// cascade must not write its older copy back.
+// A cascade decides a pending zone and would leave the zone unchanged, but another server has changed the zone
+// meanwhile. The cascade must not write the older copy back.
 func TestRace_aCascadeLeavesAPendingZoneOfAnotherServer(t *testing.T) {
 	st := store.New(t)
 	s, other := st.Server(), st.Server()

@@ -136,7 +136,7 @@ func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 }
 
 // The owner gives a tenant's name to a new zone. The tenant's CNAME there is withdrawn at once, and the zone waits
-// until it is gone. Wherever servers stop meanwhile, another tenant with the pattern "*" never gets the name.
+// until the CNAME is gone. Wherever servers stop meanwhile, another tenant with the pattern "*" never gets the name.
 func TestZone_takesAReservedName_S2_13(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -70,8 +70,8 @@ func TestRound_isNotNeededWhereAValueGoes_S2_7(t *testing.T) {
 }
 
 // A Record waits because its namespace has reached its limit in the zone. When another Record of the namespace is
-// deleted at another name, no trial is triggered at the waiting Record's name. The periodic round must therefore adopt
-// it.
+// deleted at another name, no trial is triggered at the waiting Record's name. So the periodic round must adopt the
+// Record.
 func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -282,7 +282,7 @@ func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 	store.Eventually(t, "the policy is replaced", func() bool { return s.Record("platform", "new").Status.ZoneRef != nil })
 }
 
-// While the cascade of a deleted zone moves names into the zone above, a round leaves these names to the cascade. It
+// While the cascade of a deleted zone moves names into the zone above, a round leaves these names to the cascade, and
 // still tries the waiting Records at all other names (S2.9).
 func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	t.Parallel()

@@ -38,9 +38,9 @@ func hasSerial(t *testing.T, st *store.Store, domain string) bool {
 	return len(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs) > 0
 }
 
-// The last serial of a deleted zone is kept for its expire time, so that a new zone of the name begins above it. A
-// clock that is a year ahead does not shorten this time, because servers count the time they run. A new zone begins
-// ahead even of a serial that such a clock has produced.
+// The last serial of a deleted zone is kept for its expire time, so that a new zone of the name begins above. A clock
+// that is a year ahead does not shorten this time, because servers count the time they run. A new zone begins ahead
+// even of a serial that such a clock has produced.
 func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

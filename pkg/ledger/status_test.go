@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeReady sets the condition Ready of a Record. It returns false if the condition is already set.
+// makeReady sets the condition Ready of a Record, and returns false if already set.
 func makeReady(record *v1alpha1.Record) bool {
 	return meta.SetStatusCondition(&record.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue,
 		Reason: v1alpha1.ReasonDelivered})

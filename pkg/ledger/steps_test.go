@@ -127,8 +127,8 @@ func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 	st.Settle()
 }
 
-// A second server starts while the first runs a long cascade. It sees the progress and leaves the work to the first, so
-// few steps are done twice.
+// A second server starts while the first runs a long cascade. The second server sees the progress and leaves the work
+// to the first, so few steps are done twice.
 func TestCascade_oneServerAtATime(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

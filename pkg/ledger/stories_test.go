@@ -607,8 +607,8 @@ func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string 
 	}, comes)
 }
 
-// describeDeaths repeats the story since reset for each point of the write, and lets the server die there. It shows the
-// state then, and the state after another server has run all works.
+// describeDeaths repeats the story since reset for each point of the write, and lets the server die there. The output
+// shows the state then, and the state after another server has run all works.
 func (w *world) describeDeaths(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	var messages []string

@@ -57,8 +57,8 @@ func (a *actor) killServer() {
 	}
 }
 
-// stopper is the fault function of a server. It holds arrivals at a point, and ends all arrivals once the server is
-// dead.
+// stopper is the fault function of a server. The function holds arrivals at a point, and ends all arrivals once the
+// server is dead.
 type stopper struct {
 	mu    sync.Mutex
 	point string

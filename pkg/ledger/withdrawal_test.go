@@ -125,8 +125,8 @@ func TestWithdrawal_warnsOfAllThatExisted_S2_16(t *testing.T) {
 	}
 }
 
-// The creator of a zone above established zones gets a Warning about those that the new zone's rules do not list. It
-// has only the nearest names in the zone's view, without namespaces, and is the same in a dry run (S1.8).
+// The creator of a zone above established zones gets a Warning about those that the new zone's rules do not list. The
+// Warning has only the nearest names in the zone's view, without namespaces, and is the same in a dry run (S1.8).
 func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -426,8 +426,8 @@ func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	}
 }
 
-// While Delivery keeps an ended zone, its former RRsets remain known, whatever the tenant writes. After Delivery has
-// released the zone, it is created again. Servers may stop anywhere in between (S3.5, S8.4).
+// While Delivery keeps an ended zone, its former RRsets remain known, whatever the tenant writes. After Delivery's
+// release, the zone is created again. Servers may stop anywhere in between (S3.5, S8.4).
 func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -83,7 +83,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "unknown", "odd", "TYPE65280", `\# 3 010203`), in("example"))
 	record(store.Record("team-e", "wild", "*.apps.example.org.", "A", "192.0.2.8"))
 
-	// There are Delegations for one namespace, for two, and for an absent zone.
+	// There are Delegations for a single namespace, for two, and for an absent zone.
 	shared := store.Delegation("infra", "shared", "example", []string{"team-f", "team-g"}, "feed")
 	for _, d := range []*v1alpha1.Delegation{shared, store.Delegation("infra", "team-f", "example", []string{"team-f"}, "*.f"), store.Delegation("team-a", "never", "never", []string{"team-f"}, "*")} {
 		store.Must(s.CreateDelegation(d))
@@ -137,7 +137,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 		return len(store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room("condensed"), withPrefix()...)).Kvs) > 1
 	})
 
-	// Some Records wait at a taken name, and one waits because its namespace is at its limit.
+	// Some Records wait at a taken name, and another waits because its namespace is at the limit.
 	for i := range 3 {
 		record(store.Record("team-e", fmt.Sprintf("e%d", i), fmt.Sprintf("e%d.example.org.", i), "A", "192.0.2.1"))
 	}

@@ -128,7 +128,7 @@ func (v *vandal) editRaw(room string, change func([]byte) []byte) string {
 
 func (v *vandal) prefixOf(room string) string { return v.s.Ledger.Layout().Room(room) }
 
-// findMiddle returns the key of a journal step from the middle of example.org. The step and the one before it have keys
+// findMiddle returns the key of a journal step from the middle of example.org. The step and its predecessor have keys
 // of their own, whereas a transaction of several writes stores all steps under a single key.
 func (v *vandal) findMiddle() string { _, mid := v.findMiddlePair(); return mid }
 
