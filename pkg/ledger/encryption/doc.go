@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package encryption encrypts the server's internal values in etcd, which contain data of Records, if Kubernetes'
-// encryption configuration encrypts Records. A random key encrypts the values. This key is stored too, encrypted like a
-// Record, so a rotation of the configured keys rewrites a single value.
+// Package encryption encrypts the server's internal values in etcd, with data of Records, if Kubernetes' encryption
+// configuration encrypts Records. A random key encrypts the values. This key is stored too, encrypted like a Record, so
+// a rotation of the configured keys rewrites a single value.
 //
 // Guarantees:
 //

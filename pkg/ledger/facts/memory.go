@@ -218,7 +218,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames updates the index of zone names by a watch from rev on, until ctx ends.
+// FollowNames updates the index of zone names by a watch after rev, until ctx ends.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {

@@ -83,8 +83,8 @@ type Trimming struct {
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts the steps since the last trim. octets counts all new steps, and long the writes with steps
-	// above longStep, since a trim last measured the journal.
+	// writtenSteps counts the steps since the last trim. Since a trim last measured the journal, octets is the size of
+	// all new steps, long of writes with steps above longStep.
 	writtenSteps, octets, long int
 	stateOctets                int // of former Records (before/) since the last trim
 	// done is true after the first trim. The keys before deletedBefore are then deleted. This holds while the key of

@@ -81,7 +81,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
 		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.Child.Namespace}
 
-		// If out.OK is false, a compare has failed: read again.
+		// If out.OK is false, a compare has failed.
 		switch out, err := ob.com.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrCascadeEnded): // the child's cascade has ended, or the parent has another name
 		case err != nil:
