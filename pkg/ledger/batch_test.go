@@ -46,8 +46,8 @@ func (g *gate) holdAt(point string) {
 	g.point, g.reached, g.open = point, make(chan struct{}, 100), make(chan struct{})
 }
 
-// After the deadline the caller owns the object again, even if the batch is decided once more: later changes must
-// not reach the zone. For -race.
+// Once a write has passed its deadline, its caller owns the object again. The batch may be decided once more, but must
+// not read the object then: the caller's later changes must not reach the zone. The race detector checks this.
 func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	s := store.New(t)
@@ -103,7 +103,7 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 
 type callerKey struct{}
 
-// callers records the callers in the contexts of transactions, by callerKey.
+// callers records the callers whose contexts reach transactions, by the value of callerKey.
 type callers struct {
 	clientv3.KV
 	mu   sync.Mutex
@@ -117,8 +117,8 @@ func (c *callers) Txn(ctx context.Context) clientv3.Txn {
 	return c.KV.Txn(ctx)
 }
 
-// A batch commits the writes of several callers in one transaction. The transaction has the context of none of them,
-// because logs, traces and the bill would otherwise be those of the first caller.
+// A batch commits the writes of several callers in one transaction. The transaction must have the context of none of
+// them, because logs, traces and charges would otherwise go to the first caller.
 func TestBatch_hasNoCallersContext(t *testing.T) {
 	t.Parallel()
 	g, seen := &gate{}, &callers{}
@@ -156,8 +156,8 @@ func TestBatch_hasNoCallersContext(t *testing.T) {
 	}
 }
 
-// A server may learn that etcd takes fewer operations than configured. Then batches shrink, without an error for
-// clients.
+// If etcd accepts fewer operations in a transaction than configured, the server makes smaller batches, and clients see
+// no error.
 func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -222,8 +222,8 @@ func createAt(s *store.Server, i int) error {
 	return err
 }
 
-// A write that waits for the zone's lock may be answered without it, because another write of the same record was
-// first. The lock then goes to the next write, and none waits forever.
+// A write that waits for its zone's lock may be answered without it, because another write of the same record came
+// first. The lock must then pass to the next write, so that none waits forever.
 func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// panicky panics at the second encoding of an object with the word, in the decision of the batch.
+// panicky panics when it encodes an object with the word for the second time, which is in the decision of the batch.
 type panicky struct {
 	word string
 	seen *sync.Map
@@ -42,10 +42,10 @@ func (p panicky) TransformToStorage(_ context.Context, data []byte, of value.Con
 	return data, nil
 }
 
-// BenchmarkCreate_beside creates Records in 15 zones by a caller each, alternately alone and beside four callers in
-// a sixteenth zone. The four write like the others, or half of them through another server so that transactions
-// lose, or large Records so that few fit into a transaction, or Records that panic. Reported are creates per second
-// and p99 of the fifteen, beside ÷ alone.
+// BenchmarkCreate_beside creates Records in 15 zones, with a caller for each, alternately alone and beside four callers
+// in a sixteenth zone. The four write in the same way, or half of them through another server so that transactions
+// lose, or large Records so that few fit into a transaction, or Records that panic. The benchmark reports creates per
+// second and the p99 of the fifteen, each as the ratio of beside to alone.
 func BenchmarkCreate_beside(b *testing.B) {
 	const rounds, others = 6, 4
 	lasting := 2 * time.Second
@@ -125,9 +125,10 @@ func BenchmarkCreate_beside(b *testing.B) {
 	}
 }
 
-// BenchmarkNewZone_beside creates a zone from time to time, beside 48 callers in other namespaces: standalone zones, or
-// children of one zone. Reported are the longest time until the zone is settled and until the answer, for which the
-// zone above has counted its name servers (S6.4), and the callers' zones per second.
+// BenchmarkNewZone_beside creates a zone from time to time, beside 48 callers in other namespaces that create
+// standalone zones, or children of one zone. The benchmark reports the longest time until the zone is settled, the
+// longest time until the answer, before which the zone above has counted its name servers (S6.4), and the callers'
+// zones per second.
 func BenchmarkNewZone_beside(b *testing.B) {
 	const callers, lone = 48, 8
 	for _, parent := range []string{"", "org."} {

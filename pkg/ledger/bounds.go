@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// bounds has limits and periods that tests change.
+// bounds holds the limits and periods that tests override.
 type bounds struct {
 	journalOctets int
 	slowCommit    time.Duration

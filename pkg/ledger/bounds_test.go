@@ -38,7 +38,7 @@ func makeServedZone(name, domain string, hosts, addresses int, below string) *v1
 	return z
 }
 
-// S3.1: the other zone's cascade decides the waiting zone.
+// The waiting zone is decided by the cascade of the other zone (S3.1).
 func TestCascade_letsAnyWaitingZoneStand_S3_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -59,8 +59,8 @@ func TestCascade_letsAnyWaitingZoneStand_S3_2(t *testing.T) {
 	}
 }
 
-// A child zone may have very many name servers with addresses, which its parent has as glue. All this glue has to fit
-// into a single transaction, so that the parent can remove it at once (S3.5, S6.1).
+// A child zone may have very many name servers with addresses, which its parent serves as glue. All of this glue must
+// fit into a single transaction, so that the parent can remove it at once (S3.5, S6.1).
 func TestChild_glueCanBeTakenAway_S6_3(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -117,8 +117,8 @@ func TestLedger_forgetsZonesWithoutWrites(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone replaces as many name servers at once as etcd takes compares. Beyond, the refusal names the field and a
-// number that passes.
+// A single update may replace as many name servers of a zone as etcd accepts compares. Beyond that, the refusal names
+// the field and a number that passes.
 func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -176,8 +176,8 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 	}
 }
 
-// A new wildcard at the apex may leave names hidden, and the answer names them (S4.25). To find them, the write would
-// read every name of the zone, so it reads only the first thousand.
+// A new wildcard at the apex may hide names, which the answer lists (S4.25). The write would have to read every name of
+// the zone to find them, so the search stops after the first thousand.
 func TestWildcard_atTheApexReadsAThousandNames(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -48,10 +48,11 @@ func waitUntil(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// mishap stops a server's background work at a random fault point, like a bug or like a restart.
+// mishap stops a server's background work at a random fault point, like a panic or a restart.
 type mishap struct{ left atomic.Int64 }
 
-// runInterrupted restarts servers after a few fault points until no work is pending, with fsck after each.
+// runInterrupted restarts servers after a few fault points each until no work is pending, and runs fsck after each
+// stop.
 func runInterrupted(t *testing.T, st *store.Store, between func(i int)) (times int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(7, uint64(len(t.Name()))))
@@ -61,7 +62,7 @@ func runInterrupted(t *testing.T, st *store.Store, between func(i int)) (times i
 		}
 		var m mishap
 		ctx, cancel := context.WithCancel(t.Context())
-		// Longer each time, so that any work ends.
+		// Each attempt runs longer than the one before, so that any work ends.
 		m.left.Store(1 + int64(rnd.IntN(8<<min(i/scaleTo(4, 2), 10))))
 		softly := i%2 == 0
 		s := st.Server(func(c *ledger.Config) {
@@ -125,7 +126,7 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 		}
 		return in
 	}
-	// A child gains the records, loses them by withdrawn rules, gains them again, and is deleted.
+	// The child zone gains the records, loses them when the rules are withdrawn, gains them again, and is deleted.
 	store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*"))))
 	times := runInterrupted(t, st, nil)
 	if got := count("dev"); got != n {
@@ -175,7 +176,7 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 			t.Fatalf("record %s is still adopted", r.Name)
 		}
 	}
-	// The name kept its serial (S6.8), so the next zone continues there and adopts the records.
+	// The last serial of the name is still stored (S6.8), so the next zone continues from there and adopts the records.
 	store.Must(s.CreateZone(store.Zone("infra", "again", "example.org.", store.Allow("", "*"))))
 	st.Settle()
 	if z := s.Zone("infra", "again"); z.Status.EntryCount != int64(n)+3 {
@@ -183,8 +184,8 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 	}
 }
 
-// Two servers change a child's name servers at the same time. The parent counts each pending change exactly once, so
-// that its NS and glue are those of the child in the end (S6.4).
+// Two servers change a child's name servers at the same time. The parent must count each pending change exactly once,
+// so that in the end its NS and glue records are those of the child.
 func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -228,8 +229,8 @@ func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {
 	st.Settle() // fsck compares the cut with the child
 }
 
-// A tenant's stalled cascade does not stop another's, and the zone that loses records to both is delivered after a
-// minute (S7.2).
+// A tenant's stalled cascade must not stop another tenant's, and the zone that loses records to both is delivered after
+// a minute.
 func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -294,8 +295,8 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	st.MustBeClean()
 }
 
-// If the rules of a zone change, only Records of the namespaces concerned are decided again. Records of other
-// namespaces cost no writes (S2.5).
+// When a zone's rules change, only Records of the namespaces concerned are decided again. Records of other namespaces
+// cost no writes (S2.5).
 func TestRules_concernTheirNamespaces(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

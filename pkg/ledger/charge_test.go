@@ -51,8 +51,8 @@ func meterClient(b *bill) func(*ledger.Config) {
 	}
 }
 
-// S9.2: a write's namespace pays for all octets: another namespace's zone, a parent with a changed delegation, and
-// the cascade. Refusals are free.
+// The namespace of a write pays for all octets caused by the write: in another namespace's zone, in a parent whose
+// delegation changes, and in the cascade. Refusals are free.
 func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -89,7 +89,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	st.Settle()
 	only("a child zone, counted in its parent", "team-c", octets, 3*octets)
 
-	// A batch writes the zone once, and its writers share the charge.
+	// A batch writes the zone once, and the writers in the batch share the charge.
 	g := &gate{}
 	batch := st.Server(meterClient(&b), func(c *ledger.Config) { c.OnFault = g.passPoint })
 	b.takeBill()
@@ -109,7 +109,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 		t.Errorf("ten records in one batch, beside one of team-a: %v, the zone has %d octets", of, octets)
 	}
 
-	// The owner who withdraws a rule pays for the cascade.
+	// The owner that withdraws a rule pays for the cascade.
 	store.Must(s.UpdateZone("infra", "fat", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[1:] }))
 	st.Settle()
 	if of := b.takeBill(); of["team-b"] > 0 || of["infra"] < 2*octets {
@@ -143,8 +143,8 @@ func (s *sizes) readSizes() map[string]int64 {
 	return of
 }
 
-// S9.1: a namespace's Records and Zones count as stored, at starting and running servers, and the estimate for the
-// ledger's own keys is about right.
+// The Records and Zones of a namespace count as stored, both at a server that starts and at one that runs, and the
+// estimate for the ledger's own keys is about right.
 func TestFollowSizes_S9_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -269,15 +269,15 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 			}
 			st.Settle()
 		}
-		// With another write, Zone and journal are shared.
+		// The cost of the Zone and the journal is shared with the other write.
 		if paid[0] == 0 || paid[1] < paid[0]*9/10 || paid[2] < paid[0]/2 {
 			t.Errorf("%s: %d octets where the zone is free, %d where it waits, %d where it goes with another", what, paid[0], paid[1], paid[2])
 		}
 	}
 }
 
-// A change of a child zone is followed by a transaction of the parent. If the writer is gone before, another server
-// makes that transaction. It charges the child's namespace, which caused the change, and not the parent's (S9.2).
+// A change of a child zone requires a transaction of the parent. If the writer's server stops first, another server
+// makes that transaction. The charge goes to the child's namespace, which caused the change, and not the parent's.
 func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -315,8 +315,8 @@ func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A namespace that removes a rule pays for everything that follows, including the writes by which the delegated child
-// zone ends. The child's namespace pays nothing (S9.2).
+// A namespace that removes a rule pays for all consequences, including the writes that end the child zone which the
+// rule delegated. The child's namespace pays nothing.
 func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -335,8 +335,8 @@ func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	}
 }
 
-// A dry run of a Zone may read very much, such as all names below it. Reads beyond 64 KiB are charged to the namespace,
-// because dry runs could otherwise be used to load the server for free (S9.2).
+// A dry run of a Zone may read a lot, such as all names below it. Reads beyond 64 KiB are charged to the namespace,
+// because otherwise dry runs could load the server for free.
 func TestMetered_aDryRunOfAZonePays_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill

@@ -57,7 +57,7 @@ func TestRace_claimsOfOneBatchSeeEachOther_S4_8(t *testing.T) {
 			if want != nil {
 				refused++
 			}
-			// Both in the batch behind a held write.
+			// Both writes join the batch that waits behind a held write.
 			zone = makeZone()
 			g.holdAt("before-commit")
 			answers := []chan error{make(chan error, 1), make(chan error, 1), make(chan error, 1)}
@@ -93,7 +93,8 @@ func TestRace_claimsOfOneBatchSeeEachOther_S4_8(t *testing.T) {
 	}
 }
 
-// A few rounds after the last write, objects left waiting would be refused as new objects, too (S2.7).
+// A few rounds after the last write, each object that still waits must also be one that would be refused if it were
+// created now.
 func TestRound_admitsAllThatTheLawWould_S2_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

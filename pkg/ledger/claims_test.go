@@ -18,9 +18,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A tenant has 1,501 names below a name and claims this name. The server accepts the claim if all names are the
-// tenant's own, and refuses the claim if the last of them is another's (S4.8). The octets read for this are charged
-// (S9.2).
+// A tenant with 1,501 names below a name claims that name. The server accepts the claim if all of them belong to the
+// tenant, and refuses it if the last belongs to another. The octets read for the decision are charged (S9.2).
 func TestClaims_manyBelow_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the test writes names without records
@@ -62,8 +61,8 @@ func TestClaims_manyBelow_S4_8(t *testing.T) {
 	}
 }
 
-// A Record's status says by which kind of rule it was admitted (shared, for example). If another rule admits it now, a
-// cascade changes only this kind. fsck compares the status with the claims (S4.17).
+// A Record's status names the kind of rule that admitted it, such as a shared rule. If another rule admits the Record
+// now, a cascade changes only the kind. fsck compares the status with the claims.
 func TestClaims_statusSaysTheKindOfRule_S4_17(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -29,7 +29,7 @@ func condensedKeys(b *brake) map[string]int64 {
 	return out
 }
 
-// stalled is a server's start with much activity between the listing and a zone's Base.
+// stalled is a server that starts slowly: meanwhile runs between its listing of the zones and the Base of one zone.
 type stalled struct {
 	listing
 	resets    int
@@ -56,8 +56,8 @@ func (s *stalled) Base(base ledger.Base) {
 	}
 }
 
-// S7.5: a starting server has the delivered state of a held zone, although others condense past the listed step or
-// etcd has compacted that revision. It has all other zones anyway.
+// A server that starts gets the delivered state of a held zone (S7.5), even if another server condenses past the listed
+// step, or etcd has compacted the listed revision. All other zones arrive in any case.
 func TestCondense_whileAServerStarts_S7_8(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -135,9 +135,9 @@ func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 	return c.Step.N
 }
 
-// A server stalls while condensing the journal of a held zone. The hold ends, a second begins, and another server
-// condenses for the second. The stalled server must then give up, and not delete the other's keys, from which starting
-// servers compute the delivered content (S7.5).
+// A server stalls while condensing the journal of a held zone. The hold ends, a second one begins, and another server
+// condenses for the second hold. The stalled server must then give up, and must not delete the other server's keys,
+// from which starting servers compute the delivered content (S7.5).
 func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 30)
@@ -158,7 +158,7 @@ func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	if to, err := b.pickFirst().Ledger.Condense(t.Context(), first, uint64(first.Status.ContentGeneration)-1); err != nil || to != 0 {
 		t.Errorf("condensed for the first hold, to step %d: %v", to, err)
 	}
-	// Like trim after condense.
+	// Delete the old keys, as trim does after condense.
 	l := layout.Keys{Prefix: b.Prefix}
 	store.Must(b.Client.Client.Delete(t.Context(), l.Room("journal")+string(second.UID)+"/", clientv3.WithRange(fmt.Sprintf("%s%s/%016x", l.Room("journal"), second.UID, n))))
 	if base := followLedger(t, b.Server(b.change...)).bases["infra/example"]; len(base.UndeliveredSteps) == 0 ||
@@ -167,9 +167,8 @@ func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	}
 }
 
-// While a mass deletion holds a zone, servers condense the zone's journal: old steps are merged into one stored step
-// (S7.5). If the zone is deleted while a server is in the middle of this, the server gives up, and no condensed keys of
-// the zone remain (I4).
+// While a mass deletion holds a zone, servers condense its journal, that is, they merge old steps into one stored step
+// (S7.5). If the zone is deleted meanwhile, the condensing server gives up, and no condensed keys of the zone remain.
 func TestCondense_ofAZoneThatIsGone_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
@@ -199,7 +198,7 @@ func TestCondense_ofAZoneThatIsGone_S7_8(t *testing.T) {
 	b.MustBeClean()
 }
 
-// S7.5: unreferenced parts stay until the zone has settled.
+// Parts to which no header refers stay until the zone has settled (S7.5).
 func TestCondense_sweepsParts_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)

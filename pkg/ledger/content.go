@@ -20,13 +20,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// MaxRecordsRead bounds the Records read by RecordsAt (S5.8).
+// MaxRecordsRead bounds the Records read by RecordsAt.
 const MaxRecordsRead = law.MaxValuesAtName
 
+// ErrTooManyRecords is returned by RecordsAt beyond MaxRecordsRead Records.
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
-// RecordsAt returns a namespace's Records at names of a zone, without those that leave the zone meanwhile. It charges
-// the namespace. The error is ErrTooManyRecords or etcd's.
+// RecordsAt returns a namespace's Records at the given names of a zone. Records that leave the zone meanwhile are
+// omitted, and the reads are charged to the namespace.
 func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
@@ -85,8 +86,8 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 	return nil
 }
 
-// ReadApex returns the RRsets made by spec.nameServers, and the values of the apex NS Records; none if the zone is
-// gone. The namespace is charged.
+// ReadApex returns the RRsets made from a zone's spec.nameServers, and the values of the apex NS Records, nil if the
+// zone is gone. The read is charged to the namespace.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Decide: func(seen *law.Facts) law.Outcome {

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// RecordsAt reads the Records of a namespace at any number of names of a zone in two transactions, charges the reads to
-// this namespace, and reads no Records of other namespaces (S9.2, attack 110).
+// RecordsAt reads a namespace's Records at any number of names of a zone in two transactions. The reads are charged to
+// this namespace, and include no Records of other namespaces.
 func TestRecordsAt_readsThemTogether_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -58,7 +58,7 @@ func TestRecordsAt_readsThemTogether_S9_2(t *testing.T) {
 	}
 }
 
-// Reads stop at the number of Records allowed at a name.
+// RecordsAt returns ErrTooManyRecords if the names have more than MaxRecordsRead Records.
 func TestRecordsAt_isBounded(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -82,8 +82,8 @@ func TestRecordsAt_isBounded(t *testing.T) {
 	}
 }
 
-// ReadApex returns the RRsets made from the current spec, also after another server has changed the spec, and the
-// values of the apex NS Records of all namespaces. For another uid of the zone it returns nothing.
+// ReadApex returns the RRsets made from the current spec, even after a change by another server, and the values of the
+// apex NS Records of all namespaces. For another UID of the zone, nothing is returned.
 func TestReadApex(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// I5.
+// CheckCovered reports a fact that was written without its Zone.
 func TestCheckCovered_findsWhatIsWrittenBesideAZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -33,8 +33,9 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate_pairs creates Records in a zone with history and in one without, in turns: -benchtime 10x is ten
-// pairs. It reports the medians of the ratio of times, and of the difference of allocations, archives included.
+// BenchmarkCreate_pairs alternately creates Records in a zone with history and in a zone without; -benchtime 10x runs
+// ten pairs. The benchmark reports the medians of the ratio of times and of the difference in allocations, including
+// archives.
 func BenchmarkCreate_pairs(b *testing.B) {
 	const each = 200
 	st := store.On(b, store.Fresh(b), "/registry/kubizone")
@@ -76,7 +77,8 @@ func BenchmarkCreate_pairs(b *testing.B) {
 	b.ReportMetric(more[len(more)/2], "more-allocs")
 }
 
-// BenchmarkUpdate has callers with a Record each in a zone. The Records have annotations of 4 KiB, or few.
+// BenchmarkUpdate updates a Record for each of several callers in one zone. The Records have annotations of 4 KiB, or
+// few.
 func BenchmarkUpdate(b *testing.B) {
 	for name, x := range map[string]struct {
 		note      string
@@ -116,8 +118,8 @@ func noteOf(n int) string {
 	return text.String()
 }
 
-// BenchmarkCreate_manyZones has callers with a zone each, or in four shared zones, commits of 10 ms and an etcd of
-// 128 operations.
+// BenchmarkCreate_manyZones creates Records for callers that have a zone each, or share four zones, with commits of 10
+// ms and an etcd that accepts 128 operations.
 func BenchmarkCreate_manyZones(b *testing.B) {
 	for _, commit := range []time.Duration{0, 10 * time.Millisecond} {
 		for _, x := range [][2]int{{16, 1}, {64, 4}, {16, 16}, {64, 64}} {
@@ -159,8 +161,8 @@ func BenchmarkCreate_manyZones(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate_besideReservedNames compares creates in two zones, with a single reserved name and with
-// thousands, a Delegation each. Reported is the ratio of the times.
+// BenchmarkCreate_besideReservedNames compares creates in a zone with a single reserved name and in a zone with
+// thousands, each reserved by a Delegation. The benchmark reports the ratio of the times.
 func BenchmarkCreate_besideReservedNames(b *testing.B) {
 	st := store.On(b, store.Fresh(b), "/registry/kubizone")
 	s := st.Server()

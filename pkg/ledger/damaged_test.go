@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The record is decided when readable again (S2.5, S7.2).
+// The cascade skips an unreadable record, which is decided once readable again (S2.5).
 func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -61,7 +61,7 @@ func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 	}
 }
 
-// A long cascade yields to another namespace's.
+// A long cascade gives way to the cascade of another namespace.
 func TestCascade_givesItsPlaceUp(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 )
 
 // A child zone has 70 name servers with addresses, and later 70 others. The parent takes only content.MaxGlue of them,
-// so that the change of the parent fits into a single transaction of an etcd with the default limit (S6.3).
+// so that its change fits into a single transaction even with etcd's default limit.
 func TestCut_isOneTransaction_S6_3(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// promises checks the promises of storage.Interface to writers of an existing object. clone and touch fit the
-// object's type.
+// promises checks that writers of an existing object get the guarantees of storage.Interface. clone and touch work on
+// the object's type.
 func promises[T any, O interface {
 	*T
 	runtime.Object
@@ -62,7 +62,7 @@ func promises[T any, O interface {
 	if out, _, err = update(nil, nil, annotate("one")); err != nil || out.GetResourceVersion() != before.GetResourceVersion() {
 		t.Errorf("an update that changes nothing went from %s to %s: %v", before.GetResourceVersion(), out.GetResourceVersion(), err)
 	}
-	// An update from a stale cache runs again on the current object.
+	// An update that begins with a stale cached object runs again on the current object.
 	if out, calls, err := update(nil, stale, annotate("two")); err != nil || calls != 2 || !apiequality.Semantic.DeepEqual(out, get()) {
 		t.Errorf("from a stale suggestion: %d calls, %v", calls, err)
 	}

@@ -17,10 +17,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A transaction writes a Delegation with its Zone (new revision), the rules/ keys, and an outbox item to decide the
-// namespaces' Records again (S4.3).
+// One transaction writes a Delegation, the copies of its rule under rules/, the unchanged Zone, to give it a new
+// revision, and an outbox item to decide the affected Records again.
 
-// Delegations is like Zones, for Delegations.
+// Delegations is like Zones, for the storage of Delegations.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) storeWrite {
@@ -44,7 +44,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	if err != nil {
 		return commit.Outcome{}, err
 	}
-	if w.before != nil && w.after != nil && delegationUnchanged(w.before, w.after) { // S2.4
+	if w.before != nil && w.after != nil && delegationUnchanged(w.before, w.after) { // needs no decision
 		return l.com.WriteObjectOnly(ctx, key, expected, put)
 	}
 
@@ -76,7 +76,7 @@ func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.Delega
 	return ask, nil
 }
 
-// PreviewDelegation is PreviewRecord for a Delegation.
+// PreviewDelegation is like PreviewRecord, for a Delegation.
 func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.Delegation) error {
 	if before != nil && after != nil && delegationUnchanged(before, after) {
 		return nil

@@ -30,8 +30,8 @@ func describeAccepted(d *v1alpha1.Delegation) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-// A Delegation admits only the listed namespaces. Waiting records come and go with the Delegation. The zone's
-// content changes only with the records, and stays settled.
+// A Delegation admits only the listed namespaces. Waiting records enter and leave the zone with the Delegation. The
+// zone's content changes only with the records, and the zone stays settled.
 func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -91,9 +91,9 @@ func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	}
 }
 
-// A Delegation may be created before the zone. When the zone is created, the Delegation is accepted, and the
-// namespace's waiting Records are adopted. When the zone is deleted, Delegation and Records wait again. The test does
-// this three times, with and without encryption of the store.
+// A Delegation may be created before its zone. When the zone is created, the Delegation is accepted and the namespace's
+// waiting Records are adopted. When the zone is deleted, both wait again. The test repeats this three times, with and
+// without encryption of the store.
 func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(makeTransformer("key"))}} {
@@ -133,7 +133,7 @@ func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	}
 }
 
-// status.records of a Delegation counts its namespaces' Records in the zone, after creations, deletions, and after
+// A Delegation's status.records counts the Records of its namespaces in the zone, after creations, deletions, and
 // cascades that release Records and adopt them again.
 func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	t.Parallel()
@@ -166,8 +166,8 @@ func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	count("one is deleted", 0, 1)
 }
 
-// A cascade releases the Records of a tenant whose Delegation was deleted. Meanwhile the zone stays settled, so name
-// servers get other tenants' writes at once.
+// When a tenant's Delegation is deleted, a cascade releases the tenant's Records. Meanwhile the zone stays settled, so
+// that other tenants' writes reach the name servers at once.
 func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -206,8 +206,8 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	}
 }
 
-// The cascade of a deleted or created zone with thousands of Delegations takes longer than the second after which a
-// server marks its outbox item as in progress. The cascade still completes, and every Delegation is accepted.
+// The cascade of a deleted or created zone with thousands of Delegations takes longer than one second, after which a
+// server marks the outbox item as in progress. The cascade must still complete, and every Delegation must be accepted.
 func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -247,9 +247,9 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	}
 }
 
-// Two bounds on Delegations (S4.4). However often a Delegation changes, a single outbox item waits. And a namespace's
-// rules in a zone have a bounded size, also if they come from many Delegations or allow nothing; other namespaces still
-// get rules.
+// Two bounds apply to Delegations. However often a Delegation changes, only a single outbox item waits. And the rules
+// of a namespace in a zone have a bounded size, even if they come from many Delegations or allow nothing, while other
+// namespaces still get rules.
 func TestDelegation_bounds_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -277,7 +277,7 @@ func TestDelegation_bounds_S4_4(t *testing.T) {
 	if !apierrors.IsInvalid(refused) || !strings.Contains(refused.Error(), "spec.namespaces") || !strings.Contains(refused.Error(), "32768") {
 		t.Errorf("rules without end: %v", refused)
 	}
-	// Storage bounds rules of few octets.
+	// The size of rules with few octets is bounded by their storage.
 	empty := 0
 	for refused = nil; refused == nil && empty < 2000; empty++ {
 		d := store.Delegation("infra", fmt.Sprint("empty-", empty), "example", []string{"c"})
@@ -294,9 +294,9 @@ func TestDelegation_bounds_S4_4(t *testing.T) {
 	st.Settle()
 }
 
-// A Delegation allows names of a zone in its own namespace only. A tenant gains no name of another namespace's zone,
-// neither by that zone's object name in zoneRef, nor by an absolute pattern in a Delegation for a zone of the tenant
-// (attack 82). The answer to a Record with such a zoneRef does not tell whether the zone exists (S1.8).
+// A Delegation allows names of a zone in its own namespace only. A tenant gains no name in another namespace's zone,
+// neither by a zoneRef with that zone's object name, nor by an absolute pattern in a Delegation for a zone of its own.
+// The answer to a Record with such a zoneRef does not tell whether the zone exists (S1.8).
 func TestDelegation_ofAnotherNamespaceGivesNothing_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -338,8 +338,8 @@ func (b *bill) takeTotal() (octets int) {
 	return octets
 }
 
-// A write costs the same octets in a zone with one Delegation as in a zone with thousands: the write of a Record, and
-// that of a further Delegation.
+// A write costs the same octets in a zone with one Delegation as in a zone with thousands. This holds for Records and
+// for further Delegations.
 func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -378,8 +378,8 @@ func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	st.Settle()
 }
 
-// A Delegation that exceeds the namespace's bound of rules in the zone waits with LimitExceeded. When other Delegations
-// are deleted, this Delegation is accepted, and the waiting Records are adopted.
+// A Delegation that exceeds the limit on its namespace's rules in the zone waits with the reason LimitExceeded. When
+// other Delegations are deleted, this Delegation is accepted, and the waiting Records are adopted.
 func TestDelegation_waitsForRoom_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -64,7 +64,7 @@ func newBrakeOn(t *testing.T, st *store.Store, servers, records int, change ...f
 	return b
 }
 
-// waitPeriods passes three periods: all content counts against deletions.
+// waitPeriods lets three periods pass, after which all content counts in mass deletions.
 func (b *brake) waitPeriods() { b.clock.Add(int64(30 * time.Minute)) }
 
 func (b *brake) pickFirst() *store.Server { return b.servers[0] }
@@ -132,9 +132,9 @@ func (b *brake) publishDeletions(serial int64) {
 	}))
 }
 
-// Deletions of single Records add up to a mass deletion at any speed: of 1,000 RRsets the 301st deletion holds the
-// zone, of 200 in the short form the 61st (S7.5). The serial before the 301st deletion stays delivered, until the owner
-// publishes the deletions.
+// Single deletions add up to a mass deletion at any speed. With 1,000 RRsets the 301st deletion holds the zone; in
+// short mode, with 200, the 61st does. The serial before that deletion stays delivered until the owner publishes the
+// deletions.
 func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -161,13 +161,13 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 			if line := fmt.Sprintf("kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", before.Status.Serial); !strings.HasSuffix(c.Message, line) {
 				t.Errorf("the condition does not end in %q: %s", line, c.Message)
 			}
-			// Neither a week nor the patience with cascades ends the hold.
+			// The hold ends neither after a week nor after the timeout of cascades.
 			b.clock.Add(int64(7 * 24 * time.Hour))
 			b.fillRecords("team", "t", 1)
 			b.expectHeld(true)
 			b.publishDeletions(z.Status.SettledSerial)
 			b.expectHeld(false)
-			// Confirmed removals stay confirmed; content older than ten minutes counts anew.
+			// Published removals stay published, and content older than ten minutes counts again.
 			b.fillRecords("infra", "s", 20)
 			b.waitPeriods()
 			b.deleteRecords("infra", "s", 1, 20)
@@ -176,9 +176,9 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	}
 }
 
-// Deletions through several servers at once count together, and the zone is held once. New Records of a tenant at the
-// deleted names put nothing back, and their removal does not count. The hold ends when the owner has created enough
-// RRsets, at any names (S7.5).
+// Deletions through several servers are counted together, and the zone is held once. New Records of a tenant at the
+// deleted names restore nothing, and their removal does not count. The hold ends when the owner has created enough
+// RRsets, at any names.
 func TestMassDeletion_batches_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 3, 90)
@@ -189,7 +189,7 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 	if b.reported.Load() != 1 || z.Status.RRsetCount != 30 {
 		t.Errorf("%d holds were told, %d RRsets are left", b.reported.Load(), z.Status.RRsetCount)
 	}
-	b.fillRecords("team", "r", 60) // puts nothing back, and its removal counts nothing
+	b.fillRecords("team", "r", 60) // restores nothing, and its removal does not count
 	b.expectHeld(true)
 	b.deleteRecords("team", "r", 1, 30)
 	b.fillRecords("infra", "s", 53)
@@ -202,7 +202,7 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 	b.expectHeld(false) // 36 of 120 are gone
 }
 
-// S7.5: only deletions by the zone's own namespace hold the zone, and a held zone blocks no other.
+// Only deletions by the zone's own namespace hold the zone (S7.5), and a held zone blocks no other zone.
 func TestMassDeletion_notCounted_S7_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -274,9 +274,9 @@ func (b *brake) Should(err error) {
 	}
 }
 
-// If the owner removes a rule, all Records released by the cascade count toward a mass deletion, so the zone is held;
-// the rule's return ends the hold. An owner that means the removal sets the annotation publish-deletions in the same
-// update, and the zone is not held (S7.5).
+// If the owner removes a rule, all Records that the cascade releases count towards a mass deletion, so the zone is
+// held. The return of the rule ends the hold. An owner who means the removal sets the annotation publish-deletions in
+// the same update, and the zone is not held (S7.5).
 func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
@@ -301,8 +301,8 @@ func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
 	}
 }
 
-// S7.5: the parent keeps the counts of a held zone, even if the whole cut goes at once, and counts anew after the
-// hold, by annotation or by records put back.
+// The parent of a held zone keeps the zone's NS and glue, even if all of them go at once. The counting resumes after
+// the hold, which an annotation or restored records may end (S7.5).
 func TestMassDeletion_ofADelegatedZone_S7_8(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*brake, *v1alpha1.Zone){
@@ -363,8 +363,8 @@ func TestMassDeletion_ofADelegatedZone_S7_8(t *testing.T) {
 	}
 }
 
-// S7.5: a child's write ends the parent's hold. The grandparent's count changes before the answer, as no worker
-// runs.
+// The write of a child zone ends its parent's hold (S7.5). The grandparent counts the change before the answer, because
+// no background worker runs.
 func TestMassDeletion_putBackByAChild_S7_7(t *testing.T) {
 	t.Parallel()
 	st, clock := store.New(t), store.Clock{}
@@ -425,7 +425,7 @@ func TestMassDeletion_putBackByAChild_S7_7(t *testing.T) {
 	st.MustBeClean()
 }
 
-// rowsOf returns the rows of a base; undo: at the delivered step.
+// rowsOf returns the rows of a base. If undo is set, the rows are those of the delivered content.
 func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	t.Helper()
 	out := map[content.Row]bool{}
@@ -451,9 +451,9 @@ func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	return out
 }
 
-// S7.5: a server that starts during a hold has the delivered state, even if changes exceed the journal: old steps
-// are condensed to the difference of both contents at most. After the hold the journal is trimmed as usual, without
-// a remainder.
+// A server that starts during a hold gets the delivered state (S7.5), even if the changes exceed the journal: old steps
+// are condensed to no more than the difference between the two contents. After the hold the journal is trimmed as
+// usual, and nothing remains.
 func TestMassDeletion_restart_S7_8(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -526,9 +526,9 @@ func condensedOf(b *brake, uid string) (octets int) {
 	return octets
 }
 
-// A rule is removed, and a long cascade releases all Records of a tenant: a single hold, although the cascade commits
-// in many steps. Servers that run, and servers that start during the hold, serve the former content, although the
-// journal is shorter than the cascade. The rule's return restores all (S7.5).
+// A rule is removed, and a long cascade releases all Records of a tenant. The zone is held once, although the cascade
+// commits in many steps. Servers that run, and servers that start during the hold, serve the former content, although
+// the journal is shorter than the cascade. The return of the rule restores all of it (S7.5).
 func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	t.Parallel()
 	n := 300
@@ -565,8 +565,8 @@ func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	}
 }
 
-// RRsets younger than ten minutes do not hold a zone when they are deleted. Instead the client gets a single Warning,
-// when more than 30 % are gone. A change set is counted as a whole: a rename is no deletion (S7.6).
+// RRsets younger than ten minutes do not hold a zone when they are deleted. Instead, the client gets a single Warning
+// when more than 30 % are gone. A change set is counted as a whole, so a rename is no deletion.
 func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)
@@ -608,8 +608,8 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	b.MustBeClean()
 }
 
-// A zone is also held if an update of spec.nameServers removes the last NS at its apex, even a zone with no other RRset
-// (S7.6). The answer warns the client, with the command to publish the deletion. New name servers end the hold.
+// A zone is also held if an update of spec.nameServers removes the last NS at its apex, even if the zone has no other
+// RRset. The answer warns the client, with the command that publishes the deletion. New name servers end the hold.
 func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)
@@ -638,8 +638,9 @@ func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
 	b.MustBeClean()
 }
 
-// S6.15: if every class has name servers, a zone needs none, and is not held for the last NS. A write of Ready,
-// such as the controller's after a class change, updates Servable in both directions.
+// If every class has name servers of its own, a zone needs none, and is not held for its last NS. A write of the
+// condition Ready, such as the controller's after a class has changed, updates the condition Servable in both
+// directions.
 func TestServable_ofClassNameServers_S6_15(t *testing.T) {
 	t.Parallel()
 	var own atomic.Bool
@@ -687,8 +688,8 @@ func TestServable_ofClassNameServers_S6_15(t *testing.T) {
 	b.MustBeClean()
 }
 
-// The deletion of the last NS at the apex holds a zone by itself. While the zone is held, the condition Settled is kept
-// up to date: further deletions are named, and the NS no longer after its return (S7.6).
+// The deletion of the last NS at the apex holds a zone by itself. During the hold, the condition Settled is kept up to
+// date: further deletions are named, and the NS no longer after a return.
 func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

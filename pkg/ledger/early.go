@@ -14,17 +14,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// EarlyRecord decides before the write of a Record whether a rule of a zone allows it. Admission uses this for the
-// audit log, and to refuse early. EarlyRecord returns the rule, for example `zone example.org., pattern "*.dev"`, or an
-// error 403. It reads values in memory only, so rule is "" if some are missing. It leaves all other refusals to the
-// write. before is nil for a creation.
+// EarlyRecord checks, before a Record is written, whether a rule of a zone allows the write, so that admission can
+// refuse early and log the rule for audits. The result is the rule, for example `zone example.org., pattern "*.dev"`,
+// or a Forbidden error. EarlyRecord decides from memory and verifies a refusal in etcd. If memory lacks values, or a
+// refusal has another reason, rule is empty and err is nil. before is nil for a creation.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
-	if lawform.SameContent(before, after) { // S2.4
+	if lawform.SameContent(before, after) { // needs no decision
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
 
-	// First decide without the Record's data: most of a decision is about the data, and the right to a name is not.
+	// Decide without data first, since the right to a name is independent of data.
 	ask, _, err := l.recordAsk(ctx, before, after, lawform.RecordWithoutData)
 	if err != nil {
 		return "", nil
@@ -50,7 +50,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil // other writes of the change set may remove the reason
 	}
 
-	// With the data, the write may be refused for another reason first.
+	// With the data, the write may be refused for another reason.
 	if ask, _, err = l.recordAsk(ctx, before, after, lawform.Record); err != nil {
 		return "", nil
 	}
@@ -58,7 +58,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 
-	// Memory may be outdated. A transaction that only compares proves the refusal.
+	// The cache may be stale, so a transaction of compares verifies the refusal.
 	proven, err := s.VerifyFacts(ctx, l.mem.Layout.Record(after.Namespace, after.Name), before)
 	if err != nil || !proven {
 		return "", nil

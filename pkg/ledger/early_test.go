@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// An early answer costs an allowed write no round trip, and equals the write's refusal.
+// An early check costs an allowed write no round trip, and its refusal equals the refusal of the write.
 func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server()
@@ -75,7 +75,7 @@ func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
 	}
 }
 
-// Another server's write may be newer than this cache, so no refusal may rest on the cache alone.
+// A refusal must not rest on the cache alone, because another server may have written since.
 func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -111,7 +111,7 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	if _, err := s.Ledger.EarlyRecord(s.Ctx, now, foreign); err == nil {
 		t.Error("from its present state it is not refused")
 	}
-	// Metadata and description always pass (S2.4).
+	// Changes of metadata and description always pass (S2.4).
 	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
 	labelled := now.DeepCopy()
 	labelled.Labels = map[string]string{"a": "b"}
@@ -120,7 +120,7 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 		t.Errorf("an update that leaves spec alone: %q, %v", rule, err)
 	}
 
-	// Without its zone the record would wait (S2.3), so no refusal.
+	// Without a zone the record would wait (S2.3), so there is no refusal.
 	must.Succeed(t, other.DeleteZone("platform", "example-org"))
 	if _, err := s.Ledger.EarlyRecord(s.Ctx, nil, store.Record("team-c", "www", "www.example.org.", "A", "192.0.2.1")); err != nil {
 		t.Errorf("the zone is gone, and it refuses early: %v", err)
@@ -143,8 +143,8 @@ func TestEarlyRecord_withoutMemoryPasses(t *testing.T) {
 	}
 }
 
-// Each transaction has an operation, because etcd answers compares alone from a member that may lag: a refusal and a
-// dry run would rest on an old state.
+// Each transaction must contain an operation. etcd answers a transaction of compares alone from a member that may lag,
+// so that a refusal or a dry run would rest on an old state.
 func TestTransactions_areOfTheMajority(t *testing.T) {
 	t.Parallel()
 	sent := &transactions{}

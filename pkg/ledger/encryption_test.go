@@ -31,7 +31,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeTransformer returns upstream's transformer with these secretbox keys, or "identity".
+// makeTransformer returns Kubernetes' transformer with the named secretbox keys, or "identity".
 func makeTransformer(names ...string) value.Transformer {
 	var providers []value.PrefixTransformer
 	for _, name := range names {
@@ -44,7 +44,7 @@ func makeTransformer(names ...string) value.Transformer {
 	return value.NewPrefixTransformers(errors.New("no provider of the configuration reads it"), providers...)
 }
 
-// secrets are the parts of a tenant's names and data to look for in values.
+// secrets are parts of a tenant's names and data that must not appear in values.
 var secrets = []string{"quokka", "numbat", "bilby", "wombat", "echidna", "192.0.2.77", "192.0.2.53", "dingo"}
 
 func writeStory(t *testing.T, st *store.Store) {
@@ -95,7 +95,7 @@ func writeStory(t *testing.T, st *store.Store) {
 	st.MustBeClean()
 }
 
-// listSeen returns the number of values ever in the store, and the keys whose values showed a secret.
+// listSeen returns the number of values that the store has ever held, and the keys whose values contain a secret.
 func listSeen(t *testing.T, st *store.Store) (events int, in map[string][]string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -123,7 +123,7 @@ func listSeen(t *testing.T, st *store.Store) (events int, in map[string][]string
 	return 0, nil
 }
 
-// The same story without encryption shows all secrets.
+// As a control, the same writes without encryption reveal all secrets.
 func TestEncryption_noValueInEtcdShowsData(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -170,7 +170,7 @@ func openStore(t *testing.T, st *store.Store, with value.Transformer) error {
 	return err
 }
 
-// An older binary refuses, too.
+// A server with the wrong key refuses to start, and so does an older program.
 func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(makeTransformer("one")))
@@ -196,9 +196,9 @@ func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 	}
 }
 
-// Keys rotate as in Kubernetes' encryption configuration: add the new key, put the key first, rewrite the objects,
-// remove the old key. The same steps lead back to no encryption, and to encryption again. After each step the server
-// reads all, and fsck is clean.
+// Keys rotate as in Kubernetes' encryption configuration: add the new key, move it to the front, rewrite the objects,
+// remove the old key. The same steps lead to a store without encryption and back. After each step the server can read
+// all data, and fsck finds no damage.
 func TestEncryption_rotatesAsUpstream(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(makeTransformer("one")))
@@ -212,7 +212,7 @@ func TestEncryption_rotatesAsUpstream(t *testing.T) {
 		s := st.Server()
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", fmt.Sprintf("r%d", n), fmt.Sprintf("r%d.example.org.", n), "A", "192.0.2.1")))
 		n++
-		// kubectl replace without a change still writes.
+		// As with kubectl replace, an update without a change is still written.
 		store.Must(s.WriteZone(t.Context(), "platform", "top", func(*v1alpha1.Zone) {}))
 		for _, r := range s.ListRecords("") {
 			same := func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) { return in, nil, nil }
@@ -233,7 +233,7 @@ func TestEncryption_rotatesAsUpstream(t *testing.T) {
 	}
 }
 
-// A store created without encryption.
+// Encryption is configured for a store created without encryption.
 func TestEncryption_comesLater(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -12,7 +12,7 @@ import (
 	storagetesting "k8s.io/apiserver/pkg/storage/testing"
 )
 
-// suite is a test of upstream; where is the storage to run on.
+// suite is a storage test of Kubernetes. where selects the storages on which it runs.
 type suite struct {
 	name  string
 	where int
@@ -25,7 +25,7 @@ const (
 	cachedOnly
 )
 
-// plain suites need the storage alone.
+// plain returns a suite that needs only the storage.
 func plain(name string, where int, f func(context.Context, *testing.T, storage.Interface)) suite {
 	return suite{name, where, func(ctx context.Context, t *testing.T, e *exam, _ bool) { f(ctx, t, e.Interface) }}
 }
@@ -56,8 +56,8 @@ var suites = []suite{
 	plain("Watch", both, storagetesting.RunTestWatch),
 	plain("DeleteTriggerWatch", both, storagetesting.RunTestDeleteTriggerWatch),
 	plain("WatchFromNonZero", both, storagetesting.RunTestWatchFromNonZero),
-	// The watch cache closes a watcher without CPU for a tenth of a second, and the suite reports lost events. Our
-	// part, the pace of subrev, has other tests.
+	// The watch cache closes a watcher that gets no CPU for a tenth of a second, and the suite then reports lost
+	// events. Other tests cover our part, the pace of package subrev.
 	plain("DelayedWatchDelivery", rawOnly, storagetesting.RunTestDelayedWatchDelivery),
 	plain("WatchContextCancel", both, storagetesting.RunTestWatchContextCancel),
 	plain("WatchDeleteEventObjectHaveLatestRV", both, storagetesting.RunTestWatchDeleteEventObjectHaveLatestRV),
@@ -126,7 +126,7 @@ var suites = []suite{
 	}},
 }
 
-// compacting suites need their own etcd: others read from the first revision on.
+// compacting suites need an etcd of their own, because the other suites read from the first revision on.
 var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
 
 func TestSuites_rawStoreUnderTheWrapper(t *testing.T) { examineStore(t, revisions, false, false) }

@@ -41,18 +41,18 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Kubernetes' own suites, k8s.io/apiserver/pkg/storage/testing, test the ledger's storage:
+// The storage suites of Kubernetes, in k8s.io/apiserver/pkg/storage/testing, test the ledger's storage:
 //
-//  1. The storage hook (StorageClient) under etcd3's store, and under the watch cache above, keeps every promise of
-//     storage.Interface although each write is a transaction of two keys: the suites write example Pods, and a
-//     decorator like the ledger's counts them in a second key, which must agree in the end.
+//  1. The storage hook (StorageClient) under etcd3's store, and under the watch cache above it, keeps every promise of
+//     storage.Interface, although each write is a transaction of two keys. The suites write example Pods. A decorator
+//     like the ledger's counts the Pods in a second key, and the count must be right in the end.
 //  2. The decorators of Zones and Records keep the promises to writers (decorators_test.go).
-//  3. The suites pass over pkg/ledger/subrev too, where objects share a revision.
+//  3. The suites also pass over pkg/ledger/subrev, where objects share a revision.
 //
-// Not run: the suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,
-// WatchWithUnsafeDelete), a feature that our server turns off because deleting unread would leave a record's data in
-// the zone; and WatchDispatchBookmarkEvents, which waits minutes for the cache's timers. Suites that upstream runs only
-// on the raw store run only there.
+// The suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,
+// WatchWithUnsafeDelete) are not run. Our server turns this feature off, because the deletion of an unread record would
+// leave the record's data in the zone. WatchDispatchBookmarkEvents is not run either, because it waits minutes for
+// timers of the cache. Suites that Kubernetes runs only on the raw store run only there.
 var (
 	scheme = runtime.NewScheme()
 	codecs = serializer.NewCodecFactory(scheme)
@@ -64,8 +64,8 @@ func init() {
 	utilruntime.Must(examplev1.AddToScheme(scheme))
 }
 
-// pods decorates a raw store like the ledger's decorators: the storage call announces a write, and the storage hook
-// executes it, with a count of the namespace's pods as the companion that must never differ.
+// pods decorates a raw store in the way of the ledger: the storage call announces a write, and the storage hook carries
+// out the write. The same transaction writes a companion key, which counts the namespace's pods.
 type pods struct {
 	storage.Interface
 	client *clientv3.Client
@@ -81,8 +81,8 @@ func (p *pods) makeCompanion(key string) string {
 	return p.root + "/companions/" + namespace
 }
 
-// commit writes pod and companion in a transaction. It retries conflicts at the companion; the store resolves
-// conflicts at the pod.
+// commit writes a pod and its companion in one transaction. A conflict at the companion is retried. The store resolves
+// a conflict at the pod.
 func (p *pods) commit(ctx context.Context, key string, expected int64, put []byte) (bool, int64, *mvccpb.KeyValue, error) {
 	companion := p.makeCompanion(key)
 	mu, _ := p.queue.LoadOrStore(companion, &sync.Mutex{})
@@ -193,7 +193,7 @@ func (x *exchanged) TransformToStorage(ctx context.Context, data []byte, about v
 	return x.now().TransformToStorage(ctx, data, about)
 }
 
-// mode is the layer between etcd3's store and etcd.
+// mode selects the layers between etcd3's store and etcd.
 type mode string
 
 const (
@@ -236,8 +236,8 @@ func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 
 var exams atomic.Int64
 
-// newExam returns a decorated store over an empty prefix, behind a watch cache if cached, on an unused etcd if
-// fresh. After the test companions and pods must agree.
+// newExam returns a decorated store over an empty prefix. If cached is set, a watch cache is in front; if fresh is set,
+// the etcd is unused. At the end of the test, companions and pods must agree.
 func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) {
 	t.Helper()
 	st := store.New(t, store.Unchecked)
@@ -304,7 +304,8 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 	return t.Context(), e
 }
 
-// agree skips writes with leases: an expiring pod bypasses the storage hook, so the ledger refuses leases.
+// agree checks that companions and pods agree, but skips writes with leases, because an expiring pod bypasses the
+// storage hook; the ledger refuses leases.
 func (e *exam) agree(t *testing.T) {
 	if e.pods.leased.Load() {
 		return
@@ -340,7 +341,7 @@ func (e *exam) compact(ctx context.Context, t *testing.T, revision string) {
 	if e.mode != revisions {
 		at, _ = subrev.Split(to)
 	}
-	// A wrong version of the compactor's key only returns the right version.
+	// Given a wrong version, the write of the compactor's key only returns the right version.
 	for version, compacted := int64(0), int64(0); compacted < at; {
 		if version, _, compacted, err = etcd3.Compact(ctx, e.compactor, version, at); err != nil {
 			t.Fatal(err)

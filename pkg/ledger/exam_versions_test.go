@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// reckoning suites assume the next version is the next revision, or 1 in an empty etcd.
+// reckoning suites assume that the next version is the next revision, or that an empty etcd is at 1.
 var reckoning = []string{"List", "ConsistentList", "CompactRevision", "WatchSemantics"}
 
 func reckons() bool { return os.Getenv("KUBIZONE_TEST_RECKONS") != "" }
@@ -35,9 +35,9 @@ func TestSuites_overVersions(t *testing.T) {
 	}
 }
 
-// Some of upstream's storage suites compute the next resourceVersion by adding 1, and expect an empty etcd at 1. Here a
-// revision has 128 versions, and an empty etcd is at 255. So the suites run in a copy in which these numbers are
-// replaced.
+// Some of Kubernetes' storage suites compute the next resourceVersion by adding 1, and expect an empty etcd at 1. Here
+// a revision has 128 versions, and an empty etcd is at 255. The suites therefore run in a copy in which these numbers
+// are replaced.
 func TestSuites_overVersionsWithTheNextRevision(t *testing.T) {
 	if !rig.Long() {
 		t.Skip("builds upstream's suites anew: KUBIZONE_TEST_LONG=1")

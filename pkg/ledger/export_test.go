@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// adjust changes the bounds of a ledger, after other changes.
+// adjust changes the bounds of a ledger after earlier adjustments.
 func adjust(change func(*bounds)) func(*Config) {
 	return func(c *Config) {
 		earlier := c.adjust
@@ -39,12 +39,12 @@ func adjust(change func(*bounds)) func(*Config) {
 	}
 }
 
-// DropGuards omits compares of zones ("zone"), of single keys ("facts") or of both ("all"), as a control.
+// DropGuards omits the compares of zones ("zone"), of single keys ("facts") or of both ("all"), as a control of tests.
 func DropGuards(kind string) func(*Config) { return adjust(func(b *bounds) { b.dropGuards = kind }) }
 
 func CheckCovered(c *Config) { adjust(func(b *bounds) { b.checkEvery = 1 })(c) }
 
-// SlowCommit sets the commit latency from which batches wait for more writes; Always or never.
+// SlowCommit sets the commit latency above which batches wait for more writes.
 func SlowCommit(d time.Duration) func(*Config) { return adjust(func(b *bounds) { b.slowCommit = d }) }
 
 // SerialsEvery sets the interval between sweeps of last serials. MaxLeftBy limits a namespace's serials.
@@ -75,10 +75,10 @@ func MigrationNumbers() (numbers []int) {
 
 func LeastReader() int { return leastReader(migrations) }
 
-// Move Rewrite or Enqueue, with tests, into the product with the first migration that needs them.
+// Rewrite and Enqueue, with their tests, move into the product with the first migration that needs them.
 
-// Rewrite replaces the values under a prefix by the results of f. f may see a key again, and must return earlier
-// results unchanged.
+// Rewrite replaces the values under a prefix by the results of f. f may be called again for a key, and must then return
+// the earlier result unchanged.
 func (m *migrationRun) Rewrite(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
 	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
 		r, err := m.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(100))
@@ -111,9 +111,9 @@ func (m *migrationRun) Rewrite(ctx context.Context, prefix string, f func(key st
 	}
 }
 
-// Enqueue adds a cascade over the objects of the scans, which belong to z or wait for it. A running server executes it
-// like any work: in the order of S2.8, a serial for each change, z unsettled meanwhile (S7.2). A migration has one
-// such work per zone, even after crashes.
+// Enqueue adds a cascade over the objects of the scans, which belong to z or wait for it. A running server carries out
+// the cascade like any other work: in the usual order, with a serial for each change, and with z unsettled meanwhile. A
+// migration has one such work for each zone, even after crashes.
 func (m *migrationRun) Enqueue(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
 	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,
 		By: z.Namespace, Since: m.mem.Now().Unix()}
@@ -128,8 +128,8 @@ func (l *Ledger) Waiting(namespace, zone string) int {
 
 func (l *Ledger) Parked() int { return l.com.Parked() }
 
-// Locked reports that a zone stays locked for 20 ms. A busy machine may need as long to end a write: to see that a zone
-// is free, use AwaitUnlocked.
+// Locked reports whether a zone stays locked for 20 ms. A busy machine may need as long to end a write, so use
+// AwaitUnlocked to check that a zone is free.
 func (l *Ledger) Locked(namespace, zone string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
@@ -177,7 +177,7 @@ func (l *Ledger) Knows(view, fqdn string) bool {
 	return err == nil && l.mem.HoldingOf(law.HoldingKey(view, n)) != nil
 }
 
-// TakeLate reads a fact with its zone, and caches the answer after meanwhile.
+// TakeLate reads a fact and its zone, calls meanwhile, and only then caches the result.
 func (l *Ledger) TakeLate(ctx context.Context, k law.Key, meanwhile func()) error {
 	client, kv := l.mem.Client, l.mem.Client.KV // others may be using the Watcher
 	defer func() { client.KV = kv }()
@@ -206,7 +206,7 @@ func (t lateTxn) Commit() (*clientv3.TxnResponse, error) {
 	return t.Txn.Commit()
 }
 
-// ReloadLate reads a zone, and caches it after meanwhile.
+// ReloadLate reads a zone, calls meanwhile, and only then caches the result.
 func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) error {
 	kv, rev, err := etcd.ReadKey(ctx, l.mem.Client, zone)
 	if err != nil {
@@ -231,14 +231,15 @@ func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.outbox.Swe
 func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.outbox.SetLanes(n, slice) }
 func (l *Ledger) Tried() int64                             { return l.mem.Stats.Trials.Load() }
 
-// ProcessOutbox runs the whole outbox, and then waiting objects that could be adopted (S2.7).
+// ProcessOutbox carries out the whole outbox, and then tries waiting objects that could be adopted.
 func (l *Ledger) ProcessOutbox(ctx context.Context) {
 	for pending := 1; pending > 0; pending, _ = l.TryWaiting(ctx) {
 		l.outbox.ProcessOutbox(ctx)
 	}
 }
 
-// TryWaiting makes a round, and returns the number of new works. Requires no other writes to the outbox.
+// TryWaiting tries all waiting objects once, and returns the number of new works. Nothing else may write to the outbox
+// meanwhile.
 func (l *Ledger) TryWaiting(ctx context.Context) (pending int, err error) {
 	count := func() int {
 		r, failed := l.mem.Client.Get(ctx, l.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -253,8 +254,8 @@ func (l *Ledger) TryWaiting(ctx context.Context) (pending int, err error) {
 	return count() - before, err
 }
 
-// WriteTwice writes an unadopted Record twice in a transaction, and counts writes and answers with the stored
-// object.
+// WriteTwice writes an unadopted Record twice in one transaction. The results count the writes, and the failures with
+// the stored object.
 func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote, reported int, err error) {
 	o, mod, err := l.mem.ReadRecord(ctx, namespace, name)
 	if err != nil {
@@ -284,13 +285,13 @@ func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote,
 	return wrote, reported, err
 }
 
-// OpenStore is Open without migrations.
+// OpenStore opens a store without running migrations.
 func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	return newStore(client, prefix, transformer, migrations).openStore(ctx)
 }
 
-// CommitFunc executes an optimistic write of Kubernetes' storage: put nil deletes key, expected 0 means absent. If
-// not ok, key was not at expected, and present is the stored value, or nil.
+// CommitFunc carries out an optimistic write of Kubernetes' storage. A nil put deletes key, and expected is 0 for an
+// absent key. If ok is false, key was not at revision expected, and present is the stored value or nil.
 type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, rev int64, present *mvccpb.KeyValue, err error)
 
 func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {

@@ -17,9 +17,10 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A dry run reads keys without a turn in the zone's queue, so a write may change a key between the read and its arrival
-// in the cache. Such a late value must not be cached, because the next decision would use it without a compare (I5). A
-// late Zone must not replace the newer one either, or the next write fails as if another server had written.
+// A dry run reads keys without waiting in the zone's queue, so a write may change a key between the read and its
+// arrival in the cache. The late value must not be cached, because the next decision would use it without a compare. A
+// late Zone must not replace the newer one either; otherwise the next write would fail as if another server had
+// written.
 func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -52,8 +53,8 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	st.Settle()
 }
 
-// For a new Record the server assumes, without a read, that no data exist below its name, and the transaction compares
-// this. If the assumption was wrong, the transaction fails, and the server reads and decides again (I5).
+// For a new Record the server assumes, without a read, that there is no data below its name, and the transaction
+// compares this. If the assumption is wrong, the transaction fails, and the server reads and decides again.
 func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -92,8 +93,8 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	st.Settle()
 }
 
-// Clients create a Record under a taken object name, each time at a new DNS name. The attempts fail, and must leave no
-// doubt about these DNS names in the server's cache: later creations there need no read.
+// Clients try to create a Record under an object name that is taken, each time at a new DNS name. The attempts fail,
+// but must not mark these DNS names as stale in the server's cache: later creations there need no read.
 func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -134,8 +135,8 @@ func TestFacts_ofALateReadOfANameThatCame(t *testing.T) {
 	}
 }
 
-// A read of a zone that ends after the zone was created or deleted must not change the cache, neither bring a deleted
-// zone back nor remove a new zone.
+// A zone is created or deleted during a read of it. The late result must neither bring back a deleted zone nor remove a
+// new zone.
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -32,8 +32,8 @@ func storedFields(of reflect.Type, path string) (paths []string) {
 }
 
 // Generated protobuf code drops unknown fields, so an older program that writes a Zone, Record or Delegation would
-// delete a new field. Therefore a new field needs a migration with OldersMayWrite false, even an empty one, so that
-// older programs refuse the store. testdata/fields.golden lists the fields with the format, and reveals a new field.
+// delete a new field. A new field therefore needs a migration with OldersMayWrite false, even an empty one, so that
+// older programs refuse the store. testdata/fields.golden lists the fields of each format, and reveals a new field.
 func TestFields_ofObjectsComeWithAFormat(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/fields.golden"

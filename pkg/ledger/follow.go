@@ -25,41 +25,43 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Base is the content of a zone at a revision. A copy of the zone in memory begins with it, and goes on by journal
-// steps.
+// Base is the content of a zone at a revision. A copy of the zone in memory begins with a Base, and then applies
+// journal steps.
 type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
-	// Settled is true if name servers may get RRsets. Otherwise they keep earlier content, as after a mass deletion.
+	// Settled reports whether name servers may get RRsets. If not, they keep earlier content, for example after a mass
+	// deletion.
 	Settled bool
-	// UndeliveredSteps lead from the delivered content to RRsets. They are nil if Settled is true, nothing was
+	// UndeliveredSteps lead from the delivered content to RRsets. The slice is nil if Settled is true, nothing was
 	// delivered yet, or the journal lacks a step.
 	UndeliveredSteps []content.Step
-	// Hash is status.hash. With another hash of the content, the stored data is damaged.
+	// Hash is status.hash. If the hash of the content differs, the stored data is damaged.
 	Hash string
-	// RRsets are in canonical order, with NS, glue and DS of child zones. An RRset of several Records has an element
-	// for each.
+	// RRsets holds the content in canonical order, including NS, glue and DS of child zones. An RRset of several
+	// Records has an element for each.
 	RRsets []content.RRset
 }
 
-// Sink keeps a copy of the content of all zones in memory. Follow calls it with every zone first, then with each
-// change, never concurrently.
+// Sink keeps a copy of all zones in memory. Follow passes every zone first, then each change, and never calls methods
+// concurrently.
 type Sink interface {
-	// Reset begins a reload. Follow then calls Base or Unreadable for each zone, and Ready. A failed reload begins
-	// again with Reset.
+	// Reset begins a reload: Follow then calls Base or Unreadable for each zone, and then Ready. A failed reload starts
+	// over with Reset.
 	Reset()
-	// Base replaces a zone by its content at a revision.
+	// Base replaces the content of a zone.
 	Base(Base)
-	// Unreadable names a Zone object that cannot be decoded.
+	// Unreadable reports a Zone object that cannot be decoded.
 	Unreadable(namespace, name string, err error)
-	// Ready ends the reload: the sink drops the zones that it has not got since Reset.
+	// Ready ends a reload. The sink drops zones not received since Reset.
 	Ready()
 
-	// Apply passes the changes of a zone by a transaction, in the order of commits. uid is the Zone's.
+	// Apply applies a transaction's changes to the zone with the given UID. Transactions arrive in commit order.
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow passes every zone to sink, then each change in order, until ctx ends. After a compaction it starts over.
+// Follow passes every zone to sink, then each change in commit order, until ctx ends. After a compaction, Follow starts
+// over. The error is always nil.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -117,7 +119,8 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader skips damaged objects: only the view of their zone is then unproven.
+// baseReader reads all zones at one revision, and skips damaged objects: only copies of their zones then fail the hash
+// check.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
@@ -213,7 +216,8 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.UndeliveredSteps, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The present journal may still have the steps. Otherwise rev is compacted, and Follow starts over.
+		// The present journal may still hold the steps. Follow starts over in any case, as its watch begins at the
+		// compacted revision.
 		if _, b.UndeliveredSteps, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

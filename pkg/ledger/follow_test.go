@@ -38,8 +38,8 @@ func followLedger(t *testing.T, s *store.Server) *listing {
 	return l
 }
 
-// An undecodable object stops no other zone (F30). A damaged Zone is reported by name. A damaged Record is left out, so
-// the content does not match the zone's stored state, which reveals the damage.
+// An object that cannot be decoded stops no other zone. A damaged Zone is reported by name. A damaged Record is left
+// out, so that the content does not match the zone's stored state, which reveals the damage.
 func TestFollow_damagedObjectsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

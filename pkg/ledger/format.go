@@ -14,20 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// storeConfig is the value of the key config.
 type storeConfig struct {
-	// Format is the last executed migration, or FirstFormat.
+	// Format is the number of the last migration, or FirstFormat.
 	Format int `json:"format"`
-	// LeastReader is the least format that programs must know.
+	// LeastReader is the lowest format required of programs.
 	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Key is an encryption.Key, encrypted by the transformer of Records, or empty.
+	// Key is an encryption.Key, encrypted like a Record, or empty in an unencrypted store.
 	Key []byte `json:"key,omitempty"`
 }
 
 const (
-	// FirstFormat is the lowest format that can be read or migrated.
+	// FirstFormat is the lowest format read or migrated by this program.
 	FirstFormat = 24
-	// Format is the newest known format.
+	// Format is the newest format known to this program.
 	Format = 25
 )
 
@@ -39,7 +40,7 @@ func (c storeConfig) checkFormat(all []migration) error {
 	return CheckFirstFormat(c.Format)
 }
 
-// CheckFirstFormat returns an ErrFormat below FirstFormat.
+// CheckFirstFormat returns an ErrFormat for a format below FirstFormat.
 func CheckFirstFormat(format int) error {
 	if format >= FirstFormat {
 		return nil
@@ -54,7 +55,7 @@ type formatError string
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fencedKV refuses all writes once superseded: FollowFormat has found that this program must not use the store.
+// fencedKV refuses all writes once FollowFormat has set superseded: a newer program owns the store.
 type fencedKV struct {
 	clientv3.KV
 	superseded *atomic.Bool

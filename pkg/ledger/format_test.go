@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A server ends with ErrFormat when a newer program raises the format of the store. Unknown keys beside the format do
-// not end the server (F28).
+// A server ends with ErrFormat when a newer program raises the format of the store. Unknown fields beside the format do
+// not end it.
 func TestFollowFormat_endsWithANewerOne(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

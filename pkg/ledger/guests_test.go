@@ -20,8 +20,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// If the host above a challenge goes, or a wildcard appears above, the answer warns the writer of hidden names, and
-// the zone's own namespace is told if it is another (S4.25). A change set that replaces the host hides nothing.
+// If the host above a challenge is deleted, or a wildcard appears above it, the answer warns the writer of the names
+// that are hidden now. If the zone belongs to another namespace, that namespace is notified too. A change set that
+// replaces the host hides nothing.
 func TestGuest_isNotifiedOfWhatItHides_S4_25(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -92,8 +93,9 @@ func TestGuest_isNotifiedOfWhatItHides_S4_25(t *testing.T) {
 	}
 }
 
-// A zone's owner has an MX or CNAME to a host of the zone. If a tenant creates the host, the owner gets an Event, and
-// the tenant is told nothing (S4.26). If the tenant was first, the answer to the owner's write says so (S4.18).
+// The owner of a zone has an MX or CNAME that points to a host of the zone. If a tenant creates the host, the owner
+// gets an Event, and the tenant is told nothing. If the tenant came first, the answer to the owner's write says so
+// (S4.18).
 func TestPointer_isNotifiedWhoHasItsHost_S4_26(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// ZoneHistory returns the steps of a zone within its historyRetention, newest first.
+// ZoneHistory returns a page of a zone's changes, newest first, within the zone's historyRetention.
 func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.Ask) (*history.Answer, error) {
 	of := l.archive.HeaderOf(z)
 	oldest := max(l.mem.Now().Unix()-of.Retention, ask.NotBefore)
@@ -26,8 +26,8 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory deletes the history of all zones and begins another, after a restore: the restored history lacks later
-// changes. No server may run on the store.
+// ForgetHistory deletes the history of all zones and begins a new one. It is for restored stores, whose history lacks
+// later changes. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)
@@ -68,13 +68,14 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
-// RemovedHistory returns the steps and header of the last Zone of a name removed since ask.NotBefore, or nil.
+// RemovedHistory returns a page of the changes, and the header, of the last Zone with an object name removed since
+// ask.NotBefore, or nil.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, gone, err := l.archive.FindRemoved(ctx, namespace, name)
 	return l.historyOf(ctx, of, gone, err, ask)
 }
 
-// RemovedHistoryOf is RemovedHistory for a DNS name; namespace "" means all.
+// RemovedHistoryOf is like RemovedHistory, for a DNS name. An empty namespace means all.
 func (l *Ledger) RemovedHistoryOf(ctx context.Context, namespace, fqdn string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, gone, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
 	return l.historyOf(ctx, of, gone, err, ask)
@@ -100,7 +101,7 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 }
 
 // RecordHistory returns a page of the zone changes by a namespace's Records, newest first, within each zone's
-// historyRetention. Since the time Answer.Whole, none is missing.
+// historyRetention. None is missing since Answer.Whole.
 func (l *Ledger) RecordHistory(ctx context.Context, selector history.StepSelector, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// archiveAfter has a server archive all but the last steps.
+// archiveAfter makes a server archive all but the last steps.
 func archiveAfter(steps int) func(*ledger.Config) {
 	return func(c *ledger.Config) { c.JournalSteps = steps }
 }
@@ -48,7 +48,7 @@ func readHistory(t testing.TB, s *store.Server, z *v1alpha1.Zone, page int) (ite
 	}
 }
 
-// ofRecords selects all steps of a namespace, whose Records are in zones.
+// ofRecords selects all steps of a namespace that has Records in zones.
 func ofRecords(namespace string, zones ...*v1alpha1.Zone) history.StepSelector {
 	of := history.StepSelector{Namespace: namespace, SelectsZone: func(*history.Header) bool { return true },
 		Selects: func(*history.Item) bool { return true }}
@@ -77,7 +77,7 @@ func stateText(t testing.TB, packed []byte) string {
 	return string(must.Get(history.Unpack(packed))(t))
 }
 
-// undoItem is the twin of a revert: it leads from the Records after a step to those before it.
+// undoItem undoes a step, as a revert does, and turns the Records after the step into those before it.
 func undoItem(t testing.TB, records map[string]string, x *history.Item) {
 	t.Helper()
 	was := map[string]string{}
@@ -102,8 +102,8 @@ func undoItem(t testing.TB, records map[string]string, x *history.Item) {
 	}
 }
 
-// If the steps of a history are undone one after the other, beginning with the present Records, the Records before each
-// step result. This holds for any kind of write, for steps in the journal and in the archive, and for any page size.
+// Undoing the steps of a history one after the other, beginning with the present Records, yields the Records before
+// each step. This holds for any kind of write, for steps in the journal and in the archive, and for any page size.
 func TestHistory_leadsBackToEveryStep(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(scaleTo(40, 8)) {
@@ -193,7 +193,7 @@ func writeAtRandom(t *testing.T, s *store.Server, rnd *rand.Rand, i int) {
 	}
 }
 
-// BenchmarkCreate_archived is BenchmarkCreate with the usual journal, whose steps are archived meanwhile.
+// BenchmarkCreate_archived is like BenchmarkCreate with the default journal, whose steps are archived meanwhile.
 func BenchmarkCreate_archived(b *testing.B) {
 	st := store.On(b, store.Fresh(b), "/registry/kubizone")
 	s := st.Server(archiveAfter(0))
@@ -209,7 +209,7 @@ func recordAt(ns, name string) *v1alpha1.Record {
 	return store.Record(ns, name, name+".example.org.", "A", "192.0.2.1")
 }
 
-// readArchived returns the end of a zone's archive, zero without one.
+// readArchived returns the end of a zone's archive, or zero if there is none.
 func readArchived(t testing.TB, st *store.Store, z *v1alpha1.Zone) (x history.Archived) {
 	t.Helper()
 	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Archived(string(z.UID)))).Kvs {
@@ -224,7 +224,7 @@ func countKeys(t testing.TB, st *store.Store, room string) int {
 	return int(store.Must(st.Client.Client.Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())).Count)
 }
 
-// expectWhole reads a zone's history, whose steps must lead without a gap to the zone's creation.
+// expectWhole reads a zone's history, and requires that its steps lead back to the zone's creation without a gap.
 func expectWhole(t testing.TB, s *store.Server, z *v1alpha1.Zone) []history.Item {
 	t.Helper()
 	items, _ := readHistory(t, s, z, 1000)
@@ -239,7 +239,7 @@ func expectWhole(t testing.TB, s *store.Server, z *v1alpha1.Zone) []history.Item
 	return items
 }
 
-// Two servers write and archive one zone at once. Each step is in the history once.
+// Two servers write and archive one zone at the same time. The history must contain each step once.
 func TestHistory_ofTwoServersAtOnce(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -267,7 +267,7 @@ func TestHistory_ofTwoServersAtOnce(t *testing.T) {
 	}
 }
 
-// archiveFailures fails the archive's transactions, as a connection does that broke while the server was stopped.
+// archiveFailures makes the archive's transactions fail, like a connection that broke while the server was stopped.
 type archiveFailures struct {
 	clientv3.KV
 	archived string // prefix of the keys archived/
@@ -312,7 +312,7 @@ func (t *archiveFailure) Commit() (*clientv3.TxnResponse, error) {
 }
 
 // While etcd fails, steps stay in the journal, and afterwards the history has no gap. The test runs with etcd's own
-// errors and with the API errors into which the API server turns them, because the archive must recognise both.
+// errors and with the API errors into which the API server converts them, because the archive must recognize both.
 func TestHistory_afterAFailureOfEtcd(t *testing.T) {
 	t.Parallel()
 	for what, explain := range map[string]func(clientv3.KV) clientv3.KV{
@@ -383,8 +383,8 @@ func TestHistory_afterDamageOfTheArchive(t *testing.T) {
 	}
 }
 
-// A server dies at any point of the move of steps from the journal into the archive. Another server continues, and the
-// history has every step exactly once.
+// A server dies at any point while it moves steps from the journal into the archive. Another server continues, and the
+// history contains every step exactly once.
 func TestHistory_afterACrash(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"archive", "trim", "trim-page"} {
@@ -420,9 +420,9 @@ func TestHistory_afterACrash(t *testing.T) {
 	}
 }
 
-// A tenant that writes at its full budget for an hour loses details of its own history only: the oldest segments are
-// condensed, others' histories stay whole, and answers tell since when they are whole. The same holds if archiving
-// starts late, with many steps at once.
+// A tenant that writes at its full budget for an hour loses details of its own history only. Its oldest segments are
+// condensed, the histories of others stay whole, and answers tell since when they are whole. The same holds if
+// archiving starts late, with many steps at once.
 func TestHistory_ofATenantAtItsBudget_S7_13(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} {
@@ -517,7 +517,8 @@ func writeAtBudget(t *testing.T, late bool) {
 	}
 }
 
-// Steps go when their zone's historyRetention is over, also in a zone that changes no more. With 0s none is kept.
+// Steps are deleted when their zone's historyRetention is over, even in a zone that no longer changes. With 0s none is
+// kept.
 func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -565,8 +566,8 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 	st.Settle()
 }
 
-// A deleted zone's history stays for the retention, with the removal and the former Zone. A new zone of the same name
-// begins a new history. After the retention, no key remains.
+// The history of a deleted zone is kept for the retention, and includes the removal and the former Zone. A new zone of
+// the same name begins a new history. After the retention, no key remains.
 func TestHistory_ofARemovedZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -605,7 +606,7 @@ func TestHistory_ofARemovedZone(t *testing.T) {
 	st.Settle()
 }
 
-// Segments and states are encrypted as records are.
+// Segments and states are encrypted like records.
 func TestHistory_isEncrypted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(makeTransformer("one")))
@@ -656,8 +657,8 @@ func TestHistory_beginsWithTheUpgrade(t *testing.T) {
 	}
 }
 
-// If a segment of the archive or a step of the journal cannot be decoded, the answer has the other steps, and the field
-// Whole moves to a time after the damage.
+// If a segment of the archive or a step of the journal cannot be decoded, the answer contains the other steps, and the
+// field Whole moves to a time after the damage.
 func TestHistory_ofDamage(t *testing.T) {
 	t.Parallel()
 	for _, under := range []func(k layout.Keys, z *v1alpha1.Zone) string{
@@ -692,8 +693,8 @@ func TestHistory_ofDamage(t *testing.T) {
 	}
 }
 
-// An answer of long states ends by its octets, and the next goes on after it. Steps of the journal have no next in
-// a namespace's answer, so the last there are condensed.
+// An answer with long states ends at a limit of octets, and the next page continues from there. Steps in the journal
+// have no next page in a namespace's answer, so the last of them are condensed.
 func TestHistory_ofLongStates(t *testing.T) {
 	t.Parallel()
 	const updates = 440 // with 30 KiB each, more than an answer has
@@ -743,7 +744,7 @@ func TestHistory_ofLongStates(t *testing.T) {
 	}
 }
 
-// A namespace made again reads neither steps nor removed Zones of its predecessor, archived or not.
+// A namespace that is created again reads neither steps nor removed Zones of its predecessor, archived or not.
 func TestHistory_ofANamespaceMadeAgain_S7_14(t *testing.T) {
 	t.Parallel()
 	for _, keeps := range []int{5, 1000} {
@@ -792,13 +793,13 @@ func TestHistory_ofANamespaceMadeAgain_S7_14(t *testing.T) {
 	}
 }
 
-// Many namespaces archive at once between two sweeps of old history. Together they exceed the tenth of etcd's quota
-// meant for histories by no more than a third.
+// Many namespaces archive steps between two sweeps of old history. Together they exceed the histories' part of etcd's
+// quota, which is a tenth, by no more than a third.
 func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
 	t.Parallel()
 	const all = 100 << 10
 	st := store.New(t)
-	clock := &store.Clock{} // stands, so only octets set the level
+	clock := &store.Clock{} // does not advance, so only octets set the level
 	s := st.Server(archiveAfter(5), func(c *ledger.Config) { c.Now, c.Quota = clock.Now, func() int64 { return 10 * all } })
 	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
 	rnd := rand.New(rand.NewPCG(2, 2))
@@ -831,8 +832,8 @@ func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
 	}
 }
 
-// While a Zone object is damaged, the sweep of expired history keeps this zone's segments, and deletes those of other
-// zones. After the repair the rest is deleted.
+// While a Zone object is damaged, the sweep of expired history keeps the segments of this zone and deletes those of
+// other zones. After the repair, the rest is deleted.
 func TestHistory_isSweptBesideADamagedZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -34,7 +34,7 @@ func makeNoise(rnd *rand.Rand, octets int) string {
 	return string(noise)
 }
 
-// archiveAll writes to a zone until its steps before are archived.
+// archiveAll writes to a zone until its earlier steps are archived.
 func archiveAll(t testing.TB, st *store.Store, s *store.Server, name string) {
 	t.Helper()
 	z := s.Zone("infra", name)
@@ -54,8 +54,8 @@ func readShare(t testing.TB, st *store.Store, account string) (share history.Sha
 	return share
 }
 
-// A zone's owner who takes a tenant's Records out of the zone and in again pays for these steps: the tenant's own steps
-// stay whole.
+// An owner who removes a tenant's Records from the zone and adopts them again pays for these steps. The tenant's own
+// steps stay whole.
 func TestHistory_ofStepsCausedByAnother_S7_13(t *testing.T) {
 	t.Parallel()
 	const quota = 4 << 20 // so 100 KiB for a namespace
@@ -106,7 +106,7 @@ func TestHistory_ofStepsCausedByAnother_S7_13(t *testing.T) {
 	st.Settle()
 }
 
-// A short historyRetention bounds the answers about its own zone, and no others.
+// A short historyRetention limits the answers about its own zone, but no others.
 func TestHistory_ofZonesWithOtherRetentions_S7_13(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -156,7 +156,7 @@ func TestHistory_ofZonesWithOtherRetentions_S7_13(t *testing.T) {
 		must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
 	}
 
-	// Steps without history are missing for good, also in the tenant's answer.
+	// Steps that were never archived are missing for good, in the tenant's answer too.
 	for _, d := range []*metav1.Duration{{}, nil} {
 		store.Must(s.UpdateZone("infra", "usual", func(z *v1alpha1.Zone) { z.Spec.HistoryRetention = d }))
 		archiveAll(t, st, s, "usual")
@@ -167,7 +167,7 @@ func TestHistory_ofZonesWithOtherRetentions_S7_13(t *testing.T) {
 	st.Settle()
 }
 
-// The stream of history has a last line for a deleted zone. As in the zone's stored history, the line has the number
+// The stream of history ends with a line for the zone's deletion. As in the stored history, the line has the number
 // after the last step, and the former Zone.
 func TestHistory_sendsRemovals(t *testing.T) {
 	t.Parallel()
@@ -197,7 +197,8 @@ func TestHistory_sendsRemovals(t *testing.T) {
 	}
 }
 
-// States of a namespace in many zones, each too few for an archive of its zone, are archived beyond its room.
+// A namespace has former Records in many zones, too few in each for the zone to be archived. They are archived once
+// they exceed the namespace's limit.
 func TestHistory_ofStatesInManyZones_S7_13(t *testing.T) {
 	t.Parallel()
 	const zones, updates, room = 24, 3, 4 << 20 / 10 / 8

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// journalOf returns the keys of a zone's journal, without the prefix, and the total octets.
+// journalOf returns the keys of a zone's journal without the prefix, and the octets of all values.
 func journalOf(t *testing.T, st *store.Store, uid string) (keys []string, octets int) {
 	t.Helper()
 	prefix := st.Prefix + "/ledger/journal/" + uid + "/"
@@ -49,7 +49,7 @@ func (f *following) Apply(_ string, tx content.Transaction) {
 	}
 }
 
-// Steps written while a trim of the journal runs are trimmed afterwards, without waiting for a later write.
+// Steps that are written while a trim of the journal runs are trimmed afterwards, without waiting for a later write.
 func TestJournal_isTrimmedAfterItsLastWrite(t *testing.T) {
 	t.Parallel()
 	const bound = 1 << 19
@@ -82,7 +82,7 @@ func TestJournal_isTrimmedAfterItsLastWrite(t *testing.T) {
 	waitUntil(t, "the journal is trimmed", func() bool { _, octets := journalOf(t, st, uid); return octets <= 2*bound })
 }
 
-// Endless changes of a large record fill neither etcd nor readers' memory. The kept steps are complete to the
+// Endless changes of a large record fill neither etcd nor the memory of readers. The kept steps are complete up to the
 // newest, a follower continues, and two servers may trim concurrently.
 func TestJournal_keepsSoManyOctets(t *testing.T) {
 	t.Parallel()
@@ -183,8 +183,8 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 	}
 }
 
-// The journal of a zone keeps a bounded number of steps, so many small changes do not fill etcd. If a former server had
-// a larger bound, the first write through the new server trims the excess.
+// The journal of a zone keeps a bounded number of steps, so that many small changes do not fill etcd. If an earlier
+// server had a larger bound, the first write through the new server trims the excess.
 func TestJournal_keepsSoManySteps(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -254,8 +254,8 @@ func expectChained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 	}
 }
 
-// S8.6: steps without confirmation by a Delivery stay, readable by any server; steps confirmed by all go. A
-// Delivery of another zone does not count.
+// Steps that a Delivery has not confirmed stay, and any server can read them. Steps that all have confirmed are
+// deleted. A Delivery of another zone does not count.
 func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -343,7 +343,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 			}
 			expectChained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)),
 				serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
-			// Without a class, the zone keeps no more than others.
+			// A zone without a class keeps no more steps than any other.
 			store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 			run()
 			waitUntil(t, "steps that no follower needs are gone",
@@ -352,9 +352,9 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 	}
 }
 
-// The journal keeps steps not yet confirmed by a Delivery, but only in proportion to the size of the zone. A provider
-// that never confirms therefore does not fill the store: the oldest steps go (S8.6). An undecodable Delivery counts as
-// unconfirmed.
+// The journal keeps steps that a Delivery has not confirmed, but only in proportion to the size of the zone. A provider
+// that never confirms therefore does not fill the store: the oldest steps are deleted. A Delivery that cannot be
+// decoded counts as unconfirmed.
 func TestJournal_keepsSoMuchForADelivery_S8_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -396,8 +396,8 @@ func TestJournal_keepsSoMuchForADelivery_S8_6(t *testing.T) {
 	waitUntil(t, "a larger zone keeps more", func() bool { _, octets := journalOf(t, st, uid); return octets > 3*bound })
 }
 
-// S8.6: while two servers change RRsets and a provider confirms serials, the journal always has all steps after the
-// last confirmation.
+// While two servers change RRsets and a provider confirms serials, the journal always holds all steps after the last
+// confirmation.
 func TestRace_journalOfADelivery_S8_6(t *testing.T) {
 	t.Parallel()
 	const keep, rounds = 5, 60
@@ -445,7 +445,7 @@ func TestRace_journalOfADelivery_S8_6(t *testing.T) {
 	}
 }
 
-// ranges records where range deletions begin.
+// ranges records the keys at which range deletions begin.
 type ranges struct {
 	clientv3.KV
 	mu    sync.Mutex
@@ -488,8 +488,8 @@ func (r *ranges) countBelow(prefix string) map[string]int {
 	return times
 }
 
-// etcd still scans deleted keys until the next compaction. So each deletion of journal keys begins behind the keys
-// deleted before, because a repeated start would scan all of them again.
+// etcd scans deleted keys until the next compaction. Each deletion of journal keys must therefore begin after the keys
+// already deleted, because otherwise etcd would scan all of them again.
 func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	t.Parallel()
 	st, seen := store.New(t), &ranges{}
@@ -518,8 +518,8 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone ends when the parent's rules no longer list the name, and may be adopted again later (S3.5). The uid stays,
-// but steps are numbered from 1 again, and the journal must still be trimmed to the bound.
+// A zone ends when the parent's rules no longer list its name, and may be adopted again later (S3.5). The zone keeps
+// the UID, but steps are numbered from 1 again, and the journal must still be trimmed to the bound.
 func TestJournal_isTrimmedOfAZoneInForceAgain_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -554,7 +554,7 @@ func TestJournal_isTrimmedOfAZoneInForceAgain_S3_7(t *testing.T) {
 	waitUntil(t, "so many are left", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+keep/2+3 })
 }
 
-// A stalled trim must not delete the steps since the zone's return (S3.5).
+// A stalled trim must not delete the steps that a zone has made since its return (S3.5).
 func TestJournal_isNotTrimmedByWhatAZoneWas_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -27,47 +27,47 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// Config configures a Ledger. Its functions are called during writes and must not block. A nil function means false, or
-// no call.
+// Config configures a Ledger. Its functions are called during writes and must not block. A nil function reports false,
+// or is not called.
 type Config struct {
-	// Client is required, and stays open.
+	// Client is required, and remains open.
 	Client *clientv3.Client
-	// Prefix of all keys, required, without a trailing slash.
+	// Prefix is the required prefix of all keys, without a trailing slash.
 	Prefix string
-	// Zones and Records are required. If Records are encrypted, internal values are too.
+	// Zones and Records are required. If Records are encrypted, so are internal values.
 	Zones, Records objects.ObjectCodec
 	// Delegations defaults to the codec of Records.
 	Delegations objects.ObjectCodec
-	// Deliveries is optional. Without it no journal is kept for Deliveries.
+	// Deliveries is optional. Without it, the journal keeps no steps for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps: fewer if long
+	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps. Fewer are kept if long
 	// (journal.JournalOctets), more until a provider has confirmed them.
 	JournalSteps int
-	// HasDefaultClass reports whether a default class delivers a namespace's zones of a view that name no class, or
-	// true if unknown: the controller corrects Ready (S6.13).
+	// HasDefaultClass reports whether a default class delivers the zones of a namespace and view that name no class, or
+	// true if unknown: the controller corrects the condition Ready.
 	HasDefaultClass func(namespace, view string) bool
-	// HasNameServers reports whether every class of a zone has its own name servers (S6.15).
+	// HasNameServers reports whether every class of a zone has its own name servers.
 	HasNameServers func(*v1alpha1.Zone) bool
-	// IsTerminating reports whether a namespace is being deleted, as far as known (S2.6).
+	// IsTerminating reports whether a namespace is known to be terminating.
 	IsTerminating func(namespace string) bool
-	// OnHold is called when this server's write holds a zone by a mass deletion (S7.5).
+	// OnHold is called when this server's write holds back a zone by a mass deletion.
 	OnHold func(*v1alpha1.Zone)
-	// Notify is called with effects of this server's writes on other namespaces (S4.25, S4.26).
+	// Notify is called with the effects of this server's writes on other namespaces.
 	Notify func(*v1alpha1.Zone, []law.Notice)
-	// OnWithdrawal is called when this server's cascade begins or cancels a grace period (S2.12, S3.5).
+	// OnWithdrawal is called when a cascade of this server begins or cancels a grace period.
 	OnWithdrawal outbox.Announce
 	Now          func() time.Time
-	// OnFault is called at named points of a write, for tests.
+	// OnFault, for tests, is called at named points of a write.
 	OnFault func(point string)
-	// TryEvery is the period at which waiting Records and Zones are decided again (S2.7), 0 for a minute.
+	// TryEvery is the interval between decisions of waiting Records and Zones, 0 for a minute.
 	TryEvery time.Duration
-	// HistoryRetention is for zones without historyRetention, nil for history.DefaultRetention.
+	// HistoryRetention applies to zones without spec.historyRetention; nil means history.DefaultRetention.
 	HistoryRetention *time.Duration
-	// OnCommit is called with the steps of this server's commits, and the former Records by step number and uid.
+	// OnCommit is called with the steps of this server's commits, and the former Records by step number and UID.
 	OnCommit func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// OnRemoval is called when this server's commit removes a zone, with the zone's last step number.
+	// OnRemoval is called when this server removes a zone. last is the number of the zone's last step.
 	OnRemoval func(uid string, last uint64, x *content.Removal)
-	// Quota returns etcd's size limit, 0 if unknown.
+	// Quota returns etcd's size limit in octets, or 0 if unknown.
 	Quota  func() int64
 	Traces trace.TracerProvider
 	adjust func(*bounds)
@@ -80,7 +80,7 @@ func (c *Config) historyRetention() time.Duration {
 	return history.DefaultRetention
 }
 
-// Validate returns all errors, joined.
+// Validate returns all errors of the Config, joined.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Client == nil {
@@ -95,7 +95,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Ledger commits the decisions of package law. A server has only one.
+// Ledger commits writes decided by package law. A server has only one.
 type Ledger struct {
 	config             Config
 	bounds             bounds
@@ -105,11 +105,11 @@ type Ledger struct {
 	outbox             *outbox.Outbox
 	archive            *history.Archive
 	placer             *objects.Placer
-	superseded         atomic.Bool // by FollowFormat
+	superseded         atomic.Bool // set by FollowFormat
 	startedUnencrypted bool
 }
 
-// Client returns the client that decrypts internal values and maps revisions to versions.
+// Client returns a client that decrypts internal values and maps revisions to versions.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
@@ -123,8 +123,8 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// AllSteps returns a zone's steps up to n, from its creation or the oldest serial with a known content state, and that
-// state. Without steps the error is ErrTrimmed.
+// AllSteps returns a zone's steps up to n, and the content state before them. They begin at the zone's creation or the
+// oldest serial with a known content state. Without steps the error is ErrTrimmed.
 func (l *Ledger) AllSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }

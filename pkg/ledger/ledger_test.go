@@ -81,7 +81,7 @@ func TestWrite_deepNames_S1_3(t *testing.T) {
 	if r.Status.FQDN != deep || r.Status.ZoneRef == nil {
 		t.Fatalf("%+v", r.Status)
 	}
-	// Such a deep zone adopts the records below: the parent's namespace cannot change them.
+	// The deep zone adopts the records below its name, so the parent's namespace cannot change them.
 	store.Must(s.CreateZone(store.Zone("default", "deeper", strings.Repeat("a.", 110)+"example.org.", store.Allow("default", "*"))))
 	st.Settle()
 	if r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "deep2", "b."+deep, "A", "192.0.2.1"))); r.Status.ZoneRef.Name != "deeper" {
@@ -91,7 +91,7 @@ func TestWrite_deepNames_S1_3(t *testing.T) {
 	must.Succeed(t, s.DeleteRecord(s.Ctx, "default", "deep2"))
 }
 
-// Changing the returned object must not change the cache.
+// A caller may change the returned object without changing the cache.
 func TestWrite_answerIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server()

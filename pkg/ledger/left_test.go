@@ -37,7 +37,7 @@ func (n *namespaces) configureNamespaces(c *ledger.Config) {
 	}
 }
 
-// waitForCascades waits for cascades and cuts, not for objects in a terminating namespace.
+// waitForCascades waits for cascades and cuts to complete, but not for objects in a terminating namespace.
 func waitForCascades(t *testing.T, st *store.Store) {
 	t.Helper()
 	keys := layout.Keys{Prefix: st.Prefix}
@@ -62,7 +62,7 @@ func makeReferringRecord(ns, name string) *v1alpha1.Record {
 	return r
 }
 
-// Objects of a terminating namespace are released like others, but not adopted until the namespace returns (S2.6).
+// Objects of a terminating namespace are released like others, but not adopted until the namespace is back.
 func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -116,7 +116,7 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *te
 		t.Error("a zone that waits in a terminating namespace stands")
 	}
 
-	// After a forced finalization and new creation of the namespace, remaining objects are decided again.
+	// When the namespace is created again after a forced finalization, the remaining objects are decided again.
 	known.setTerminating("team-a", false)
 	st.Settle()
 	for _, name := range []string{"waits", "r2", "r3"} {
@@ -129,8 +129,8 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *te
 	}
 }
 
-// A record in deletion with a finalizer stays in the zone as long as the rule, then its names are free. No other
-// zone adopts the record (S2.6, attack 62).
+// A record that is being deleted, but has a finalizer, stays in its zone as long as the rule does. Then its names are
+// free, and no other zone adopts the record.
 func TestCascade_releasesWhatIsBeingDeleted_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -189,8 +189,8 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_6(t *testing.T) {
 	st.Settle()
 }
 
-// Two servers hear of namespaces at different times, while zones above their records come, go and change
-// delegations: in the end the rules in force decide (S2.6, I4, I5).
+// Two servers learn about namespaces at different times, while zones above their records are created and deleted and
+// change their rules. In the end, the rules in force must decide.
 func TestCascade_namespacesComeAndGo_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -25,15 +25,15 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// severed is a connection to etcd that breaks at a write: before the transaction, or before the answer.
+// severed is a connection to etcd that breaks at a write, either before the transaction or before the answer.
 type severed struct {
 	clientv3.KV
 	left   atomic.Int64
 	behind bool
 	broken chan struct{}
-	// read counts keys of waiting objects.
+	// read counts the keys of waiting objects that were read.
 	read atomic.Int64
-	// leave, unless nil, is the error of writes without an answer.
+	// leave, if not nil, is the error of writes that get no answer.
 	leave error
 }
 
@@ -106,7 +106,7 @@ func (x *severedTransaction) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// severLine breaks a server's connection at its nth write; 0: never.
+// severLine breaks a server's connection at its nth write, or never if n is 0.
 func severLine(line *severed) func(*ledger.Config) {
 	line.broken = make(chan struct{})
 	return func(c *ledger.Config) {
@@ -143,7 +143,7 @@ func prepareMove(t *testing.T, st *store.Store, s *store.Server, how string, n i
 	stop()
 }
 
-// mustUnlock waits until a Record can be created at names of a move.
+// mustUnlock waits until a Record can be created at names that a move has locked.
 func mustUnlock(t *testing.T, s *store.Server, how string, within time.Duration) {
 	t.Helper()
 	if how == "ended" {
@@ -161,8 +161,8 @@ func mustUnlock(t *testing.T, s *store.Server, how string, within time.Duration)
 	}
 }
 
-// A server that moves Records between zones, with their names locked, loses its connection to etcd at the n-th
-// transaction, for every n. The next server completes the move: the lock ends, and every Record is in its zone.
+// A server moves Records between zones, with their names locked, and loses its connection to etcd at the nth
+// transaction, for every n. The next server must complete the move: the lock ends, and every Record is in its zone.
 func TestLock_endsWhereverItsMoverIsCutOff_S2_10(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -232,7 +232,7 @@ func TestLock_endsPastADamagedRecord_S2_10(t *testing.T) {
 }
 
 // A zone is marked as moving Records, but the outbox item of the move is lost. fsck reports the mark, and a server
-// removes it: the names are unlocked, and the zone is delivered again.
+// removes the mark. Then the names are unlocked, and the zone is delivered again.
 func TestLock_withoutItsWorkEnds_S2_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
@@ -252,7 +252,7 @@ func TestLock_withoutItsWorkEnds_S2_10(t *testing.T) {
 	}
 }
 
-// Records of strangers waiting below moving names are read only after the unlock.
+// Records of other namespaces that wait below moving names are read only after the unlock.
 func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 	t.Parallel()
 	n := 3_000
@@ -300,7 +300,7 @@ func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 	}
 }
 
-// plantWaiting writes the keys of a stranger's waiting records below kid.example.org.
+// plantWaiting writes the keys of another namespace's n waiting records below kid.example.org.
 func plantWaiting(t *testing.T, st *store.Store, n int) {
 	t.Helper()
 	keys, value := layout.Keys{Prefix: st.Prefix}, layout.Encode(layout.Waiter{UID: "none", Created: 1})

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// mustWait requires a temporary refusal with a delay.
+// mustWait requires that the creation of r is refused temporarily, with a delay for the retry.
 func mustWait(t *testing.T, s *store.Server, r *v1alpha1.Record) {
 	t.Helper()
 	_, err := s.CreateRecord(t.Context(), r)
@@ -27,8 +27,8 @@ func mustWait(t *testing.T, s *store.Server, r *v1alpha1.Record) {
 	}
 }
 
-// While names move, no tenant writes there, whether the losing zone is deleted or stays, whether steps are batched
-// or single. All records keep their names.
+// While names move to another zone, no tenant can write there, whether the former zone is deleted or stays, and whether
+// steps are batched or single. All records keep their names.
 func TestLock_keepsNamesOfExistingRecords_S2_10(t *testing.T) {
 	t.Parallel()
 	for _, made := range []bool{false, true} {
@@ -81,7 +81,7 @@ func TestLock_keepsNamesOfExistingRecords_S2_10(t *testing.T) {
 	}
 }
 
-// After the unlock others may write at the names. If a server stops during the move, the next ends the lock.
+// After the unlock, others may write at the names. If a server stops during the move, the next server ends the lock.
 func TestLock_endsBeforeWhatWaitsIsTried_S2_11(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -137,8 +137,8 @@ func TestLock_endsBeforeWhatWaitsIsTried_S2_11(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone goes, and so does the zone above, to which its records move: the second cascade brings all of them, though the
-// first is interrupted.
+// A zone is deleted, and then the zone above, to which its records move. The second cascade must move all of them, even
+// if the first was interrupted.
 func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

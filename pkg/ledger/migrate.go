@@ -19,7 +19,7 @@ import (
 
 const (
 	lockSeconds = 10
-	// Older servers, which watch the key config, end within olderEnd before a migration.
+	// Older servers, which watch the key config, exit within olderEnd before a migration.
 	olderEnd = 5 * time.Second
 )
 
@@ -122,18 +122,18 @@ func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, op
 	return false, nil
 }
 
-// A migration changes the form of the store (steps: docs/changing.md). Open executes missing migrations in order,
+// A migration changes the form of the store (steps: docs/changing.md). Open runs the missing migrations in order,
 // before any other read.
 //
-//   - Run writes by commitLocked, which compares a lock with a lease, so two servers never write at once. Functions of
-//     export_test.go rewrite values and create ordinary work.
-//   - Run is idempotent, and skips keys in the new form: a server may be killed after any transaction.
-//   - Run never changes a zone's content: only decisions of the law change serials (I3). To have objects decided again,
-//     Run creates outbox items after it has written the zone's keys: a cascade skips members younger than its item.
-//   - OldersMayWrite is true if programs of the previous migration may use the store during and after Run. Then Run
-//     changes no key of a zone, as servers cache those keys at the zone's revision (I5). If false, leastReader is
-//     raised before Run: older programs refuse the store, and running servers end within olderEnd.
-//   - A new stored field needs OldersMayWrite false: older programs would drop the field.
+//   - Run writes by commitLocked, which compares a lock with a lease, so two servers never write at once.
+//   - Run is idempotent and skips keys in the new form, because a server may be killed after any transaction.
+//   - Run never changes a zone's content: only decisions of package law change serials. To have objects decided again,
+//     Run creates outbox items after it has written the zone's keys, since a cascade skips members younger than its
+//     item.
+//   - OldersMayWrite permits programs of the previous migration to use the store during and after Run. Run then changes
+//     no key of a zone, as servers cache those keys at the zone's revision. Otherwise leastReader is raised before Run:
+//     older programs refuse the store, and running servers exit within olderEnd.
+//   - A new stored field needs OldersMayWrite false, since older programs would drop the field.
 type migration struct {
 	Number         int
 	Name           string
@@ -141,7 +141,7 @@ type migration struct {
 	Run            func(context.Context, *migrationRun) error
 }
 
-// beginHistory is migration 25: older programs kept no states before steps.
+// beginHistory is migration 25. Older programs stored no Records before steps.
 func beginHistory(ctx context.Context, m *migrationRun) error {
 	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
 		_, err := m.commitLocked(ctx, nil, ops...)

@@ -69,7 +69,7 @@ func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
 	}
 }
 
-// A program refuses to open a store in an unknown format, newer or too old. The program reads the config key only and
+// A program refuses to open a store in an unknown format, newer or too old. The program reads only the config key and
 // writes nothing, and the error names the next step.
 func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestOpen_keepsTheFormatOfANewerProgram(t *testing.T) {
 	}
 }
 
-// markSerials returns a migration that appends a blank to each value of serials/, valid in JSON.
+// markSerials returns a migration that appends a blank to each value of serials/, which remains valid JSON.
 func markSerials(runs *atomic.Int64) ledger.Migration {
 	return ledger.Migration{Number: ledger.Format + 1, Name: "blanks", Run: func(ctx context.Context, m *ledger.Migrating) error {
 		runs.Add(1)
@@ -186,7 +186,7 @@ func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
 
 var errEnds = errors.New("ends here")
 
-// endsThere stops a server before its nth transaction of a migration.
+// endsThere stops a server before the nth transaction of a migration.
 func endsThere(n int) (func(*ledger.Config), *bool) {
 	ended := new(bool)
 	return func(c *ledger.Config) {
@@ -202,7 +202,7 @@ func endsThere(n int) (func(*ledger.Config), *bool) {
 	}, ended
 }
 
-// Nothing is written twice.
+// A server that continues an interrupted migration writes nothing twice.
 func TestMigrate_goesOnAfterAKill(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -295,8 +295,8 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 	allMarked(t, st, 10)
 }
 
-// If older programs must not see a migration's result, older servers end before the migration runs, and refuse writes
-// from then on. Otherwise older servers continue.
+// If older programs must not see the result of a migration, older servers end before the migration runs, and refuse
+// writes from then on. Otherwise older servers continue.
 func TestMigrate_endsOlderServersFirst(t *testing.T) {
 	t.Parallel()
 	for _, may := range []bool{true, false} {
@@ -314,7 +314,7 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 					if !errors.Is(err, ledger.ErrFormat) {
 						t.Errorf("it ends with %v", err)
 					}
-					// Accepted requests get an answer, but nothing is written.
+					// Accepted requests still get an answer, but write nothing.
 					if _, err := older.CreateZone(store.Zone("platform", "late", "late.test.")); !errors.Is(err, ledger.ErrFormat) ||
 						!apierrors.IsServiceUnavailable(err) || !suggestsDelay(err) {
 						t.Errorf("it writes: %v", err)
@@ -337,8 +337,8 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 	}
 }
 
-// The zones' own transactions release records, and fsck is clean. No zone is held, as its namespace removed nothing
-// (S7.5).
+// The zones' own transactions release the records, and fsck finds no damage. No zone is held, because its namespace has
+// removed nothing (S7.5).
 func TestMigrate_enqueuesOrdinaryWork(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -355,7 +355,7 @@ func TestMigrate_enqueuesOrdinaryWork(t *testing.T) {
 	}
 	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "b", "b.example.org.", "A", "192.0.2.1")))
 	before := s.Zone("platform", "top")
-	// Remove a rule behind the ledger's back, as if a former format had allowed more.
+	// Remove a rule directly in etcd, as if an earlier format had allowed more.
 	keys := layout.Keys{Prefix: st.Prefix}
 	key := keys.Zone("platform", "top")
 	kv := store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0]

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Clients delete and change Records while cascades decide the same Records. A cascade continues with the next Record if
-// an object has changed meanwhile, and no client waits longer than for a single step.
+// Clients delete and change Records while cascades decide the same Records. If an object has changed meanwhile, a
+// cascade continues with the next Record, and no client waits longer than for a single step.
 func TestCascade_objectsThatMoveUnderItHoldUpNoWriter(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

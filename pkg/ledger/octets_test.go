@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeFatValues returns about the longest RRset allowed (S5.8), different for each version, of octets that text
-// encodings lengthen.
+// makeFatValues returns the values of about the longest RRset allowed (S5.8). They differ for each version, and consist
+// of an octet that text encodings lengthen.
 func makeFatValues(octet string, version int) []string {
 	var values []string
 	for i := range 14 {
@@ -38,7 +38,7 @@ func setAge(r *v1alpha1.Record, age int) *v1alpha1.Record {
 	return r
 }
 
-// Younger records behind them are released, too.
+// A cascade also releases the younger records behind the large ones.
 func TestCascade_getsPastLargeRecords_S2_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestCascade_getsPastLargeRecords_S2_5(t *testing.T) {
 	}
 }
 
-// writeTogether batches writes of a zone behind a held write.
+// writeTogether makes the writes of a zone join one batch behind a held write.
 func writeTogether(t *testing.T, s *store.Server, g *gate, writes map[string]func() error) map[string]error {
 	t.Helper()
 	return writeTogetherIn(t, s, g, "example", writes)
@@ -165,8 +165,8 @@ func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	}
 }
 
-// The server is configured for longer requests than etcd accepts. After etcd's first refusal the server makes batches
-// and cascades smaller. A write too long by itself is refused with 413, and no other write fails.
+// The server is configured for longer requests than etcd accepts. After etcd's first refusal, batches and cascades
+// become smaller. A write that is too long by itself is refused with 413, and no other write fails.
 func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -210,7 +210,7 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	}
 }
 
-// TooLarge recognises the errors of a request longer than the limit of etcd or of its gRPC client, and no other
+// TooLarge recognizes the errors of a request longer than the limit of etcd or of its gRPC client, but no other
 // exhausted resource, such as a full disk.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// Open writes the format of an empty store, executes missing migrations or waits for the server that does, and loads
-// the names of zones. Errors are ErrFormat, ErrEncrypted, and etcd's.
+// Open writes the format of an empty store, runs missing migrations or waits for the server that does, and loads the
+// names of zones. The error is ErrFormat or ErrEncrypted if this program cannot read the store.
 func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err

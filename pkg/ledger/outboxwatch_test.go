@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// deaf is a watcher whose first watch of the outbox stays silent until the next revision is compacted.
+// deaf is a watcher whose first watch of the outbox stays silent until its next revision is compacted.
 type deaf struct {
 	clientv3.Watcher
 	compacted chan struct{}
@@ -44,8 +44,8 @@ func (d *deaf) Watch(ctx context.Context, key string, opts ...clientv3.OpOption)
 	return out
 }
 
-// etcd compacts the revisions that the watch of the outbox still needs. The server then lists the outbox, carries out
-// the missed items, and watches from the revision of the list.
+// etcd compacts revisions that the watch of the outbox still needs. The server then lists the outbox, carries out the
+// missed items, and watches from the revision of the list.
 func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -69,7 +69,7 @@ func wantUnwritten(t *testing.T, err error) {
 	}
 }
 
-// A write whose request ends before etcd is asked has written nothing.
+// A write whose request ends before etcd is asked reports that nothing was written.
 func TestOutcome_ofAnUnsentWriteIsKnown(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -120,7 +120,7 @@ func TestOutcome_ofAnUnsentWriteIsKnown(t *testing.T) {
 	}
 }
 
-// A write that times out after another server's writes made the transaction fail names this cause in its error, since a
+// If a write times out after writes of other servers made its transaction fail, its error names this cause, because a
 // slow etcd or a long queue would need another remedy.
 func TestOutcome_namesALostRace(t *testing.T) {
 	t.Parallel()
@@ -177,8 +177,8 @@ func TestOutcome_ofAnUnansweredWriteIsUnknown(t *testing.T) {
 	}
 }
 
-// A client gives up while its write is in a batch, before the write's turn to be decided. The write is not written, and
-// the error says so; the other writes of the batch are unaffected.
+// A client gives up while its write is in a batch but not yet decided. The write is not committed, and its error says
+// so. The other writes of the batch are unaffected.
 func TestOutcome_ofAnUndecidedWriteIsKnown(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -216,7 +216,7 @@ func TestOutcome_ofAnUndecidedWriteIsKnown(t *testing.T) {
 	}
 }
 
-// gatedCodec passes the point of a Record's name when it encodes the Record.
+// gatedCodec reaches the gate's point named after a Record when it encodes the Record.
 type gatedCodec struct {
 	runtime.Codec
 	gate *gate

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// faults makes decisions panic: at Records of these names, and at points of a write, once for each mention.
+// faults makes decisions panic at Records with these names and at points of a write, once for each mention.
 type faults struct {
 	mu sync.Mutex
 	at []string
@@ -84,7 +84,7 @@ func wantFault(t *testing.T, err error, want string) {
 	}
 }
 
-// faultyZone returns a server with zone infra/z, example.org., open to every namespace.
+// faultyZone returns a server with the zone infra/z, which is example.org. and open to every namespace.
 func faultyZone(t *testing.T, st *store.Store, f *faults, change ...func(*ledger.Config)) *store.Server {
 	s := st.Server(append(change, f.injectFaults)...)
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
@@ -103,8 +103,8 @@ func mustGoOn(t *testing.T, s *store.Server, name string) {
 	}
 }
 
-// A panic during a write answers this write with an error, which says whether something may be written. Later writes of
-// the zone succeed.
+// A panic during a write answers this write with an error that says whether something may have been written. Later
+// writes of the zone succeed.
 func TestPanic_ofAWrite(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
@@ -213,7 +213,7 @@ func TestPanic_ofAWriteInABatch(t *testing.T) {
 	}
 }
 
-// The panic answers all writes of the set.
+// A panic in one write of a change set answers all writes of the set.
 func TestPanic_ofAChangeSet(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
@@ -238,7 +238,8 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 	st.Settle()
 }
 
-// faultyContext panics at fault "deadline" when its deadline is read, and at fault "warning" when a warning is added.
+// faultyContext panics at the fault "deadline" when its deadline is read, and at the fault "warning" when a Warning is
+// added.
 type faultyContext struct {
 	context.Context
 	faults *faults
@@ -252,7 +253,7 @@ func (c faultyContext) Deadline() (time.Time, bool) {
 func (c faultyContext) AddWarning(string, string) { c.faults.meetFault("warning", false) }
 
 // A panic in the code around the decisions of a change set answers all waiting writes of the set, says whether they may
-// be written, and does not end the goroutine of the last request. The zone takes further writes.
+// be written, and does not end the goroutine of the last request. The zone accepts further writes.
 func TestPanic_besideTheDecisionsOfAChangeSet(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
@@ -294,7 +295,7 @@ func TestPanic_besideTheDecisionsOfAChangeSet(t *testing.T) {
 }
 
 // A panic while a cascade decides a Record, or between its steps, ends neither the server nor the cascade. Clients can
-// write to the zone meanwhile, and the cascade later completes.
+// write to the zone meanwhile, and the cascade completes later.
 func TestPanic_ofACascade(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
@@ -305,7 +306,7 @@ func TestPanic_ofACascade(t *testing.T) {
 	f.setFaults("bad")
 	s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	// Once with the other record, and once alone, which interrupts the cascade.
+	// The record panics once together with the other record, and once alone, which interrupts the cascade.
 	store.Eventually(t, "the cascade panics", func() bool { return s.Ledger.Stats().Panics.Load() > 1 })
 	mustGoOn(t, s, "next")
 	f.setFaults("cascade-step")
@@ -318,7 +319,7 @@ func TestPanic_ofACascade(t *testing.T) {
 	}
 }
 
-// The Record keeps its conditions, and the others get theirs.
+// The Record at which the panic occurs keeps its conditions, and the others get theirs.
 func TestPanic_ofAConfirmation(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}

@@ -43,8 +43,8 @@ func requireValues(name, rtype string, values ...string) v1alpha1.ChangeSetPrere
 	return v1alpha1.ChangeSetPrerequisite{Name: name, Type: rtype, Values: values}
 }
 
-// S10.5: each form, met and unmet, judged on the state before the set, including the zone's name servers and both
-// spellings of names. An unmet prerequisite writes nothing.
+// Each form of a prerequisite is tested, met and unmet. Prerequisites are judged on the state before the set, including
+// the zone's name servers and both spellings of names. An unmet prerequisite writes nothing.
 func TestSet_prerequisites_S10_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -83,11 +83,11 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 		{"platform", requireValues("ns.example.org.", "A", "192.0.2.53"), ""},
 		{"platform", requireExists("example.org.", "SOA", true), ""},
 		{"platform", requireExists("example.org.", "SOA", false), "unmet"},
-		// A tenant learns nothing of a name without write permission, present or absent.
+		// A tenant without write permission for a name learns nothing about the name, present or absent.
 		{"team", requireExists("mail.example.org.", "", true), "forbidden"},
 		{"team", requireExists("absent.example.org.", "", true), "forbidden"},
 		{"team", requireExists("www.example.net.", "", false), "forbidden"},
-		// Nor of a name claimed by another namespace, reserved for it by a rule, or the zone's own (F11b).
+		// The same holds for a name claimed by another namespace, reserved for it by a rule, or owned by the zone.
 		{"team", requireExists("theirs.apps.example.org.", "TXT", true), "forbidden"},
 		{"team", requireValues("theirs.apps.example.org.", "TXT", `"secret"`), "forbidden"},
 		{"team", requireExists("absent.theirs.apps.example.org.", "", false), "forbidden"},
@@ -124,8 +124,8 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 	}
 }
 
-// Several change sets on two servers require a name to be free, and each creates a Record there. Exactly one is
-// written, because the transaction compares the prerequisite (S10.5).
+// Several change sets on two servers require that a name is free, and each creates a Record there. Exactly one is
+// written, because the transaction compares the prerequisite.
 func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -151,7 +151,7 @@ func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
 }
 
 // An update may arrive right after the zone was created through another server. FindZone finds the zone although this
-// server's cache is behind (S13.4).
+// server's cache lags (S13.4).
 func TestFindZone_ofAnotherServer(t *testing.T) {
 	st := store.New(t)
 	s, other := st.Server(), st.Server()

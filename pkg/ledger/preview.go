@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// PreviewRecord is the dry run of a write: it sets after.Status and returns the write's errors, but commits nothing.
-// before is nil for a creation, after for a deletion. Earlier writes of the change set count.
+// PreviewRecord is the dry run of a Record's write: it sets after.Status and returns the write's error, but commits
+// nothing. before is nil for a creation, after for a deletion. Earlier writes of the change set count.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)
@@ -54,7 +54,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	return nil
 }
 
-// PreviewZone is PreviewRecord for a Zone.
+// PreviewZone is like PreviewRecord, for a Zone.
 func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) error {
 	if before != nil && after != nil && zoneUnchanged(before, after) {
 		return nil

@@ -34,7 +34,7 @@ func fillRooms(t *testing.T, st *store.Store, uid string, n int) {
 	}
 }
 
-// countDeletions counts deleted keys of a zone, in total and in the largest transaction.
+// countDeletions counts the deleted keys of a zone, in total and in the largest transaction.
 func countDeletions(ctx context.Context, st *store.Store, uid string, all int, done chan<- [2]int) {
 	keys := layout.Keys{Prefix: st.Prefix}
 	at := map[int64]int{}
@@ -56,7 +56,7 @@ func countDeletions(ctx context.Context, st *store.Store, uid string, all int, d
 	done <- [2]int{seen, most}
 }
 
-// A deleted zone may have thousands of internal keys. They are deleted in pages of some hundred keys, so that no single
+// A deleted zone may have thousands of internal keys. They are deleted in pages of some hundreds, so that no single
 // transaction blocks etcd for other writers.
 func TestPurge_ofManyKeysStopsNoWriter(t *testing.T) {
 	t.Parallel()

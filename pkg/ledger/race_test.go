@@ -24,8 +24,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// scaleTo returns full in the long form, otherwise small, and a quarter of small under the race detector, where
-// `make test-race` passes -short: steps cost four times as much, and few meetings suffice to find a race.
+// scaleTo returns full in the long form, and otherwise small. Under the race detector, where `make test-race` passes
+// -short, it returns a quarter of small, because steps cost four times as much, and few collisions suffice to find a
+// race.
 func scaleTo(full, small int) int {
 	switch {
 	case rig.Long():
@@ -36,8 +37,8 @@ func scaleTo(full, small int) int {
 	return small
 }
 
-// notUnderRace skips sequential clients, controls, and kills of a server in each window: TestRace_*, TestCrash_*
-// and cascades beside clients keep their concurrency.
+// notUnderRace skips tests with sequential clients, controls, and kills of a server at each point. TestRace_*,
+// TestCrash_* and cascades beside clients keep their concurrency.
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -45,7 +46,7 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// stopClock makes each change of a definition a single serial (S6.8).
+// stopClock makes each change of a definition advance the serial by one (S6.8).
 func stopClock(c *ledger.Config) {
 	now := time.Now()
 	c.Now = func() time.Time { return now }
@@ -65,7 +66,7 @@ func withDeadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// mixture is the load of race tests: 40 % creations, 20 % updates, 20 % deletions, 20 % increments of shared
+// mixture is the load of the race tests: 40 % creations, 20 % updates, 20 % deletions, and 20 % increments of shared
 // counters, by 16 workers on two servers. Every acknowledged write changes a definition once.
 type mixture struct {
 	t       *testing.T
@@ -74,7 +75,7 @@ type mixture struct {
 	acked   []atomic.Int64 // by zone
 	added   []atomic.Int64 // increments by zone
 	errors  atomic.Int64
-	// tolerate: writes may fail, as without guards.
+	// tolerate permits writes to fail, as they may without guards.
 	tolerate bool
 }
 
@@ -109,7 +110,7 @@ func (m *mixture) runMixture(workers, writes int) {
 			case p < 4 || len(have) == 0:
 				zone = rnd.IntN(m.zones)
 				x := mine{fmt.Sprintf("r-%d-%d", w, i), zone}
-				// A third of the records share owners within a worker.
+				// A third of a worker's records share owner names.
 				owner := x.name
 				if i%3 == 0 {
 					owner = fmt.Sprintf("shared-%d-%d", w, rnd.IntN(4))
@@ -155,7 +156,7 @@ func (m *mixture) runMixture(workers, writes int) {
 	})
 }
 
-// findFaults compares acknowledged writes with the zones.
+// findFaults compares the acknowledged writes with the zones, and describes the differences.
 func (m *mixture) findFaults(before []*v1alpha1.Zone) (faults []string) {
 	s := m.servers[0]
 	for z := range m.zones {
@@ -186,7 +187,7 @@ func (m *mixture) readZones() (zones []*v1alpha1.Zone) {
 	return zones
 }
 
-// waitForBatches lets every other server wait for full batches on any disk.
+// waitForBatches makes every other server wait for full batches, whatever the speed of the disk.
 func waitForBatches(server int) func(*ledger.Config) {
 	if server%2 == 1 {
 		return ledger.SlowCommit(-1)
@@ -388,16 +389,16 @@ func parseRevision(text string) int64 {
 	return n
 }
 
-// A lost race keeps the place in the queue (see write.keep).
+// A write that has lost a race keeps its place in the queue, so all writes of a zone finish.
 func TestRace_zoneWritesFinishUnderLoad(t *testing.T) { testZoneWrites(t, 8, 2, scaleTo(200, 40)) }
 
-// The other server's batches are as large as possible.
+// Writes of a zone also finish while another server makes its batches as large as possible.
 func TestRace_zoneWritesFinishUnderTheLoadOfAnotherServer(t *testing.T) {
 	testZoneWrites(t, 64, 1, scaleTo(60, 20))
 }
 
-// testZoneWrites writes a zone through the first of two servers, or both, under record writers at the second, or
-// both.
+// testZoneWrites writes a zone n times through the first of two servers, or through both, while other clients write
+// records through the second, or both.
 func testZoneWrites(t *testing.T, writers, both, n int) {
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server(waitForBatches(1))}
@@ -462,8 +463,8 @@ func testZoneWrites(t *testing.T, writers, both, n int) {
 	t.Logf("%d writes of the zone beside %d of records: mean %v, worst %v", n, writes.Load(), (elapsed / time.Duration(n)).Round(time.Microsecond), worst.Round(time.Microsecond))
 }
 
-// Two servers write a zone at full speed, and neither is kept from writing by the other. The longest waits are only
-// logged, because they depend on the machine.
+// Two servers write a zone at full speed, and neither keeps the other from writing. The longest waits are only logged,
+// because they depend on the machine.
 func TestRace_neitherServerStarves(t *testing.T) {
 	for try := 1; ; try++ { // a busy machine may stop a server for most of a try
 		if starved := findStarving(t); starved == "" {
@@ -524,8 +525,8 @@ func findStarving(t *testing.T) string {
 	return ""
 }
 
-// Facts of a zone are evicted from the cache while writes wait in its queue, and another server has written the zone.
-// The waiting writes are decided on the stored zone, and all succeed.
+// The facts of a zone are evicted from the cache while writes wait in its queue, and another server has written the
+// zone. The waiting writes must be decided on the stored zone, and all must succeed.
 func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

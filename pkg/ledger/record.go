@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Records is like Zones, for Records.
+// Records is like Zones, for the storage of Records.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {
@@ -40,7 +40,7 @@ type recordWrite struct {
 	l *Ledger
 }
 
-// GuaranteedUpdate adds an update to the change set of ctx, even if it changes nothing.
+// GuaranteedUpdate adds an update to the change set of ctx, if any, even if nothing changes.
 func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	set, index := setOf(ctx)
@@ -58,7 +58,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			w.copyTo(destination)
 			return nil
 		}
-		// Nothing changes. The set compares the object at the commit.
+		// The set only compares the object at the commit.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
@@ -76,7 +76,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return w.inSet(ctx, set, index, key, put)
 	}
 
-	if w.after != nil && lawform.SameContent(w.before, w.after) { // needs no decision (S2.4)
+	if w.after != nil && lawform.SameContent(w.before, w.after) { // needs no decision
 		placed, data, err := w.observeGeneration(ctx, key, put)
 		if err != nil {
 			return commit.Outcome{}, err
@@ -168,7 +168,7 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it "+
 			"by itself", strings.Join(w.before.Finalizers, ", "))
 	}
-	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
+	if w.after != nil && lawform.SameContent(w.before, w.after) {
 		var err error
 		if x.Result, x.Encoded, err = w.observeGeneration(ctx, key, put); err != nil {
 			return commit.Outcome{}, err

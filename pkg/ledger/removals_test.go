@@ -27,8 +27,8 @@ func makeChildren(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
 	return parent
 }
 
-// While sixteen removals of child zones by a namespace are pending at the parent, the next gets 429 with Retry-After;
-// other namespaces are unaffected. The removal succeeds when the cascades before have run (S2.11).
+// While sixteen removals of a namespace's child zones are pending at the parent, the next removal gets 429 with
+// Retry-After. Other namespaces are unaffected. The removal succeeds once the earlier cascades have run.
 func TestRemovals_areBoundedAtTheirParent_S2_11(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestRemovals_areBoundedAtTheirParent_S2_11(t *testing.T) {
 	st.Settle()
 }
 
-// In the queue of the parent's writers, removals cause no races and no growing notes.
+// Removals wait in the queue of the parent's writers, so they cause no lost races and no growing marks.
 func TestRemovals_queueAtTheirParent(t *testing.T) {
 	t.Parallel()
 	n := scaleTo(60, 30)
@@ -106,8 +106,8 @@ func TestRemovals_queueAtTheirParent(t *testing.T) {
 	}
 }
 
-// The number of zones a namespace may remove at once is bounded by the cascades still pending (429, S2.11). Cascades of
-// new zones do not count toward the bound.
+// The number of zones that a namespace may remove at once is bounded by the cascades that are still pending (429).
+// Cascades of new zones do not count towards the bound.
 func TestRemovals_doNotCountZonesThatCome_S2_11(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -21,7 +21,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A removed zone keeps its Delegations, also those deleted in the ten minutes before, or after the removal.
+// The history of a removed zone keeps its Delegations, including those deleted in the ten minutes before, or after the
+// removal.
 func TestRemoved_keepsDelegations(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -79,8 +80,8 @@ func TestRemoved_keepsDelegations(t *testing.T) {
 	st.Settle()
 }
 
-// A server ends between two writes of the sweep that deletes the history of a removed zone. No segment remains without
-// its zone's archive key, also if the retention is shorter than an hour.
+// A server stops between two writes of the sweep that deletes the history of a removed zone. No segment may remain
+// without its zone's archive key, even if the retention is shorter than an hour.
 func TestRemoved_expiresWholeHistories(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -120,7 +121,7 @@ func TestRemoved_expiresWholeHistories(t *testing.T) {
 	st.Settle()
 }
 
-// For each deleted Delegation a zone keeps a key for the history. The keys are at most as many as the zone had
+// A zone keeps a key for the history of each deleted Delegation. There are at most as many keys as the zone had
 // Delegations at once, and none after ten minutes.
 func TestRemoved_boundsDelegations(t *testing.T) {
 	t.Parallel()

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// From the Delegation's answer on, literal names are reserved. Existing records have a period, and the answer names
-// them. A change of all names fits a transaction of etcd's default, and a deleted Delegation leaves nothing (S4.20,
-// S4.22, S2.16).
+// Literal names in a Delegation are reserved once the Delegation is written. Records of others at these names get a
+// grace period, and the answer lists them. A change of all names fits into a transaction of etcd's default limit, and a
+// deleted Delegation leaves nothing behind (S4.20, S2.16).
 func TestDelegation_reservesNames_S4_22(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
@@ -103,8 +103,8 @@ func TestDelegation_reservesNames_S4_22(t *testing.T) {
 }
 
 // Delegations that wait for their zone reserve names for their namespaces. When the zone is created, servers may stop
-// at any point before the Delegations are in force: no tenant with the pattern "*" gets a reserved name. Until then
-// such a tenant gets 429 (S4.22).
+// at any point before the Delegations are in force. No tenant with the pattern "*" may get a reserved name; until then,
+// such a tenant gets 429.
 func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -136,8 +136,7 @@ func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 }
 
 // The owner gives a tenant's name to a new zone. The tenant's CNAME there is withdrawn at once, and the zone waits
-// until the CNAME is gone. Wherever servers stop meanwhile, another tenant with the pattern "*" never gets the name
-// (S2.13).
+// until the CNAME is gone. Wherever servers stop meanwhile, another tenant with the pattern "*" never gets the name.
 func TestZone_takesAReservedName_S2_13(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

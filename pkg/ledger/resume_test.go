@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// scissors cut each watch after some responses with events, like a member without a leader.
+// scissors cut each watch after some responses with events, like an etcd member that has lost its leader.
 type scissors struct {
 	clientv3.Watcher
 	after    atomic.Int64 // 0: none
@@ -80,7 +80,7 @@ func startSnippedServer(t *testing.T, st *store.Store) (*store.Server, *scissors
 	}), s
 }
 
-// All steps arrive in order, and nothing is read again (ledger A14).
+// All steps arrive in order after the watch is cut off, and nothing is read again.
 func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -127,8 +127,8 @@ func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 	cut.after.Store(0)
 }
 
-// A watch without events is cut off, and etcd has compacted the revision of its last event. Since etcd has reported
-// progress beyond that revision, Follow resumes from there, and need not read all zones again.
+// A watch without events is cut off, and etcd has compacted the revision of its last event. Because etcd had reported
+// progress beyond that revision, Follow resumes from there and need not read all zones again.
 func TestFollow_resumesBehindACompactionReportedToIt(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t), "/registry/kubizone") // compacted for itself alone

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ReviewName reports whether a Record of this name and type could be created.
+// ReviewName reports whether a namespace could create a Record of this name and type.
 func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status v1alpha1.NameReviewStatus, err error) {
 	ask, _, err := l.recordAsk(ctx, nil, asked, lawform.RecordWithoutData)
 	if err != nil {

@@ -47,8 +47,8 @@ func makeReviewWorld(t *testing.T) *store.Server {
 	return s
 }
 
-// S14.1, S4.7, S4.8, S4.10, S4.12, S4.14: each answer has the sentence of the creation's dry run. A 403 names the
-// zone's contact to a tenant with a rule there (S1.8).
+// Each answer contains the sentence of the creation's dry run (S4.7, S4.8, S4.10, S4.12, S4.14). A 403 names the zone's
+// contact to a tenant with a rule there (S1.8).
 func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 	t.Parallel()
 	s := makeReviewWorld(t)
@@ -61,7 +61,7 @@ func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 		{"team", "new.apps.example.org.", "NS", `false "" Unclaimed`, "its owner can add a delegation with pattern \"new.apps\" that " +
 			"names type NS)"},
 		{"team", "by-delegation.example.org.", "A", `true "by-delegation" Unclaimed`, ""},
-		// A literal rule passes the claim above without revealing it; so does a rule for an underscore label.
+		// A literal rule passes the claim above without revealing it, and so does a rule for an underscore label.
 		{"team", "pay.other.example.org.", "A", `true "pay.other" Unclaimed`, ""},
 		{"team", "_acme-challenge.other.example.org.", "TXT", `true "_acme-challenge.*" `, ""},
 		{"team", "_acme-challenge.nothing.example.org.", "TXT", `true "_acme-challenge.*" `, ""},
@@ -99,9 +99,9 @@ func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 	}
 }
 
-// To a namespace without a rule for a name, a NameReview tells no more than a write would: every answer equals that of
-// an empty store, octet by octet, for existing and claimed names, zones, other namespaces' child zones, and other views
-// (S14.2, S1.8).
+// A NameReview tells a namespace without a rule for a name no more than a write would. For existing and claimed names,
+// zones, child zones of other namespaces, and other views, every answer equals that of an empty store, octet by octet
+// (S1.8).
 func TestReviewName_isSilentWithoutARule_S14_2(t *testing.T) {
 	t.Parallel()
 	full, empty := makeReviewWorld(t), store.New(t).Server(stopClock)

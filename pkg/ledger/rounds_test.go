@@ -25,7 +25,7 @@ func setTryEvery(d time.Duration) func(*ledger.Config) {
 	return func(c *ledger.Config) { c.TryEvery = d }
 }
 
-// makeLosers makes records of namespace other wait for victim's name www, and for names below that need www.
+// makeLosers makes records of the namespace other wait for victim's name www, and for names below it.
 func makeLosers(t *testing.T, st *store.Store, s *store.Server, losers int) {
 	t.Helper()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"))))
@@ -47,8 +47,8 @@ func makeLosers(t *testing.T, st *store.Store, s *store.Server, losers int) {
 	}
 }
 
-// When a value is deleted, the Records waiting at or below its name are tried at once, and need not wait for the next
-// periodic round (S2.7).
+// When a value is deleted, the Records that wait at or below its name are tried at once. They need not wait for the
+// next periodic round.
 func TestRound_isNotNeededWhereAValueGoes_S2_7(t *testing.T) {
 	t.Parallel()
 	const losers = 20
@@ -69,9 +69,9 @@ func TestRound_isNotNeededWhereAValueGoes_S2_7(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A Record waits because its namespace is at its limit in the zone. When another Record of the namespace is deleted, at
-// another name, the periodic round adopts the waiting Record: no value at the waiting Record's name is deleted, which
-// would trigger a trial (S2.7).
+// A Record waits because its namespace has reached its limit in the zone. When another Record of the namespace is
+// deleted at another name, no trial is triggered at the waiting Record's name. So the periodic round must adopt the
+// Record.
 func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -95,7 +95,7 @@ func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	st.Settle()
 }
 
-// Rounds that try waiting Records without success write nothing to etcd, so an idle cluster stays idle (S2.7).
+// Rounds that try waiting Records without success write nothing to etcd, so an idle cluster stays idle.
 func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -123,8 +123,8 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	}
 }
 
-// A round tries at most a hundred waiting Records of a namespace, drawn at random, so a tenant with thousands of
-// waiting Records keeps no other from its turn, and all Records are tried in time (S2.7).
+// A round tries at most a hundred waiting Records of a namespace, drawn at random. A tenant with thousands of waiting
+// Records thus delays no other tenant, and all Records are tried in time.
 func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -187,7 +187,7 @@ func (x *recordsTxn) Then(ops ...clientv3.Op) clientv3.Txn {
 	return x.Txn.Then(ops...)
 }
 
-// replaceLater creates a CNAME that waits until the other data there goes (S2.14).
+// replaceLater creates a CNAME that waits until the other data at its name is gone (S2.14).
 func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string) {
 	t.Helper()
 	r := store.Record(namespace, name, domain, "CNAME", "new.example.net.")
@@ -195,8 +195,8 @@ func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string)
 	store.Must(s.CreateRecord(t.Context(), r))
 }
 
-// A namespace deletes its Record and has a replacement waiting at the name, while Records of other tenants wait at
-// underscore names below. The holder's replacement gets the name (S2.7, S2.15, attack 93).
+// A namespace deletes its Record while a replacement waits at the name, and while Records of other tenants wait at
+// underscore names below. The replacement of the former holder must get the name (S2.7).
 func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_15(t *testing.T) {
 	t.Parallel()
 	for range 4 {
@@ -211,7 +211,7 @@ func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_15(t *testing.T) {
 	}
 }
 
-// S2.7: under any underscore labels, the oldest gets the name.
+// The oldest Record gets the name, under any underscore labels.
 func TestRound_givesANameToTheOlder_S2_7(t *testing.T) {
 	t.Parallel()
 	for range 6 {
@@ -237,7 +237,7 @@ func TestRound_givesANameToTheOlder_S2_7(t *testing.T) {
 	}
 }
 
-// S2.7.
+// A damaged Record does not keep a round from the Records after it.
 func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
@@ -263,8 +263,8 @@ func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
 	store.Eventually(t, "a is replaced again", func() bool { return s.Record("team", "a3").Status.ZoneRef != nil })
 }
 
-// A policy such as _dmarc is deleted at the apex, and the replacement waits there. The replacement is tried before
-// hundreds of Records that wait below the apex, although all are at or below the base name (S2.7).
+// A policy such as _dmarc is deleted at the apex, and its replacement waits there. The replacement is tried before
+// hundreds of Records that wait below the apex, although all wait at or below the base name.
 func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -283,7 +283,7 @@ func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 }
 
 // While the cascade of a deleted zone moves names into the zone above, a round leaves these names to the cascade, and
-// still tries waiting Records at all other names (S2.7, S2.9).
+// still tries the waiting Records at all other names (S2.9).
 func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -314,8 +314,8 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 }
 
 // A round tries waiting Records again. While the cascade of a Delegation restores a namespace's rules, the round leaves
-// this namespace's Records to the cascade. So the mass deletion's hold, caused by the loss of the rules, ends with the
-// cascade (S2.7, S7.5).
+// the namespace's Records to the cascade. The hold that began when the rules were lost therefore ends with the cascade
+// (S7.5).
 func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -353,7 +353,7 @@ func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
 	}
 }
 
-// BenchmarkRound tries a namespace's hundred in vain.
+// BenchmarkRound tries a hundred Records of a namespace without success.
 func BenchmarkRound(b *testing.B) {
 	st := store.New(b)
 	s := st.Server(setTryEvery(time.Hour))

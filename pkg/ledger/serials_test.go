@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// removeZone creates and deletes a zone with an expire in seconds, and returns the last serial.
+// removeZone creates and deletes a zone with the given expire in seconds, and returns its last serial.
 func removeZone(t *testing.T, s *store.Server, object, domain string, expire int32) serial.Serial {
 	t.Helper()
 	z := store.Zone("infra", object, domain)
@@ -38,9 +38,9 @@ func hasSerial(t *testing.T, st *store.Store, domain string) bool {
 	return len(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs) > 0
 }
 
-// The last serial of a deleted zone is kept for its expire time, so that a new zone of the name begins above. A clock a
-// year ahead does not shorten this time, because servers count the time they run, and a new zone begins ahead even of a
-// serial given by such a clock.
+// The last serial of a deleted zone is kept for its expire time, so that a new zone of the name begins above. A clock
+// that is a year ahead does not shorten this time, because servers count the time they run. A new zone begins ahead
+// even of a serial that such a clock has produced.
 func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -72,8 +72,8 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	st.Settle()
 }
 
-// Servers count down the time for which a deleted zone's serial is kept, and store the count at times. The sum is never
-// below the zone's expire, and takes a bounded number of writes.
+// Servers count down the time for which a deleted zone's serial is kept, and store the count from time to time. The
+// total is never less than the zone's expire, and takes a bounded number of writes.
 func TestSerial_whatIsKeptAddsUp_S6_10(t *testing.T) {
 	t.Parallel()
 	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), From: []law.Origin{{Zone: "uid"}}}
@@ -110,8 +110,8 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_10(t *testing.T) {
 	}
 }
 
-// The last serials kept for a namespace's deleted zones are bounded in number. Beyond the bound those with the least
-// remaining time are forgotten, and none of other namespaces.
+// The number of last serials kept for a namespace's deleted zones is bounded. Beyond the bound, those with the least
+// remaining time are deleted, and none of other namespaces.
 func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -21,18 +21,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Each write of a change set (S10.1) is decided on the result of the earlier writes. The end of any write's context
-// ends the set.
-
-// Set is a change set: writes of several Records of a zone, committed in a transaction or not at all. Requests of the
-// items wait here until all have arrived. Methods except Require may be called concurrently.
+// Set is a change set: writes of several Records of a zone, committed in one transaction or not at all. The requests of
+// the items wait until all have arrived, and each write is decided on the result of the earlier writes. The set ends
+// with the context of any write. Methods except Require may be called concurrently.
 type Set struct {
 	l        *Ledger
 	requires []records.Requirement
 
 	mu    sync.Mutex
 	items []setItem
-	// refused is true if an item was refused before the decision: nothing is committed.
+	// refused is true if an item was refused before the decision. Nothing is committed then.
 	refused bool
 	failure error
 	// closedErr is the error for later items, nil while the set is open.
@@ -43,12 +41,12 @@ type Set struct {
 	serial         int64
 }
 
-// setItem is the state of a write of a change set.
+// setItem is the state of one write of a change set.
 type setItem struct {
-	// write is nil before the arrival, and again after the answer.
+	// write is nil until the write arrives, and again after its answer.
 	write *commit.SetWrite
-	// ended is true after the request's end. arrived is true from the first arrival on. creates is true for a creation,
-	// unchanged if the write changes nothing.
+	// ended is true after the end of the request, arrived after the first arrival at the commit. creates is true for a
+	// creation, unchanged if the write changes nothing.
 	ended, arrived, creates, unchanged bool
 	// growth is the growth of the stored object in octets.
 	growth int64
@@ -56,7 +54,7 @@ type setItem struct {
 
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets the prerequisites on the zone (S10.5). It takes no lock: call it before any write arrives.
+// Require sets the prerequisites on the zone. Require takes no lock, so call it before any write arrives.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
@@ -69,7 +67,7 @@ type setPlace struct {
 	index int
 }
 
-// Context returns the context for write i, or its preview.
+// Context returns the context for item i, a write or its preview.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
@@ -79,8 +77,8 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowthInSet notes the octets by which ctx's write enlarges its object, and returns the sum of the change set (Records
-// written together), for the budget. Without a set, the result is octets.
+// GrowthInSet notes the octets by which the write of ctx enlarges its object, and returns the sum of the change set,
+// for the budget. Without a set, the result is octets.
 func GrowthInSet(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -107,7 +105,7 @@ func (e *setEndedError) Error() string {
 }
 func (e *setEndedError) Unwrap() error { return e.why }
 
-// Status makes an API error that Kubernetes' handlers do not retry.
+// Status returns an API error that Kubernetes' handlers do not retry.
 func (e *setEndedError) Status() metav1.Status {
 	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusFailedDependency, Reason: v1alpha1.StatusReasonChangeSetEnded,
 		Message: e.Error()}
@@ -115,7 +113,8 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// EndRequest ends the request of write i, refused or not. It decides the set if all other writes have arrived or ended.
+// EndRequest notes the end of item i's request, refused or not, and decides the set if all other writes have arrived or
+// ended.
 func (s *Set) EndRequest(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].ended = true
@@ -127,7 +126,7 @@ func (s *Set) EndRequest(i int, refused bool) {
 	}
 }
 
-// HasArrived reports whether write i has reached its commit.
+// HasArrived reports whether item i has reached its commit.
 func (s *Set) HasArrived(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +157,7 @@ func (s *Set) Err() error {
 	return s.failure
 }
 
-// NothingWritten returns false if the set is or may be written. Call it after all requests have ended.
+// NothingWritten reports whether the set is certainly not written. Call it after all requests have ended.
 func (s *Set) NothingWritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +171,7 @@ func (s *Set) CommittedZone() (*v1alpha1.AdoptingZone, int64) {
 	return s.zone, s.serial
 }
 
-// Abandon ends the set: all waiting and later writes return cause. A decision in progress continues.
+// Abandon ends the set: all waiting and later writes return cause, wrapped. A decision in progress continues.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +191,7 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// The caller holds s.mu.
+// takeReady returns the writes to decide, nil while any is missing. The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.closedErr != nil || s.deciding {
 		return nil
@@ -234,7 +233,7 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	case <-w.Ctx.Done():
 	}
 	s.Abandon(context.Cause(w.Ctx))
-	return <-w.Answers // from Abandon, or the decision, whose deadline is the same
+	return <-w.Answers // by Abandon, or by the decision, which has the same deadline
 }
 
 func (s *Set) decideSet(writes []*commit.SetWrite) {
@@ -245,13 +244,13 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requirements: s.requires}
 	again, zone, serial, err := s.runSet(b)
 
-	// If objects have changed (again), only their writes are answered, and the storage sends them once more. Otherwise
-	// the set is closed.
+	// If objects have changed (again), only their writes are answered, and the storage retries them. Otherwise the set
+	// is closed.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent
 	if err != nil && !commits {
-		err = errSetEnded(err) // nothing was to be written: the answer is the others' refusals
+		err = errSetEnded(err) // the refusals of other items are the reason
 	}
 	if commits && !again {
 		s.failure = cmp.Or(err, b.RequirementErr)
@@ -286,7 +285,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 }
 
-// runSet has the only calls of a set that may panic: the answers of decideSet follow in any case.
+// runSet decides and commits the set. Only its calls may panic, so decideSet answers the writes in any case.
 func (s *Set) runSet(b *commit.Set) (again bool, zone *v1alpha1.AdoptingZone, serial int64, err error) {
 	defer s.l.com.Recover(b.Writes[0].Ctx, &b.Sent, &err)
 	ctx := decisionContext(b.Writes)

@@ -22,8 +22,9 @@ func refusedOrMet(err error) bool {
 		apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsTooManyRequests(err) || apierrors.ReasonForError(err) == v1alpha1.StatusReasonChangeSetEnded
 }
 
-// S10.1, S10.2: three namespaces write sets and single Records of few names on two servers, while Delegations, a
-// child zone and the zone itself come, change and go. Each set has a single answer, and fsck finds no fault.
+// Three namespaces write change sets and single Records at few names on two servers, while Delegations, a child zone
+// and the zone itself are created, changed and deleted. Each set must get a single answer, and fsck must find no fault
+// (S10.2).
 func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -61,7 +61,8 @@ func inSet(ctx context.Context, s *store.Server, writes ...setWrite) (*ledger.Se
 	return set, errs
 }
 
-// exampleOrg returns a server with zone example.org. of platform, open to team, and records of the names.
+// exampleOrg returns a server with the zone example.org. of namespace platform, open to namespace team, and records at
+// the given names.
 func exampleOrg(t *testing.T, st *store.Store, names ...string) *store.Server {
 	s := st.Server(stopClock)
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
@@ -79,8 +80,8 @@ func joinErrors(errs []error) string {
 	return strings.Join(lines, "\n")
 }
 
-// S10.1: a set of one write without prerequisites shares a transaction like a lone write, but is refused where a
-// lone Record would wait.
+// A set with a single write and no prerequisites shares a transaction like a lone write, but is refused where a lone
+// Record would wait.
 func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -149,7 +150,7 @@ func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 	}
 }
 
-// S10.1: each set has a serial. A refused set leaves nothing to those behind, and fails none of them.
+// Each set has a serial of its own. A refused set leaves nothing to the sets after it, and makes none of them fail.
 func TestSet_smallOnesShareATransaction_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -219,8 +220,8 @@ func TestSet_smallOnesShareATransaction_S10_1(t *testing.T) {
 	st.MustBeClean()
 }
 
-// Creations, updates and deletions of a change set are one etcd transaction, one serial and one journal step. Each
-// object still has a resourceVersion of its own (S10.1, S10.2).
+// The creations, updates and deletions of a change set are one etcd transaction, one serial and one journal step. Each
+// object still has a resourceVersion of its own (S10.2).
 func TestSet_isOneSerial_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -275,8 +276,8 @@ func readJournal(t *testing.T, st *store.Store, z *v1alpha1.Zone) content.Transa
 	return tx
 }
 
-// A change set that removes many RRsets and creates them anew under other object names is no mass deletion. A set that
-// removes too many is one, and the serial before it stays delivered (S10.2, S7.5).
+// A change set that removes many RRsets and creates them again under other object names is no mass deletion. A set that
+// removes too many is one, and the serial before it stays delivered (S10.2).
 func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -316,7 +317,7 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	}
 }
 
-// S10.4: everything behind it is released.
+// When any request of a set ends, the set ends too, and releases everything that waits behind it.
 func TestSet_endsWithAnyOfItsRequests_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "a", "b")
@@ -343,8 +344,8 @@ func TestSet_endsWithAnyOfItsRequests_S10_4(t *testing.T) {
 	}
 }
 
-// The first of two writes of a change set begins from an outdated object, and with this object contradicts the second
-// write. The set must begin again with the first write, and not report the contradiction as damage (S10.2).
+// The first of two writes of a change set begins with an outdated object, which contradicts the second write. The set
+// must begin again with the first write, and must not report the contradiction as damage.
 func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "a", "b")
@@ -375,9 +376,9 @@ func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 	}
 }
 
-// A change set at new names is decided without a read, like a lone Record: the server assumes that keys outside its
+// A change set at new names is decided without a read, like a lone Record: the server assumes that keys missing in its
 // cache are absent, and the transaction compares this. If the assumption is wrong, the set is read and decided again,
-// and refused where a rule says so (S10.1).
+// and refused if a rule demands it.
 func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -420,8 +421,8 @@ func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
 	}
 }
 
-// Assumed absences cost a compare each, so a change set at deep names may exceed etcd's limit of operations by compares
-// alone. Then the server reads the keys instead, and the set is written (S10.4).
+// Each assumed absence costs a compare, so a change set at deep names may exceed etcd's limit of operations by compares
+// alone. The server must then read the keys instead, and write the set.
 func TestSet_readsWhereGuessesAreTooMany_S10_4(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 60 }), "/registry/kubizone")
@@ -436,8 +437,8 @@ func TestSet_readsWhereGuessesAreTooMany_S10_4(t *testing.T) {
 	}
 }
 
-// A change set with more operations than etcd accepts is refused before any write. Each item's error is 413, and
-// recommends a larger --max-txn-ops (S10.4).
+// A change set with more operations than etcd accepts is refused before any write. The error of each item is 413, and
+// recommends a larger --max-txn-ops.
 func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 40 }), "/registry/kubizone")
@@ -464,8 +465,8 @@ func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	}
 }
 
-// A Warning tells of hosts, as in an MX, missing in the zone. The lookup costs a change set neither reads nor compares,
-// so a set may have as many Records as with hosts in other zones (S5.14, S10.4).
+// A Warning names hosts, for example of an MX, that are missing in the zone. The lookup costs a change set neither
+// reads nor compares, so the set may have as many Records as one with hosts in other zones (S10.4).
 func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
@@ -491,8 +492,8 @@ func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	}
 }
 
-// A change set with dozens of NS Records at new names needs few reads in all to find data below them. Data below an NS,
-// stored before or written by the same set, are still found and cause a Warning.
+// A change set with dozens of NS Records at new names needs few reads to find data below them. Data below an NS,
+// whether stored before or written by the same set, is still found and causes a Warning.
 func TestSet_readsBelowAllCutsTogether(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 1024 }), "/registry/kubizone")
@@ -526,7 +527,7 @@ func TestSet_readsBelowAllCutsTogether(t *testing.T) {
 	}
 }
 
-// S5.14: in any order of the writes.
+// A host that the same set creates causes no Warning, whatever the order of the writes.
 func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "first")
@@ -544,8 +545,8 @@ func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
 	}
 }
 
-// A change set too large for an etcd with 512 operations is refused with 413. The error must not recommend
-// --max-txn-ops=512, which is set already, and the refusal must not shrink the batches of other writers (S10.4).
+// A change set that is too large for an etcd with 512 operations is refused with 413. The error must not recommend
+// --max-txn-ops=512, which is set already, and the refusal must not shrink the batches of other writers.
 func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
@@ -564,9 +565,9 @@ func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 	}
 }
 
-// A change set writes the NS of a child zone, and the parent must follow in a second transaction. That second
-// transaction takes the parent's lock first, so the set must release the child's lock before: otherwise both would wait
-// for each other until the timeout (S10.4).
+// A change set writes the NS of a child zone, and the parent must follow in a second transaction. That transaction
+// takes the parent's lock first, so the set must release the child's lock before. Otherwise both would wait for each
+// other until the timeout.
 func TestSet_paysWithoutLocks_S10_4(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -596,7 +597,7 @@ func TestSet_paysWithoutLocks_S10_4(t *testing.T) {
 	set.Wait()
 }
 
-// S10.4: in a transaction of an etcd with 512 operations.
+// A set of a hundred Records fits into one transaction of an etcd with 512 operations.
 func TestSet_ofAHundred_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
@@ -612,7 +613,7 @@ func TestSet_ofAHundred_S10_4(t *testing.T) {
 }
 
 // Sets that write the same value to two Records run beside single writes, batches and other sets, on two servers. In
-// the end both Records have the value and serial of the same set, and no write is lost (S10.1).
+// the end, both Records have the value and serial of the same set, and no write is lost.
 func TestRace_setsAreWhole_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

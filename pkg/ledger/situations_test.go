@@ -19,7 +19,7 @@ import (
 )
 
 // The situations of docs/situations.md run on a server with etcd. Their commands are those of TestStories, without the
-// names of servers and with shortened answers, and the page has the real output.
+// names of servers and with shortened answers. The page contains the real output.
 func TestSituations(t *testing.T) {
 	t.Parallel()
 	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {
@@ -41,7 +41,7 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// createZone is CreateZone with or without the right to establish.
+// createZone creates a zone with or without the right to establish it.
 func (w *world) createZone(a *actor, z *v1alpha1.Zone, mayEstablish bool) (*v1alpha1.Zone, error) {
 	if mayEstablish {
 		return a.CreateZone(z)

@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Sizes sums up the stored octets of each namespace, for its budget. FollowSizes calls it sequentially: BeginCount, Add
-// for each stored object, EndCount, then Add for each change. After a failure all is counted again from BeginCount.
+// Sizes sums up the stored octets of each namespace, for its budget. FollowSizes calls BeginCount, Add for each stored
+// object, EndCount, then Add for each change, never concurrently. After a failure it starts over with BeginCount.
 type Sizes interface {
 	BeginCount()
-	// Add adds octets to a namespace's sum. They are negative if an object was deleted or became smaller.
+	// Add adds octets to a namespace's sum. The number is negative if an object was deleted or became smaller.
 	Add(namespace string, octets int64)
 	EndCount()
 }
@@ -44,7 +44,7 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 	return l.mem.Layout.StoredOctets(key, len(data), values)
 }
 
-// sizedResources are in key order.
+// sizedResources lists the counted resources in key order.
 var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
 	"delegations", "records", "updatekeys", "zones"}
 

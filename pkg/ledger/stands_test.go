@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The same transaction proves the rest of the facts.
+// A write puts only the keys whose values change. The same transaction compares the other facts.
 func TestUpdate_writesOnlyWhatChanges(t *testing.T) {
 	t.Parallel()
 	s := store.New(t)

@@ -26,20 +26,20 @@ import (
 )
 
 const (
-	// statusesAtOnce is etcd's default limit of operations.
+	// statusesAtOnce is etcd's default limit of operations in a transaction.
 	statusesAtOnce = 128
-	// statusPause bounds the pause after a transaction, for clients' writes.
+	// statusPause bounds the pause for clients' writes after a transaction.
 	statusPause   = 20 * time.Millisecond
 	resignTimeout = time.Second
 	// leaseSeconds is the time until another server replaces a dead leader.
 	leaseSeconds = 5
 )
 
-// RunElected waits until this server is elected among the servers of the store. Then it calls run, and returns when run
-// does. If the server's lease in etcd ends, the context of run ends, and RunElected fails. For a moment two servers may
-// run.
+// RunElected waits until this server is elected among the servers of the store, calls run, and returns when run does.
+// If the server's lease in etcd ends, RunElected cancels run's context and returns an error. Two servers may run for a
+// moment.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// Revoke the lease when ctx ends, to have another server elected at once, or after resignTimeout let it expire.
+	// The session outlives ctx by up to resignTimeout to revoke the lease, so another server is elected at once.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
@@ -50,7 +50,6 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 		return cmp.Or(err, errLeaseEnded)
 	}
 
-	// The server with the lock is elected. The lock ends with the lease.
 	defer session.Close()
 	if err := concurrency.NewMutex(session, l.mem.Layout.LeaderLock()).Lock(ctx); err != nil {
 		return err
@@ -77,8 +76,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about "most" Records of a zone (a UID) by owner, from a cursor on, and the next cursor; "" is the
-// first page, and the end.
+// Members returns about most Records of the zone with the given UID, ordered by owner, and the next cursor. The cursor
+// is "" for the first page and at the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -88,7 +87,7 @@ func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (memb
 	return members, next, err
 }
 
-// MembersAt returns the Records at an owner. zone is the uid.
+// MembersAt returns the Records at an owner name of the zone with the given UID.
 func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (members []law.Ref, err error) {
 	prefix := strings.TrimSuffix(l.mem.Layout.Key(law.MemberKey(zone, owner, "", "")), "/")
 	_, err = etcd.Scan(ctx, l.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
@@ -99,8 +98,8 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords calls change for Records of a namespace, and writes each if change returns true. The namespace pays.
-// After an error, changed may be too low.
+// ChangeRecords calls change for each named Record of a namespace, and writes those for which it returns true, unless
+// written meanwhile. The namespace is charged. After an error, changed may be too low.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
@@ -108,7 +107,7 @@ func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []st
 		change:    func(o runtime.Object) bool { return change(o.(*v1alpha1.Record)) }}, namespace, names)
 }
 
-// ChangeZone is ChangeRecords for a Zone.
+// ChangeZone is like ChangeRecords, for a single Zone.
 func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
 	n, err := l.changeStatuses(ctx, statuses{codec: l.mem.Zones, key: l.mem.Layout.Zone,
 		newObject: func() runtime.Object { return &v1alpha1.Zone{} },
@@ -181,7 +180,7 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 }
 
 func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
-	var fault error // logged
+	var fault error // Recover logs it
 	defer l.com.Recover(ctx, nil, &fault)
 	object := of.newObject()
 	if err := of.codec.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, object); err != nil {

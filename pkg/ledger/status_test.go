@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeReady sets Ready of a Record; false if it is there.
+// makeReady sets the condition Ready of a Record, and returns false if already set.
 func makeReady(record *v1alpha1.Record) bool {
 	return meta.SetStatusCondition(&record.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue,
 		Reason: v1alpha1.ReasonDelivered})
@@ -32,8 +32,8 @@ func isReady(record *v1alpha1.Record) bool {
 	return meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady).Reason == v1alpha1.ReasonDelivered
 }
 
-// Conditions change many Records in few transactions, without a new serial. A Record that changes between read and
-// write keeps its change and its Ready, and the others are written; absent ones are left out.
+// The conditions of many Records are written in few transactions, without a new serial. A Record that changes between
+// read and write keeps its change and its Ready, while the others are written. Absent Records are left out.
 func TestChangeRecords_losesNoWrite_S6_13(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -100,8 +100,8 @@ func TestChangeRecords_losesNoWrite_S6_13(t *testing.T) {
 	st.Settle()
 }
 
-// A server killed before any of its transactions leaves each Record with its old conditions or the new, and the next
-// server writes the others.
+// A server that is killed before any of its transactions leaves each Record with its old conditions or its new ones,
+// and the next server writes the rest.
 func TestChangeRecords_interruptedAnywhereItGoesOn_S6_13(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -155,7 +155,7 @@ func TestChangeRecords_interruptedAnywhereItGoesOn_S6_13(t *testing.T) {
 	st.Settle()
 }
 
-// Of two servers, one is elected and runs the function. The other is elected when the first has stopped, and never
+// One of two servers is elected and runs the function. The other is elected when the first has stopped, and never runs
 // beside it.
 func TestRunElected_isOneServer(t *testing.T) {
 	t.Parallel()
@@ -198,8 +198,8 @@ func TestRunElected_isOneServer(t *testing.T) {
 	}
 }
 
-// S7.12: a cause is written into a Zone without a new serial, unless the Zone changed meanwhile. A content write keeps
-// the known cause of Zone and Record, and no other reason.
+// A cause is written into a Zone without a new serial, unless the Zone has changed meanwhile. A write of content keeps
+// the known cause of a Zone or Record, but no other reason.
 func TestChangeZone_writesACause_S7_12(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

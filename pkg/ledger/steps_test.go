@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// populateZone creates a settled zone with n records of team-a that refer to the zone. No outbox runs.
+// populateZone creates a settled zone, and n records of team-a that refer to it. No server runs the outbox.
 func populateZone(t *testing.T, st *store.Store, s *store.Server, n int) {
 	t.Helper()
 	stop := s.Run()
@@ -43,8 +43,8 @@ func withdrawRules(t *testing.T, s *store.Server) {
 	}))
 }
 
-// A name served in the zone above stays with the holder, against any age of Records waiting for the new zone, and
-// for any batch size (S2.9). The same holds for limited room (S5.8); within each kind, age decides.
+// A name that is served in the zone above stays with its holder, whatever the age of the Records that wait for the new
+// zone, and for any batch size. The same holds for limited room (S5.8). Within each kind, age decides.
 func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -96,8 +96,8 @@ func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
 	}
 }
 
-// Beside a long cascade, a client's write waits for a single run of its steps. The test counts the serials between two
-// writes of the client.
+// A client that writes beside a long cascade waits for a single run of its steps. The test counts the serials between
+// two writes of the client.
 func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 	notUnderRace(t)
 	st := store.New(t)
@@ -156,8 +156,8 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	t.Logf("%d and %d goes", steps(0), steps(1))
 }
 
-// A cascade finds a moving Record by namespace and by name, so the Record may be decided twice. The second decision
-// returns the first's result and writes nothing.
+// A cascade finds a moving Record by its namespace and by its name, so the Record may be decided twice. The second
+// decision must return the result of the first and write nothing.
 func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the etcd client for Kubernetes' storage (etcd3). Its hook lets the ledger commit the writes of
+// StorageClient returns an etcd client for Kubernetes' storage (etcd3), whose hook lets the ledger commit the writes of
 // decorated storages. versions, unless nil, replaces etcd's revisions.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
@@ -29,12 +29,12 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 }
 
 // storeWrite is a write of an object that the ledger commits in place of Kubernetes' storage, because object and zone
-// must change in the same transaction. The storage above (write.go) puts the storeWrite into the request's context.
-// Kubernetes' storage then puts or deletes the object through its etcd client, and the client (hook) calls commitWrite
-// instead.
+// must change in the same transaction. The decorated storage (write.go) puts the storeWrite into the request's context.
+// When Kubernetes' storage puts or deletes the object, its etcd client (hook) calls commitWrite instead.
 type storeWrite interface {
 	// commitWrite writes put, the object as encoded by the storage, under key. If put is nil, it deletes key. expected
-	// is the revision that the storage has read, 0 for an absent key. If it is another now, Outcome.OK is false.
+	// is the revision that the storage has read, or 0 for an absent key. If the object has changed since, Outcome.OK is
+	// false.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
@@ -44,8 +44,7 @@ func withStoreWrite(ctx context.Context, c storeWrite) context.Context {
 	return context.WithValue(ctx, storeWriteKey{}, c)
 }
 
-// hook is the joint between Kubernetes' storage and the ledger: the storeWrite in the context, if any, commits the put
-// or delete.
+// hook connects Kubernetes' storage with the ledger: the storeWrite in the context, if any, commits the put or delete.
 type hook struct{ kubernetes.Interface }
 
 func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (
@@ -77,5 +76,5 @@ func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, 
 	return kubernetes.DeleteResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }
 
-// errLease refuses a TTL: expiry would delete without a decision.
+// errLease refuses a TTL, because an expired object would be deleted without a decision.
 var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")

@@ -27,8 +27,8 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 	return err
 }
 
-// ReadStore returns a client for fsck: reads decrypt internal values, and give versions (resourceVersions) in place of
-// revisions. An unknown format is an error. A damaged or missing config key is none, since fsck reports it.
+// ReadStore returns a client for fsck that decrypts internal values and returns versions (resourceVersions) instead of
+// revisions. An unknown format is an error, but a damaged or missing config key is not, since fsck reports the damage.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -61,9 +61,9 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 		migrations: known}
 }
 
-// openStore returns a client like ReadStore's, and writes the format of an empty store. New internal values are
-// encrypted if the transformer of Records encrypts. If the transformer's first provider did not encrypt the store's
-// key, the key is encrypted again: old providers can be removed.
+// openStore returns a client like ReadStore's, and writes the format of an empty store. The client encrypts if the
+// transformer of Records does. If the transformer's first provider did not encrypt the store's key, openStore encrypts
+// the key again, so that old providers can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)
@@ -108,7 +108,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if kv == nil {
 		config = storeConfig{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
 	} else if least := leastReader(s.migrations); least > config.LeastReader {
-		// Older programs must see this before the migrations begin.
+		// Older programs must see the new value before the migrations begin.
 		config.LeastReader = least
 		_, err := s.writeConfig(ctx, kv, config)
 		return nil, false, err
@@ -181,8 +181,9 @@ func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts 
 
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat stops this ledger's writes and returns ErrFormat once a newer version takes over the store, or another
-// server begins to encrypt a store opened unencrypted by this server. The result is nil when ctx ends.
+// FollowFormat watches the format until ctx ends, and then returns nil. If a newer version takes over the store, or
+// another server begins to encrypt a store opened unencrypted here, FollowFormat stops the ledger's writes and returns
+// ErrFormat.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

@@ -94,7 +94,7 @@ type world struct {
 	pending  map[string]*answered
 	zones    map[string]bool // namespace and name of each written zone
 	reported []datadriven.TestData
-	// asksToEstablish: without a zone above, a zone needs "establish" (S3.3); otherwise the right is given.
+	// asksToEstablish means that a standalone zone needs the right to establish (S3.3). Otherwise the right is given.
 	asksToEstablish bool
 }
 
@@ -126,7 +126,7 @@ func newWorld(t *testing.T, d *datadriven.TestData) *world {
 	return w
 }
 
-// endStory fails the story for unshown answers and held writes.
+// endStory fails the story if answers were not shown or writes are still held.
 func (w *world) endStory(t *testing.T, pos string) {
 	for name, a := range w.pending {
 		if !a.by.gate.isDead() && !t.Failed() {
@@ -292,8 +292,8 @@ func (w *world) allAnswered(a *actor) bool {
 	return true
 }
 
-// beginWrite executes a write and returns the answer. With as=NAME the write continues beside the story, and
-// beginWrite returns when the write is held, queued or answered, or when comes is true.
+// beginWrite executes a write and returns the answer. With as=NAME, the write continues beside the story, and
+// beginWrite returns as soon as the write is held, queued or answered, or comes is true.
 func (w *world) beginWrite(t *testing.T, d *datadriven.TestData, a *actor, rest chan struct{}, write func(context.Context) string,
 	comes func() bool) string {
 	ctx, cancel := context.WithCancel(a.ctx)
@@ -335,7 +335,7 @@ func (w *world) countQueued(a *actor) (n int) {
 	return n
 }
 
-// waitForHold waits until something is held, the write is answered, or more is true.
+// waitForHold waits until an arrival is held, the write is answered, or more returns true.
 func (w *world) waitForHold(t *testing.T, a *actor, done chan struct{}, more func() bool) (out string) {
 	store.Eventually(t, w.d.Pos+": something is held, or is answered", func() bool {
 		select {
@@ -357,7 +357,7 @@ func (w *world) waitForHold(t *testing.T, a *actor, done chan struct{}, more fun
 	return out
 }
 
-// makeWrite returns the command's write, based on the store at this time.
+// makeWrite returns the write of a command, based on the present state of the store.
 func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(context.Context) string {
 	at := d.CmdArgs[1].Key
 	if d.Cmd == "delete" {
@@ -607,8 +607,8 @@ func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string 
 	}, comes)
 }
 
-// describeDeaths repeats the story since reset for each point of the write, with the server dying there, and shows the
-// state then, and after another server has run all works.
+// describeDeaths repeats the story since reset for each point of the write, and lets the server die there. The output
+// shows the state then, and the state after another server has run all works.
 func (w *world) describeDeaths(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	var messages []string

@@ -57,7 +57,8 @@ func (a *actor) killServer() {
 	}
 }
 
-// stopper is a server's fault function: it holds arrivals at a point, and ends all arrivals at a dead server.
+// stopper is the fault function of a server. The function holds arrivals at a point, and ends all arrivals once the
+// server is dead.
 type stopper struct {
 	mu    sync.Mutex
 	point string
@@ -102,7 +103,7 @@ func (g *stopper) holdAt(point string) {
 	g.point, g.open, g.stays, g.here = point, make(chan struct{}), 0, 0
 }
 
-// hasCome reports arrivals at the point since the last call.
+// hasCome reports whether a write has reached the point since the last call.
 func (g *stopper) hasCome() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -127,7 +127,7 @@ func delegationText(d *v1alpha1.Delegation) string {
 	return text
 }
 
-// describeEarlier adds whether the zone of that name is another object.
+// describeEarlier adds a note if the zone of that name is now another object.
 func (w *world) describeEarlier(s *actor, ref *v1alpha1.AdoptingZone) string {
 	if ref == nil {
 		return ""
@@ -190,7 +190,7 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 	return z
 }
 
-// signersOf reads DS, a line each.
+// signersOf reads DS records, one from each line.
 func signersOf(t *testing.T, d *datadriven.TestData) (list []v1alpha1.DelegationSigner) {
 	for line := range strings.Lines(d.Input) {
 		var ds v1alpha1.DelegationSigner

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// together is a server whose next writes, of a zone each, share a transaction: all places are taken. A slow etcd
-// has more places.
+// together is a server whose next writes, of one zone each, share a transaction because all places are taken. A slow
+// etcd has more places.
 type together struct {
 	t       *testing.T
 	st      *store.Store
@@ -58,7 +58,7 @@ func (x *together) startCreate(i int) {
 	}()
 }
 
-// park fills all places, and lets the writes of more than twice as many zones wait.
+// park fills all places, and makes the writes of more than twice as many zones wait.
 func (x *together) park() {
 	x.gate.holdAt("before-commit")
 	for len(x.answers) == 0 || x.s.Ledger.Parked() < max(2*x.places+2, x.least) {
@@ -81,7 +81,7 @@ func (x *together) release() (errs []error) {
 	return errs
 }
 
-// Batches of many zones share a transaction, and each object gets a version of its own. The cache knows the versions:
+// Batches of many zones share a transaction, and each object gets a version of its own. The cache has these versions:
 // the next write of each zone needs one transaction, and none fails.
 func TestTogether_isOneTransaction(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestTogether_isOneTransaction(t *testing.T) {
 	if errs := x.release(); errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
-	// Each free place takes all parked batches.
+	// Each place that becomes free takes all parked batches.
 	if sent := x.s.Ledger.Stats().Transactions.Load() - before; sent > 2*int64(x.places) {
 		t.Errorf("%d transactions for %d batches at %d places, want two for each place at most", sent, len(x.answers), x.places)
 	}
@@ -116,7 +116,7 @@ func TestTogether_isOneTransaction(t *testing.T) {
 	x.st.MustBeClean()
 }
 
-// A transaction shared by batches of several zones counts the octets of the Zones, too. Otherwise etcd would refuse the
+// A transaction shared by batches of several zones counts the octets of the Zones too. Otherwise etcd would refuse the
 // transaction as too long, and each batch would commit alone.
 func TestTogether_fitsWithItsZones(t *testing.T) {
 	t.Parallel()
@@ -137,7 +137,7 @@ func TestTogether_fitsWithItsZones(t *testing.T) {
 	x.st.MustBeClean()
 }
 
-// If another server has changed one of the zones of a shared transaction, its compares fail. Each batch then commits
+// If another server has changed one of the zones of a shared transaction, the compares fail. Each batch then commits
 // alone, and every write succeeds.
 func TestTogether_failsForNoOther(t *testing.T) {
 	t.Parallel()
@@ -154,7 +154,7 @@ func TestTogether_failsForNoOther(t *testing.T) {
 	x.st.MustBeClean()
 }
 
-// The panic answers the write whose batch has the place.
+// A panic in a shared transaction answers only the write whose batch had the place.
 func TestTogether_goesOnAfterAPanic(t *testing.T) {
 	t.Parallel()
 	x := newTogether(t)

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// spanRecorder keeps ended spans.
+// spanRecorder keeps the spans that have ended.
 type spanRecorder struct {
 	mu    sync.Mutex
 	ended []sdktrace.ReadOnlySpan
@@ -50,8 +50,8 @@ func (r *spanRecorder) listSpans(name string) (found []sdktrace.ReadOnlySpan) {
 	return found
 }
 
-// Three of five concurrent writes are sampled: their batch links to each of the three, and the step of
-// each has its own traceparent. A client's header alone leaves none.
+// Three of five concurrent writes are sampled. The span of their batch links to each of the three, and the step of each
+// has the traceparent of its write. A client's header alone leaves no trace.
 func TestTraces_aBatchLinksToEachSampledWrite(t *testing.T) {
 	t.Parallel()
 	st, spans, g := store.New(t), &spanRecorder{}, &gate{}
@@ -133,8 +133,8 @@ func TestTraces_aBatchLinksToEachSampledWrite(t *testing.T) {
 	}
 }
 
-// A cascade of a sampled write is a child of the write's Commit. Its steps have no spans, and their journal steps have
-// the traceparent of the cascade. Cascades of other writes have no span.
+// The span of a cascade is a child of the Commit span of a sampled write. Its steps have no spans, and their journal
+// steps have the traceparent of the cascade. Cascades of other writes have no span.
 func TestTraces_aCascadeLinksToItsWrite(t *testing.T) {
 	t.Parallel()
 	st, spans := store.New(t), &spanRecorder{}

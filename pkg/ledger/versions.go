@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Versions maps etcd's revisions to the resourceVersions of objects under a prefix.
+// Versions returns the mapping between etcd's revisions and the resourceVersions of objects under a prefix.
 func Versions(prefix string) *subrev.Mapping {
 	var resources []string
 	for _, r := range layout.Resources {

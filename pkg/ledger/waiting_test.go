@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Attack 93, S2.15: a squatter leaves many Records waiting at a name that another namespace replaces. None takes
-// the name or reveals its holder, and the holder neither waits nor pays for them.
+// A squatter leaves many Records waiting at a name that another namespace replaces. None of them gets the name or
+// reveals its holder, and the holder neither waits nor pays for them.
 func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	t.Parallel()
 	many := 300
@@ -93,9 +93,9 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	}
 }
 
-// A Record created with the annotation on-conflict waits at a taken name. When its namespace, or the zone's own,
-// deletes the Record there, the waiting Record gets the name, although tenants with the pattern "*" try to take it as
-// fast as they can (S2.14).
+// A Record created with the annotation on-conflict waits at a name that is taken. When its own namespace, or that of
+// the zone, deletes the Record there, the waiting Record gets the name, although tenants with the pattern "*" try to
+// take it as fast as they can.
 func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -137,8 +137,8 @@ func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
 	}
 }
 
-// A deletion must know whether a Record waits at the name and whether a wildcard answers for it. The transaction
-// compares that neither exists, so the deletion needs no read (S2.14, S4.25).
+// A deletion depends on whether a Record waits at the name, and whether a wildcard answers for it. The transaction
+// compares that neither exists, so the deletion needs no read (S4.25).
 func TestDelete_readsNothing_S2_14(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -160,7 +160,7 @@ func TestDelete_readsNothing_S2_14(t *testing.T) {
 	}
 }
 
-// S4.25.
+// A deletion finds a wildcard that is not in the cache.
 func TestDelete_findsAWildcardThatIsNotInMemory_S4_25(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// BenchmarkWithdrawal withdraws a Delegation of 1,000 Records and releases them, alternating with unrelated writes.
-// Reported is the p99 of a neighbour's creates during and before, in the same zone and in another (S2.5).
+// BenchmarkWithdrawal withdraws a Delegation of 1,000 Records and releases them, alternating with unrelated writes. The
+// benchmark reports the p99 of a neighbour's creates before and during this, in the same zone and in another (S2.5).
 func BenchmarkWithdrawal(b *testing.B) {
 	const records = 1000
 	st := store.New(b)

@@ -92,8 +92,8 @@ func (a *announced) take() string {
 
 func isExisting(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
-// A write that removes rules tells in its answer all Records and zones that lose their rule, also if a fast cascade has
-// already released some of them (S2.16).
+// The answer to a write that removes rules lists all Records and zones that lose their rule, even if a fast cascade has
+// already released some of them.
 func TestWithdrawal_warnsOfAllThatExisted_S2_16(t *testing.T) {
 	t.Parallel()
 	for _, period := range []time.Duration{0, time.Hour} {
@@ -125,8 +125,8 @@ func TestWithdrawal_warnsOfAllThatExisted_S2_16(t *testing.T) {
 	}
 }
 
-// A new zone above established zones gets a Warning for those that its rules do not list: the nearest names in its
-// view, without namespaces, the same in a dry run (S3.4, S1.8).
+// The creator of a zone above established zones gets a Warning about those that the new zone's rules do not list. The
+// Warning has only the nearest names in the zone's view, without namespaces, and is the same in a dry run (S1.8).
 func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -171,8 +171,8 @@ func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 	}
 }
 
-// A rule that reaches only names of a child zone gets a warning, in a Zone or a Delegation, in a dry run too, but
-// not in a write that keeps the rule (S2.1, S4.18).
+// A rule that reaches only names of a child zone causes a Warning, in a Zone or a Delegation, and in a dry run too. A
+// write that keeps the rule causes none (S2.1).
 func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -228,9 +228,9 @@ func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
 	st.MustBeClean()
 }
 
-// The status has the end of the period, edits are refused, deletions pass, a restored rule keeps all, and a second
-// withdrawal has a separate period. The answer of the write, and of a dry run, names the withdrawn objects.
-// kubi.zone/release-now ends the period for listed namespaces (S2.5, S3.6, attack 21).
+// During a grace period, the status has its end, edits are refused, deletions pass, a restored rule keeps everything,
+// and a second withdrawal has a period of its own. The answers to the write and to a dry run list the withdrawn
+// objects. The annotation kubi.zone/release-now ends the period for the listed namespaces (S3.6).
 func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -302,7 +302,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	stays(true)
 	must.Succeed(t, s.DeleteRecord(ctx, "team-a", "r1"))
 	serial = s.Zone("infra", "shared").Status.Serial
-	// Another namespace gets a withdrawn name at once by a rule that names it, and by no wider rule.
+	// Another namespace gets a withdrawn name at once if a rule lists the name, but not by a wider rule.
 	b := store.Record("team-b", "r2", "a2.shared.example.", "A", "192.0.2.2")
 	setRules(s, append(slices.Clone(none), store.Allow("team-b", "a*")))
 	if _, err := s.CreateRecord(ctx, b.DeepCopy()); !apierrors.IsForbidden(err) {
@@ -329,8 +329,8 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A grace period counts the time in which servers ran. So a clock a year ahead does not end the period, and a tenant
-// that constantly writes does not prolong the period (attack 63).
+// A grace period counts the time in which servers ran. A clock that is a year ahead therefore does not end the period,
+// and a tenant that writes constantly does not prolong it.
 func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -362,7 +362,7 @@ func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	st.Settle()
 }
 
-// S2.5, S7.2.
+// The time of a grace period is counted while cascades run (S7.2).
 func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -388,8 +388,8 @@ func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	store.Eventually(t, "another withdrawal is carried out", func() bool { return s.Record("team-b", "b").Status.ZoneRef == nil })
 }
 
-// A sweep ends a bounded number of grace periods. Those left by a zone that is being removed do not count toward the
-// bound, so another zone's period ends in time.
+// A sweep ends a bounded number of grace periods. Those of a zone that is being removed do not count towards the bound,
+// so that the period in another zone ends in time.
 func TestWithdrawal_endsBesideThoseOfAZoneThatIsGone_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -408,7 +408,7 @@ func TestWithdrawal_endsBesideThoseOfAZoneThatIsGone_S2_5(t *testing.T) {
 	st.Settle()
 }
 
-// S3.5, I4.
+// Servers may stop anywhere while a grace period ends; the next server continues.
 func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -426,8 +426,8 @@ func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	}
 }
 
-// While Delivery holds an ended zone, its former RRsets stay known, whatever the tenant writes; after Delivery's
-// release the zone is created again. Servers may stop anywhere between (S3.5, S8.4, I4).
+// While Delivery keeps an ended zone, its former RRsets remain known, whatever the tenant writes. After Delivery's
+// release, the zone is created again. Servers may stop anywhere in between (S3.5, S8.4).
 func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -518,7 +518,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 	if _, err := s.Ledger.EndedContent(t.Context(), zone, confirmed-1000); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("since a serial that it never had: %v", err)
 	}
-	// The tenant's writes change nothing of this, and the rule alone recreates nothing.
+	// Writes of the tenant do not change this, and the rule alone creates nothing again.
 	must.Succeed(t, s.DeleteRecord(t.Context(), "team-a", "www"))
 	store.Must(s.UpdateZone("team-a", "kids", func(z *v1alpha1.Zone) {
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "theirs", Addresses: []string{"192.0.2.7"}}}

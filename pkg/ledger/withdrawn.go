@@ -25,8 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A write or dry run that takes rights away gets a Warning with the losses: Records and zones no longer allowed
-// (S2.16).
+// A write or dry run that takes away rights gets a Warning with the losses: Records and zones no longer allowed.
 
 const (
 	maxExamined  = 5000
@@ -34,16 +33,17 @@ const (
 	maxLossNames = 5
 )
 
+// ruleChange is a change of a zone's rules that may take away rights.
 type ruleChange struct {
 	zone string
-	// namespaces may lose rights anywhere in the zone, nil for all. Others may lose rights at and below names, relative
-	// to fqdn.
+	// namespaces may lose rights anywhere in the zone; nil means all. Other namespaces may lose rights at and below
+	// names, relative to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// lossesOf returns the test for a namespace's losses, given its rules from Delegations.
+	// lossesOf returns the test for a namespace's losses. delegated holds the namespace's rules from Delegations.
 	lossesOf func(namespace string, delegated []law.DelegatedRule) (judge lossTest)
-	// children are the child zones before the write; rev is the write's revision, 0 for the newest.
+	// children are the child zones before the write. rev is the write's revision, or 0 for the newest.
 	children children
 	rev      int64
 	describe func(what string, namespaces []string) string
@@ -171,7 +171,7 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) er
 			return h.Namespace == namespace
 		})
 		if len(r.Kvs) == 0 && !hasChildren {
-			continue // its objects elsewhere must not be revealed (S1.8)
+			continue // its objects elsewhere must not be revealed
 		}
 
 		delegated, err := l.readRules(ctx, c.zone, namespace, c.rev)
@@ -230,8 +230,8 @@ func (l *Ledger) namespacesAt(ctx context.Context, c ruleChange) (out []string, 
 	return out, nil
 }
 
-// FirstMember returns name and uid of a namespace's first Record, by name, at an owner of the zone with this uid, or
-// "".
+// FirstMember returns the name and UID of a namespace's first Record at an owner name of the zone with the given UID,
+// or "".
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -313,8 +313,8 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns a zone's creator about established zones below that the zone's rules do not list (S3.4). The
-// names reveal nothing (S1.8), because no tenant may establish a zone above another's (S4.15).
+// warnOfUnlisted warns a zone's creator about established zones below, unlisted in the new zone's rules. Their names
+// reveal nothing, because no tenant may establish a zone above another's.
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()
@@ -430,7 +430,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		return
 	}
 
-	// The Delegation's rule reserves names like a rule of the Zone (S4.20).
+	// A Delegation's rule reserves names like the Zone's.
 	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
 		out := *zone
 		if spec != nil {

@@ -28,13 +28,13 @@ type objectStorage[T any, P object[T]] struct {
 }
 
 // objectWrite is a write on its way through etcd3.store. before is nil for a creation, after for a deletion. after is
-// the caller's (a copy if copies), so the decision's status goes to committed.
+// the caller's (a copy if copies is set), so the decision's status goes to committed.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool
-	// reached is false if the last update changed nothing, so the store did not write.
+	// reached is false if the last update changed nothing, so that the store did not write.
 	reached bool
-	release func() // at the end of the storage's call
+	release func() // called when the storage's call ends
 }
 
 func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], storeWrite) {

@@ -31,7 +31,8 @@ func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 
 type establishKey struct{}
 
-// WithEstablish passes the authorizer's answer for zones/establish, which is never asked under a lock (S3.3).
+// WithEstablish adds the authorizer's answer for zones/establish to a context, since the ledger must not ask under a
+// lock.
 func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)
 }
@@ -44,8 +45,8 @@ func mayEstablish(ctx context.Context) bool {
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
-	// tx keeps the zone's lock after a lost race until the storage call returns: a PATCH beside many writers would
-	// always lose.
+	// tx keeps the zone's lock after a lost race until the storage call returns. Otherwise a PATCH beside many writers
+	// would always lose.
 	tx *commit.Write
 }
 

@@ -24,11 +24,11 @@ type Key struct {
 
 func NewKey(mixed bool) Key {
 	k := Key{Octets: make([]byte, chacha20poly1305.KeySize), Mixed: mixed}
-	_, _ = rand.Read(k.Octets) // never fails (crypto/rand)
+	_, _ = rand.Read(k.Octets) // never fails
 	return k
 }
 
-// orIdentity replaces nil by the identity transformer, for which encrypted data are an error.
+// orIdentity replaces nil by the identity transformer, which fails for encrypted data.
 func orIdentity(t value.Transformer) value.Transformer {
 	if t == nil {
 		return identity.NewEncryptCheckTransformer()
@@ -36,14 +36,14 @@ func orIdentity(t value.Transformer) value.Transformer {
 	return t
 }
 
-// Encrypts returns false for nil, and if identity is the transformer's first provider.
+// Encrypts reports whether t encrypts. A nil t does not, nor does one whose first provider is identity.
 func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	const probe = "kubizone"
 	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
 	return string(out) != probe, err
 }
 
-// Wrap returns the stored form for the etcd key "at".
+// Wrap returns the Key encrypted by t, for storage under the etcd key at.
 func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -52,8 +52,8 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap decrypts a Key wrapped for the etcd key "at". If stale, wrap it again, since the transformer now encrypts with
-// another key or provider.
+// Unwrap decrypts a Key wrapped for the etcd key at. If stale, the transformer now encrypts with another key or
+// provider, and the caller should wrap the Key again.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {

@@ -32,7 +32,7 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// GetStream fails for encrypted values: a stream cannot report a failed decryption.
+// GetStream fails for encrypted values, because a stream cannot report a failed decryption.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	if k.values.cover(key) || key <= k.values.prefix && string(op.RangeBytes()) > k.values.prefix {

@@ -69,7 +69,7 @@ func (x twin) getText(key string, opts ...clientv3.OpOption) string {
 	return fmt.Sprint(strings.Join(out, "\n"), "\n", r.Count, r.More)
 }
 
-// Promise 3, and no plain value in etcd.
+// An encrypting client answers like a plain one (guarantee 3 of the package), and etcd holds no plaintext value.
 func TestKV_answersAsAPlainOne(t *testing.T) {
 	tw := newTwins(t, encryption.NewKey(false))
 	ctx := t.Context()
@@ -148,9 +148,9 @@ func TestKV_streamsWhatIsNotEncrypted(t *testing.T) {
 	}
 }
 
-// A value decrypts only under the key of etcd at which it was written, and equal values have different ciphertexts
-// (promise 1). A value that does not decrypt is an error with the key's name, and plaintext is one too, unless the
-// store was created without encryption (promise 2). Compares of values are refused.
+// A value decrypts only under the etcd key at which it was written, and equal values have different ciphertexts. A
+// value that does not decrypt causes an error with the key's name. So does plaintext, unless the store was created
+// without encryption. Compares of values are refused.
 func TestKV_refuses(t *testing.T) {
 	key := encryption.NewKey(false)
 	tw := newTwins(t, key)
@@ -164,7 +164,7 @@ func TestKV_refuses(t *testing.T) {
 		t.Error("a value is compared in a nested transaction")
 	}
 
-	// In etcd itself, move a value to another key.
+	// Move a value to another key, directly in etcd.
 	one := store.Must(tw.raw.Get(ctx, x.root+"outbox/1")).Kvs[0]
 	store.Must(tw.raw.Put(ctx, x.root+"journal/1/0002", string(one.Value)))
 	if got := x.getText("journal/", clientv3.WithPrefix()); !strings.Contains(got, x.root+"journal/1/0002 does not decrypt") {
@@ -183,7 +183,8 @@ func TestKV_refuses(t *testing.T) {
 			t.Errorf("a value that is %s: %s", what, got)
 		}
 	}
-	// A store created without encryption has plain values, which are read; damaged values still fail to decrypt.
+	// A store created without encryption may hold plaintext values, which are read. Damaged values still fail to
+	// decrypt.
 	key.Mixed = true
 	mixed := must.Get(encryption.NewClient(tw.raw, key, x.root, x.root+"config"))(t)
 	x.Client = mixed
@@ -195,7 +196,7 @@ func TestKV_refuses(t *testing.T) {
 	}
 }
 
-// Promises 2 and 3: a watch has every write, and ends with the reason at a damaged value.
+// A watch delivers every write, and ends with the reason at a damaged value.
 func TestWatcher_answersAsAPlainOne(t *testing.T) {
 	tw := newTwins(t, encryption.NewKey(false))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

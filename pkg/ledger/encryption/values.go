@@ -25,7 +25,8 @@ type values struct {
 	prefix, exceptKey string
 }
 
-// NewClient returns a client that encrypts values under prefix, except of the key "except". It has only KV and Watcher.
+// NewClient returns a client that encrypts all values under prefix but that of the key except. It has only a KV and a
+// Watcher.
 func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3.Client, error) {
 	aead, err := chacha20poly1305.NewX(k.Octets)
 	if err != nil {
@@ -45,11 +46,11 @@ func (v *values) encryptValue(key, data []byte) []byte {
 	head := len(encryptedPrefix) + v.aead.NonceSize()
 	out := make([]byte, head, head+len(data)+v.aead.Overhead())
 	nonce := out[copy(out, encryptedPrefix):]
-	_, _ = rand.Read(nonce) // never fails (crypto/rand)
+	_, _ = rand.Read(nonce) // never fails
 	return v.aead.Seal(out, nonce, data, key)
 }
 
-// decryptValue leaves an empty value: not requested, or a deletion's.
+// decryptValue decrypts kv in place. It skips an empty value, as in a deletion or a read of keys only.
 func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	if kv == nil || len(kv.Value) == 0 || !v.cover(string(kv.Key)) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// watcher decrypts events. A failure cancels the watch.
+// watcher decrypts the values of events. A failure cancels the watch.
 type watcher struct {
 	clientv3.Watcher
 	values *values

@@ -17,14 +17,14 @@ type Payer struct {
 
 type PayersKey struct{}
 
-// PaidBy returns a context whose transactions are charged to payers (S9.2): the object's namespace for a client's
-// write, the causing namespace for a cascade, none for a sweep.
+// PaidBy returns a context whose transactions are charged to payers: the object's namespace for a client's write, the
+// causing namespace for a cascade, none for a sweep.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// MeterKV returns kv with charges for transactions. Payers pay, by weight, the octets of written keys and values
-// (unless a compare fails, but also after an error) and of a response beyond freeOctets.
+// MeterKV returns a KV that charges transactions. Payers pay, by weight, the octets of written keys and values (unless
+// a compare fails, but even after an error) and of a response beyond freeOctets.
 func MeterKV(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -92,8 +92,8 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// Most decisions read less than freeOctets. A read of all names below a name (S4.8) may be megabytes, and costs as much
-// CPU as a write.
+// freeOctets is more than most decisions read. A read of all names below a name may take megabytes, and as much CPU as
+// a write.
 const freeOctets = 64 << 10
 
 func answeredOctets(r *clientv3.TxnResponse) (octets int) {

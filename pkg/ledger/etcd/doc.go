@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcd has helpers around etcd's Go client:
+// Package etcd contains helpers for etcd's Go client:
 //
 //   - operations and compares of transactions (ops.go)
 //   - reads of long ranges in pages, and watches that resume (ranges.go)

@@ -20,16 +20,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The constructors below avoid clientv3's copy and reflection.
+// The constructors below avoid clientv3's copies and reflection.
 
-// OpPut puts value, which the caller must not change afterwards.
+// OpPut returns a put of value, which the caller must not change afterwards.
 func OpPut(key string, value []byte) clientv3.Op {
 	op := clientv3.OpPut(key, "")
 	op.WithValueBytes(value)
 	return op
 }
 
-// RevisionIs holds if the key's mod revision is rev, 0 for an absent key.
+// RevisionIs returns a compare of the key's mod revision with rev, 0 for an absent key.
 func RevisionIs(key string, rev int64) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -46,17 +46,17 @@ func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	return r.Responses[i].GetResponseDeleteRange().Header.Revision
 }
 
-// Puts are a transaction's writes besides objects and the zone's keys, each key once.
+// Puts holds a transaction's writes besides objects and the zone's keys, at most one for each key.
 type Puts []KeyValue
 
-// KeyValue is a put, or the deletion of the key if Gone.
+// KeyValue is a put or, if Gone is set, the deletion of a key.
 type KeyValue struct {
 	Key   string
 	Value []byte
 	Gone  bool
 }
 
-// Add appends a write, or replaces the key's earlier one.
+// Add appends a write, or replaces the earlier write of the same key.
 func (p *Puts) Add(x KeyValue) {
 	for i := range *p {
 		if (*p)[i].Key == x.Key {
@@ -83,12 +83,12 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
-// OpCount makes a transaction of compares a linearizable read: etcd answers a transaction without operations from a
-// member's own state, which may lag.
+// OpCount makes a transaction of compares linearizable: without operations, etcd answers from a member's own state,
+// which may lag.
 func OpCount(key string) clientv3.Op { return clientv3.OpGet(key, clientv3.WithCountOnly()) }
 
-// ReadKey returns a key, nil if absent, and the read's revision. It fails while etcd is unavailable: transactions,
-// unlike gets, do not wait.
+// ReadKey returns a key, nil if absent, and the read's revision. The call fails while etcd is unavailable, as
+// transactions, unlike gets, do not wait.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {
@@ -97,18 +97,18 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 	return FirstKV(r.Responses[0]), r.Header.Revision, nil
 }
 
-// IsRefused reports whether etcd refused the request itself: nothing was written, and no attempt succeeds.
+// IsRefused reports whether etcd refused the request itself. Nothing was written, and no retry can succeed.
 func IsRefused(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || TooLarge(err)
 }
 
-// TooLarge reports whether etcd or its connection refused a request for its size: nothing was written.
+// TooLarge reports whether etcd or its connection refused a request for its size. Nothing was written.
 func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted &&
 		strings.Contains(err.Error(), "larger than max")
 }
 
-// FirstKV returns the first key of a get's response, nil if none.
+// FirstKV returns the first key in a get's response, or nil.
 func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
@@ -119,6 +119,6 @@ func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 // NewID returns a random id of 24 hexadecimal digits.
 func NewID() string {
 	var b [12]byte
-	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }

@@ -24,8 +24,8 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch calls take with the changes under prefix after rev, each once and in order, and resumes after etcd cancels. It
-// returns an error when ctx ends, take fails, or etcd has compacted the next revision.
+// Watch calls take with the changes under prefix after rev, each once and in order, and resumes if etcd cancels the
+// watch. It returns an error when ctx ends, take fails, or etcd has compacted the next revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
@@ -73,8 +73,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for each key under prefix at revision *rev, until f fails. *rev 0 means the current revision, and
-// becomes it. If etcd can (3.7), Each reads a stream, since for each page etcd counts all later keys.
+// Each calls f for each key under prefix at revision *rev, until f fails. If *rev is 0, Each sets *rev to the current
+// revision. From etcd 3.7 on, Each reads a stream, since for each page etcd counts all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -112,7 +112,7 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 	return ctx.Err()
 }
 
-// EachPage is Each without a stream.
+// EachPage is like Each, but reads pages instead of a stream.
 func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte,
 	mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -138,8 +138,8 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 
 const scanPage = 2000
 
-// Scan calls f for about "most" keys under prefix, 0 for all, from the key "from" on, each page at the present
-// revision. next is the key to continue at, "" at the end.
+// Scan calls f for about most keys under prefix, 0 for all, starting at the key from. Each page is read at the present
+// revision. next is the key to continue at, or "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
 	key := max(prefix, from)
@@ -166,12 +166,12 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage bounds a transaction's deletions: etcd executes transactions serially, and a large zone would stop all
-// writes for seconds.
+// PurgePage bounds a transaction's deletions, because etcd executes transactions serially, and a large zone would stop
+// all writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes up to PurgePage keys between "from" and end if all cmps hold. While more, go on at next: a range
-// from the old start would pass all deleted keys. more is false at the end, or if a cmp failed.
+// DeletePage deletes up to PurgePage keys in the range [from, end) if all cmps hold. While more, the caller continues
+// at next: a range from the old start would pass all deleted keys. more is false at the end, or if a compare failed.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

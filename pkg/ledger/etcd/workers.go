@@ -13,7 +13,7 @@ type Workers struct{ Jobs chan func() }
 
 const workerIdleTimeout = 10 * time.Second
 
-// Run calls f in a worker, without waiting. Workers end with ctx.
+// Run calls f in a worker without waiting. Workers end with ctx.
 func (w *Workers) Run(ctx context.Context, f func()) {
 	select {
 	case w.Jobs <- f:

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// nameGoroutine identifies the calling goroutine.
+// nameGoroutine returns an identifier of the calling goroutine.
 func nameGoroutine() string {
 	buf := make([]byte, 64)
 	id, _, _ := strings.Cut(strings.TrimPrefix(string(buf[:runtime.Stack(buf, false)]), "goroutine "), " ")
@@ -23,7 +23,7 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	w := Workers{Jobs: make(chan func())}
-	// No call waits for a free worker: all functions run at once.
+	// All functions run at once, since no call waits for a free worker.
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	first := map[string]bool{}

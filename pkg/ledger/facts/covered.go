@@ -15,9 +15,9 @@ import (
 
 const checkedOf = 100
 
-// CheckCovered looks for stale values in the cache, by a sample: every Config.CheckEvery-th decision reads again the
-// stored values (facts) for which its transaction compares only the revision of their Zone. This compare suffices
-// because each write of such a fact also writes the Zone. A difference is logged and counted.
+// CheckCovered looks for stale values in the cache. Every Config.CheckEvery-th decision reads again the facts (stored
+// values) proved only by their Zone's revision. This suffices because each write of such a fact also writes the Zone. A
+// difference is logged and counted.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {

@@ -24,15 +24,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps, the first value of Memory.Ops, is below the embedded etcd's limit of 512, narrowOps below etcd's default of
-// 128.
+// wideOps, the first value of Memory.Ops, is below the embedded etcd's limit of 512. narrowOps is below etcd's default
+// of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
 )
 
 // LowerOps lowers Ops, the assumed limit of a transaction, after etcd refused so many operations: to narrowOps or, if
-// these were no more, to half of them. It reports whether Ops was higher.
+// there were no more, to half of them. It reports whether Ops was higher.
 func (mem *Memory) LowerOps(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -47,7 +47,7 @@ func (mem *Memory) LowerOps(operations int) bool {
 
 const maxStaleNames = 1 << 16
 
-// DropFacts has the zones and names of sessions, whose transaction has an unknown outcome, read before their next use.
+// DropFacts invalidates the zones and names read by sessions whose transaction has an unknown outcome.
 func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.Mu.Lock()
 	for _, s := range sessions {
@@ -59,8 +59,7 @@ func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.MarkNamesStale(sessions...)
 }
 
-// MarkNamesStale has the next decision read from etcd the names of zones on which the sessions relied, since the index
-// may be outdated.
+// MarkNamesStale invalidates the zone names read by the sessions, since the index may be outdated.
 func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -76,25 +75,25 @@ func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	}
 }
 
-// Stats counts events since the start of the process, for metrics.
+// Stats counts events since the process started, for metrics.
 type Stats struct {
-	// Transactions counts sent transactions, Conflicts transactions that failed since another write came first.
+	// Transactions counts sent transactions, Conflicts transactions that failed because another write came first.
 	Transactions, Conflicts atomic.Int64
 	// Batches counts transactions with several writes.
 	Batches atomic.Int64
 	// Reads counts reads of etcd for decisions.
 	Reads atomic.Int64
-	// CascadeSteps counts objects that cascades decided again.
+	// CascadeSteps counts objects decided again by cascades.
 	CascadeSteps atomic.Int64
-	// Trials counts tries to adopt waiting records and zones.
+	// Trials counts attempts to adopt waiting records and zones.
 	Trials atomic.Int64
 	Panics atomic.Int64
-	// UncoveredFacts counts faults of this program: cached values that changed without their Zone.
+	// UncoveredFacts counts cached values changed without their Zone, by a fault of this program.
 	UncoveredFacts atomic.Int64
 }
 
 // Memory caches zones for the decisions about writes, to save reads of etcd: the names of all zones (the index), and
-// recently used Zones with their facts. Transactions compare revisions, so a stale cache costs a retry and no wrong
+// recently used Zones with their facts. Transactions compare revisions, so a stale cache costs a retry, not a wrong
 // decision.
 type Memory struct {
 	Config
@@ -102,19 +101,19 @@ type Memory struct {
 	workers etcd.Workers
 	Stats   Stats
 	Ops     atomic.Int64 // limit of operations in an etcd transaction
-	// Sessions is EarlyRecord's pool.
+	// Sessions is a pool for EarlyRecord.
 	Sessions  sync.Pool
-	decisions atomic.Int64 // for CheckCovered
+	decisions atomic.Int64 // counted for CheckCovered
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*Head // by key of the Zone
-	// cascadingZones are in a cascade, heldZones held back after a mass deletion (S7.5).
+	// cascadingZones have a cascade in progress. heldZones are held back after a mass deletion.
 	cascadingZones map[law.Key]*law.Holding
 	heldZones      map[law.Key]bool
 	byUID          map[string]*Head
 	zonesByTarget  map[law.Ref]map[law.Key]bool
-	// staleNames may be wrong in the index: the next decision reads etcd.
+	// staleNames may be wrong in the index. The next decision reads them from etcd.
 	staleNames map[law.Key]bool
 }
 
@@ -128,8 +127,8 @@ type Config struct {
 	OnFault func(point string)
 	// DropGuards, for tests, omits a kind of compares from transactions.
 	DropGuards string
-	// CheckEvery is the number of decisions between two checks of the cache against etcd (CheckCovered). 0 means none,
-	// or a hundred at -v=5.
+	// CheckEvery is the number of decisions between two checks of the cache against etcd (CheckCovered). 0 means no
+	// checks, or a hundred decisions at -v=5.
 	CheckEvery int64
 }
 
@@ -151,11 +150,11 @@ type indexed struct {
 	mod     int64
 }
 
-// Head caches a Zone object at a revision, with the stored values (facts) that decisions about its Records have read.
-// Each write of such a value also writes the Zone, so the facts are valid as long as the Zone has this revision.
+// Head caches a Zone object at a revision, and the facts (stored values) read by decisions about its Records. Each
+// write of a fact also writes the Zone, so the facts are valid as long as the Zone has this revision.
 type Head struct {
 	Key string
-	// Pinned is true while the queue of the zone's writes needs the Head: it is not evicted.
+	// Pinned prevents eviction while the queue of the zone's writes uses the Head.
 	Pinned bool
 
 	// Memory.Mu guards the rest. If Loaded is false, the zone is read before its next use.
@@ -165,12 +164,11 @@ type Head struct {
 	Zone        *law.Zone
 	Facts       map[law.Key]any
 	factAddedAt time.Time
-	// absentRev is the last revision without the zone: older reads are ignored.
+	// absentRev is the last revision known to lack the zone. Older reads are ignored.
 	absentRev int64
 }
 
-// maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Remembers is the life of facts after the last
-// addition.
+// maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Facts stay for Remembers after the last addition.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17
@@ -183,9 +181,8 @@ func (mem *Memory) Fault(point string) {
 	}
 }
 
-// LoadNames loads the index of zone names from etcd, and returns the revision.
+// LoadNames loads the index of zone names from etcd, and returns the revision of the read.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
-	// Read pages at the revision of the first page.
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	var rev int64
@@ -221,7 +218,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames watches etcd after rev until ctx ends, to update the index of zone names.
+// FollowNames updates the index of zone names by a watch after rev, until ctx ends.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -254,14 +251,14 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// UpdateName indexes the holding (state of the zone) of a name, since revision mod, or removes the name if the holding
-// is nil at mod. A newer state stays. The caller holds Mu.
+// UpdateName indexes a name's holding (state of the zone) since revision mod. A nil holding removes the name. A newer
+// entry stays. The caller holds Mu.
 func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
 	switch have := mem.index[k]; {
 	case have != nil && have.mod > mod:
 	case h == nil:
 		mem.dropName(k)
-	default: // perhaps of a name removed since, which costs a retry
+	default: // even if the name was removed since, which costs a retry
 		mem.indexName(k, h, mod)
 	}
 }
@@ -284,7 +281,7 @@ func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// HeldZones returns the number of zones held by mass deletions (S7.5).
+// HeldZones returns the number of zones held back by mass deletions.
 func (mem *Memory) HeldZones() int {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -303,7 +300,7 @@ func (mem *Memory) dropReference(k law.Key) {
 	}
 }
 
-// ZonesReferring returns zones of the scan with a zoneRef to its target.
+// ZonesReferring returns the zones of a scan whose zoneRef names its target.
 func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -322,8 +319,7 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.heldZones, k)
 }
 
-// Head returns the cache entry of a Zone's key. A new entry is not Loaded, and may evict an unpinned entry. The caller
-// holds Mu.
+// Head returns the cache entry of a Zone's key. A new entry is not Loaded, and may evict another. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
@@ -341,7 +337,8 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin permits eviction, at once if memory is full, as unpinned heads are hard to find. The caller holds Mu.
+// Unpin permits the eviction of h, at once in a full cache, because unpinned entries are hard to find. The caller holds
+// Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.evictHead(h)
@@ -359,7 +356,7 @@ func (mem *Memory) evictHead(h *Head) {
 }
 
 // SetHead caches a Zone and its form for decisions (zone), both nil if absent, and drops h.Facts, read at the former
-// revision. Served and SettledSerial are the object's, since they are set after the decision. The caller holds Mu.
+// revision. Served and SettledSerial come from the object, since they are set after the decision. The caller holds Mu.
 func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -380,13 +377,13 @@ func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// SetHeadAbsent sets the head to no zone at rev. The caller holds Mu.
+// SetHeadAbsent caches the zone's absence at rev. The caller holds Mu.
 func (mem *Memory) SetHeadAbsent(h *Head, rev int64) {
 	mem.SetHead(h, nil, nil, 0)
 	h.absentRev = max(h.absentRev, rev)
 }
 
-// ZoneAt returns a key's zone from memory or etcd, nil if absent.
+// ZoneAt returns the zone stored under a key, from memory or etcd, or nil if absent.
 func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -410,8 +407,8 @@ func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Reload updates a cached Zone from kv, read at rev; nil means that the Zone is absent. A newer entry stays, so that a
-// slow read undoes no later write.
+// Reload updates a cached Zone from kv, read at rev, nil if absent. A newer entry stays, so a slow read undoes no later
+// write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -462,7 +459,8 @@ func (h *Head) CacheFact(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// DropOldFacts drops the facts of zones without a new fact since a time: a client of many zones would fill the memory.
+// DropOldFacts drops the facts of zones without a new fact since the given time. Otherwise a client of many zones would
+// fill the memory.
 func (mem *Memory) DropOldFacts(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -485,7 +483,7 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of a Record's probable Zone: the zoneRef's, or the closest indexed zone's, or "".
+// GuessZone returns the key of a Record's probable Zone: the zoneRef's, or else the closest indexed zone's, or "".
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -509,7 +507,7 @@ func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	return nil
 }
 
-// Holdings returns the indexed holdings (states of zones) that want selects. want must not block, as it runs under Mu.
+// Holdings returns the indexed holdings (states of zones) that want selects. want runs under Mu and must not block.
 func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -528,8 +526,8 @@ func (mem *Memory) CascadingZones() map[law.Key]*law.Holding {
 	return maps.Clone(mem.cascadingZones)
 }
 
-// AdvanceHead moves a head from revision expected to mod, after a write that changed no fact. Heads at other revisions
-// are read before their next use.
+// AdvanceHead moves a cache entry from revision expected to mod, after a write that changed no fact. An entry at
+// another revision is read before its next use.
 func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -540,7 +538,7 @@ func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone
 	}
 }
 
-// LoadHead sets a head to the Zone read at rev, nil if absent.
+// LoadHead updates a cache entry from the Zone read at rev, nil if absent.
 func (mem *Memory) LoadHead(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -548,7 +546,7 @@ func (mem *Memory) LoadHead(ctx context.Context, key string, kv *mvccpb.KeyValue
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// InvalidateHead has the zone read before its next use.
+// InvalidateHead makes the next use of a zone read etcd.
 func (mem *Memory) InvalidateHead(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -28,45 +28,45 @@ import (
 // leastCompares fits into etcd's default limit of 128 operations, beside the object, its zone and the journal.
 const leastCompares = 90
 
-// MaxCompares bounds a write's compares, in proportion to Ops.
+// MaxCompares returns the limit of a write's compares, in proportion to Ops.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the stored values (facts) that a decision reads, and the revisions of their keys. The write's
-// transaction compares the revisions, so it fails if any fact has changed since.
+// Session collects the facts (stored values) read by a decision, and the revisions of their keys. The write's
+// transaction compares the revisions, and so fails if any fact has changed since.
 type Session struct {
 	mem  *Memory
 	Seen *law.Facts
-	// Proofs has the revisions of keys outside any zone. Other facts are compared by the revision of their Zone.
+	// Proofs holds the revisions of keys compared singly. Other facts are compared by the revision of their Zone.
 	Proofs     []proof
 	proofByKey map[law.Key]int
-	// rangeProofs and deepProofs are ranges of keys: any later write there fails the transaction. deepProofs replace
-	// single keys of long names.
+	// rangeProofs and deepProofs are ranges of keys in which any later write fails the transaction. deepProofs replace
+	// the compares of long names.
 	rangeProofs []proof
 	deepProofs  []proof
 	Zones       []ZoneSeen
-	// Guess assumes without a read that unknown keys are absent. It saves time for new names, as the transaction
+	// Guess assumes unknown keys to be absent, without a read. This saves time for new names, and the transaction
 	// compares the guess.
 	Guess bool
-	// FirstTry permits guessesAbsent until a guess fails.
+	// FirstTry permits guessesAbsent until a guess has failed.
 	FirstTry bool
-	// Depth limits the labels of names with a compare each; longer names are compared as a range.
+	// Depth limits the labels of names compared singly. Longer names are compared as a range.
 	Depth int
-	// Overlay has the changes of earlier decisions in the transaction. It may be nil.
+	// Overlay holds the changes by earlier decisions in the transaction, or is nil.
 	Overlay *Overlay
 	// EmptyRanges, if not nil, makes ReadFacts only note whether ranges are empty.
 	EmptyRanges map[law.Key]Emptiness
 }
 
-// Emptiness is true for an empty range. mod is the revision of the zone that proves it, or 0.
+// Emptiness reports whether a range is empty. mod is the revision of the proving Zone, or 0.
 type Emptiness struct {
 	empty bool
 	mod   int64
 }
 
-// Overlay is a zone after the earlier writes of a batch. A batch commits in a single transaction, so its later
-// decisions must see changes that etcd does not have yet.
+// Overlay is the state of a zone after the earlier writes of a batch. A batch commits in a single transaction, so its
+// later decisions must see changes not yet in etcd.
 type Overlay struct {
 	Key   string         // of the Zone; "" for no zone
 	Base  *v1alpha1.Zone // stored, at revision Mod
@@ -74,10 +74,10 @@ type Overlay struct {
 	Zone  *law.Zone
 	Facts map[law.Key]any // changed values of the zone
 	Puts  etcd.Puts       // other changed keys
-	// CachedFacts are values outside any zone, from earlier batches. They may be stale, so each write that uses such a
-	// value compares its revision.
+	// CachedFacts holds values outside any zone, read by earlier batches. They may be stale, so each write using one
+	// compares the revision.
 	CachedFacts map[law.Key]ProvenFact
-	// EmptyRanges says, of key ranges read at once for all groups of the batch, whether they were empty.
+	// EmptyRanges holds the emptiness of key ranges read at once for all writes of the batch.
 	EmptyRanges map[law.Key]Emptiness
 }
 
@@ -96,7 +96,7 @@ type proof struct {
 	rev int64
 }
 
-// ZoneSeen is a Zone read by a decision, at its revision; nil and 0 if absent.
+// ZoneSeen is a Zone read by a decision, at its revision. If absent, Object is nil and Mod is 0.
 type ZoneSeen struct {
 	Key    string
 	Mod    int64
@@ -144,7 +144,7 @@ func (s *Session) proofIndex(k law.Key) int {
 	return slices.IndexFunc(s.Proofs, func(p proof) bool { return p.Key == k })
 }
 
-// Zone returns a zone that the decision has read, or nil.
+// Zone returns a zone read by the decision, or nil.
 func (s *Session) Zone(key string) *ZoneSeen {
 	for i := range s.Zones {
 		if s.Zones[i].Key == key {
@@ -154,7 +154,7 @@ func (s *Session) Zone(key string) *ZoneSeen {
 	return nil
 }
 
-// NoteZone notes that the decision has read the zone of h. The caller holds Memory.Mu.
+// NoteZone records the decision's read of the zone of h. The caller holds Memory.Mu.
 func (s *Session) NoteZone(k law.Key, h *Head) {
 	s.Seen.Put(k, h.Zone)
 	if z := s.Zone(h.Key); z != nil {
@@ -166,14 +166,14 @@ func (s *Session) NoteZone(k law.Key, h *Head) {
 
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved means that current facts contradict the object, which has changed.
+// ErrMoved means that an object has changed since its read, so current facts contradict it.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved means that the batch's zone has changed: the batch is decided again.
+// ErrOverlayMoved means that a batch's zone has changed, so the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, a decision, and reads the missing facts (stored values), until ask lacks none. If ask needs a fact
-// that it was given, facts contradict each other, so Decide starts over; the third time it returns ErrMoved.
+// Decide calls ask, which decides a write, and reads missing facts (stored values), until ask lacks none. If ask needs
+// a fact again, the facts contradict each other, so Decide starts over. The third time it returns ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -208,7 +208,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 	}
 }
 
-// Dedupe removes repeated keys in place, in order.
+// Dedupe removes repeated keys in place, and keeps the order.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -267,8 +267,8 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case k.Kind == law.KindTouched:
-		// No key in etcd has the zones that refer to an object, so no compare proves their absence. A zone missing from
-		// the index gets ParentRenamed (S1.6) from the next cascade.
+		// No key in etcd lists the zones with a reference to an object, so no compare can prove their absence. The next
+		// cascade gives a zone missing from the index the reason ParentRenamed.
 		if !k.Name.IsZero() || len(mem.zonesByTarget[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 			return false
 		}
@@ -328,14 +328,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent assumes absent, in the first try, Records waiting at a name, and wildcards: each deletion asks for
-// both, and few zones have any.
+// guessesAbsent reports whether the first try assumes k to be absent. It does so for Records waiting at a name and for
+// wildcards: each deletion asks for both, and few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty assumes that nothing is at or below a name, to save a read; the transaction compares the empty range.
-// Below an apex, or with data in memory, it does not guess. The caller holds Memory.Mu.
+// guessEmpty assumes an empty range at and below a name, to save a read. The transaction compares the range. guessEmpty
+// returns false below an apex, or with data in memory. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -374,8 +374,8 @@ func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
 	return true
 }
 
-// readsTogether reports whether a range is unread or empty, to be read with those of other groups, at most two keys
-// each: large ranges must not add up.
+// readsTogether reports whether a range, unread or empty, is read together with other writes' ranges. Such a read takes
+// at most two keys, so large ranges do not add up.
 func (s *Session) readsTogether(k law.Key) bool {
 	if s.Overlay == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
@@ -423,8 +423,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll takes facts (stored values) from memory, and returns those missing there. ok is false if any fact is never
-// cached, or was given before and contradicts others: then decide with reads of etcd.
+// LookUpAll takes facts (stored values) from memory, and returns the missing keys. ok is false if a fact is never
+// cached, or was given before and contradicts others.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -466,8 +466,8 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the usual Session.Depth: a name may have 127 labels, too many to compare. With too many compares, a
-// decision is repeated with FlatName.
+// deepName is the usual Session.Depth, since a name may have 127 labels, too many to compare. A decision with too many
+// compares is repeated with FlatName.
 const (
 	deepName = 40
 	FlatName = 6
@@ -512,9 +512,9 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ReadFacts reads facts (stored values) and their zones from etcd, at the same revision. If a zone that the decision
-// has read has changed, ReadFacts resets the session, so that all facts are read again. With an Overlay (a batch's
-// earlier writes) the error is ErrOverlayMoved instead.
+// ReadFacts reads facts (stored values) and their zones from etcd, at one revision. If a zone has changed since the
+// decision read it, ReadFacts resets the session, so all facts are read again. With an Overlay (a batch's earlier
+// writes) the error is ErrOverlayMoved instead.
 func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
@@ -545,7 +545,7 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 		if err := mem.Reload(ctx, z, kv, r.Header.Revision); err != nil {
 			return err
 		}
-		// The zone's revision covers the fact if the decision compares it anyway.
+		// The zone's revision proves the fact if compared anyway.
 		seen := s.Zone(z.Key)
 		compared := seen != nil
 		moved = moved || compared && seen.Mod != kv.GetModRevision()
@@ -570,7 +570,8 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ProvenFactOf returns a fact of the session with its revision. ok is false if only a zone's revision proves the fact.
+// ProvenFactOf returns a fact of the session with its revision. ok is false if the session lacks the fact, or only a
+// zone's revision proves it.
 func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -736,7 +737,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// IsStored reports whether, by a proven fact (stored value), etcd already has a write's value, so no put is needed.
+// IsStored reports whether, by a proven fact (stored value), etcd already has the value of x, so no put is needed.
 func (s *Session) IsStored(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -751,7 +752,7 @@ func (s *Session) IsStored(x law.Write) bool {
 	return reflect.DeepEqual(seen, x.Value)
 }
 
-// Guards returns the compares that prove the facts (I5).
+// Guards returns the compares of the session's facts.
 func (s *Session) Guards() []clientv3.Cmp {
 	mem := s.mem
 	drop := mem.DropGuards
@@ -782,7 +783,7 @@ func (mem *Memory) GuardZone(to []clientv3.Cmp, key string, mod int64) []clientv
 	return append(to, etcd.RevisionIs(key, mod))
 }
 
-// ReadZone reads a Zone and its revision from etcd, nil if absent.
+// ReadZone reads a Zone and its revision from etcd. The Zone is nil if absent.
 func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
 	key := mem.Layout.Zone(namespace, object)
 	r, err := mem.Client.Get(ctx, key)
@@ -796,7 +797,8 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	return o, r.Kvs[0].ModRevision, nil
 }
 
-// ReadRecord reads a Record and its revision from etcd: nil if absent, ErrDamaged if unreadable.
+// ReadRecord reads a Record and its revision from etcd. The Record is nil if absent. If unreadable, the error is
+// ErrDamaged.
 func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := mem.Layout.Record(namespace, object)
 	kv, _, err := etcd.ReadKey(ctx, mem.Client, key)
@@ -810,10 +812,10 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ErrDamaged means that a stored record does not decode, or the law cannot read it.
+// ErrDamaged means that a stored record cannot be decoded, or package law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
-// DecideFromMemory decides a Record write without a read. If memory lacks a fact, Plan and Refusal are nil.
+// DecideFromMemory decides a Record's write without a read. If memory lacks a fact, Plan and Refusal are nil.
 func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)
@@ -827,7 +829,7 @@ func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 }
 
 // VerifyFacts reports whether etcd still has the decision's facts, and the object at key still has before's revision.
-// Too many compares for a transaction give false, too.
+// It returns false if there are too many compares for a transaction.
 func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

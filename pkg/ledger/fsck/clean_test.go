@@ -50,7 +50,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 		return func(r *v1alpha1.Record) { r.Spec.TTL = &seconds }
 	}
 
-	// Records waiting before any zone exists, and for absent zones.
+	// Some Records wait before any zone exists, and some for absent zones.
 	record(store.Record("infra", "early", "early.example.org.", "A", "192.0.2.9"))
 	record(store.Record("team-a", "nowhere", "www.nowhere.test.", "A", "192.0.2.9"))
 	record(store.Record("team-a", "no-ref", "www", "A", "192.0.2.9"), func(r *v1alpha1.Record) { r.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "never"} })
@@ -72,10 +72,10 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "any", "*", "TXT", "anything"), in("example"))
 	record(store.Record("team-a", "app", "app.example.org.", "CNAME", "www"))
 	record(store.Record("team-b", "acme", "_acme-challenge.app.example.org.", "TXT", "token"))
-	// A tenant and the own namespace at the same base name, in an order other than their names'.
+	// A tenant and the zone's own namespace use the same base name, in an order that differs from that of their names.
 	record(store.Record("team-e", "token", "_acme-challenge.both.apps.example.org.", "TXT", "token"))
 	record(store.Record("infra", "both", "_dmarc.both.apps", "TXT", "v=DMARC1"), in("example"))
-	// Data of the own namespace at the wildcard of an underscore name.
+	// The zone's own namespace has data at the wildcard of an underscore name.
 	record(store.Record("infra", "keys", "*._domainkey.mail", "TXT", "k=rsa;p="), in("example"))
 	record(store.Record("team-b", "cut", "cut.example.org.", "NS", "ns.cut", "ns.example.net."))
 	record(store.Record("team-b", "glue", "ns.cut.example.org.", "A", "192.0.2.7"))
@@ -83,7 +83,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "unknown", "odd", "TYPE65280", `\# 3 010203`), in("example"))
 	record(store.Record("team-e", "wild", "*.apps.example.org.", "A", "192.0.2.8"))
 
-	// Delegations: of a namespace, of two, and for an absent zone.
+	// There are Delegations for a single namespace, for two, and for an absent zone.
 	shared := store.Delegation("infra", "shared", "example", []string{"team-f", "team-g"}, "feed")
 	for _, d := range []*v1alpha1.Delegation{shared, store.Delegation("infra", "team-f", "example", []string{"team-f"}, "*.f"), store.Delegation("team-a", "never", "never", []string{"team-f"}, "*")} {
 		store.Must(s.CreateDelegation(d))
@@ -91,7 +91,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-f", "www", "www.f.example.org.", "A", "192.0.2.8"))
 	record(store.Record("team-g", "feed", "feed.example.org.", "A", "192.0.2.8"))
 
-	// A delegated child with glue, a grandchild, a child in another view, a removed child.
+	// There is a delegated child with glue, a grandchild, a child in another view, and a removed child.
 	zone(store.Zone("team-d", "dev", "dev.example.org.", store.Allow("team-d", "@", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}}))
 	record(store.Record("team-d", "dev-ns", "dev.example.org.", "NS", "ns2", "ns.elsewhere.test."))
 	record(store.Record("team-d", "dev-ns2", "ns2.dev.example.org.", "A", "192.0.2.60"))
@@ -113,7 +113,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "in-gone", "www", "A", "192.0.2.1"), in("gone"))
 	must.Succeed(t, s.DeleteZone("infra", "gone"))
 
-	// A mass deletion, and then more changes than the journal keeps.
+	// A mass deletion is followed by more changes than the journal keeps.
 	zone(store.Zone("infra", "held", "held.test.", store.Allow("infra", "*")), func(z *v1alpha1.Zone) { z.Spec.Limits = nil })
 	st.Settle()
 	for i := range 12 {
@@ -137,7 +137,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 		return len(store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room("condensed"), withPrefix()...)).Kvs) > 1
 	})
 
-	// Losers waiting at a name, and a Record waiting for room.
+	// Some Records wait at a taken name, and another waits because its namespace is at the limit.
 	for i := range 3 {
 		record(store.Record("team-e", fmt.Sprintf("e%d", i), fmt.Sprintf("e%d.example.org.", i), "A", "192.0.2.1"))
 	}
@@ -154,14 +154,14 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-a", "clash", "same.late.test.", "CNAME", "x.test."), late(0))
 	zone(store.Zone("infra", "late-again", "late.test.", store.Allow("", "*")), func(z *v1alpha1.Zone) { z.Spec.View = "late" })
 
-	// Withdrawn Records and zones.
+	// Some Records and zones are withdrawn.
 	zone(store.Zone("infra", "lent", "lent.test.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}}),
 		func(z *v1alpha1.Zone) {
 			z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour}
 		})
 	record(store.Record("team-a", "lent", "www.lent.test.", "A", "192.0.2.1"))
 	zone(store.Zone("team-d", "kid", "kid.lent.test.", store.Allow("", "*")))
-	// An established zone below a zone without a delegation.
+	// An established zone is below a zone that does not delegate it.
 	zone(store.Zone("team-d", "alone", "alone.above.test.", store.Allow("", "*")))
 	zone(store.Zone("infra", "above", "above.test.", store.Allow("", "*")))
 
@@ -216,7 +216,7 @@ func TestRun_isCleanOnEveryKindOfStore(t *testing.T) {
 	if text := store.Text(r); !strings.HasSuffix(text, "clean; no work is pending\n") || !strings.HasPrefix(text, fmt.Sprintf("checked %d zones", r.Zones)) {
 		t.Errorf("report:\n%s", text)
 	}
-	// A report of an earlier revision has the works of then.
+	// The report for an earlier revision lists the works of that revision.
 	must.Succeed(t, s.DeleteZone("infra", "example"))
 	if r = st.Fsck(); !r.Clean() || r.Pending.Total < 10 {
 		t.Errorf("after a deletion that no server carries out:\n%s", store.Text(r))

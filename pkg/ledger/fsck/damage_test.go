@@ -69,7 +69,7 @@ func (v *vandal) restoreAll() {
 	v.undo = nil
 }
 
-// editValue changes the JSON of the first suitable key under a prefix.
+// editValue changes the JSON value of the first suitable key under a prefix.
 func editValue[T any](v *vandal, under string, change func(key string, value *T) bool) string {
 	v.t.Helper()
 	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, under, withPrefix()...))
@@ -128,8 +128,8 @@ func (v *vandal) editRaw(room string, change func([]byte) []byte) string {
 
 func (v *vandal) prefixOf(room string) string { return v.s.Ledger.Layout().Room(room) }
 
-// findMiddle returns the key of a journal step from the middle of example.org. Like the step before, it has a
-// separate key: a transaction of several writes has a single key for all steps.
+// findMiddle returns the key of a journal step from the middle of example.org. The step and its predecessor have keys
+// of their own, whereas a transaction of several writes stores all steps under a single key.
 func (v *vandal) findMiddle() string { _, mid := v.findMiddlePair(); return mid }
 
 func (v *vandal) findMiddlePair() (before, mid string) {
@@ -535,8 +535,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 		}},
 		{"a step that forgets a row", "I2", func(v *vandal) string {
-			// Undone, the step leaves the row. The finding is at the step before if that changed the row too, else
-			// at this step.
+			// When it is undone, the step leaves the row. The finding is at the step before if that changed the row
+			// too, and otherwise at this step.
 			v.editStep(func(x *content.Step) { x.Added = x.Added[1:] })
 			return v.prefixOf("journal") + example + "/"
 		}},
@@ -810,7 +810,7 @@ func lastStep(v *vandal, uid string) string {
 	return ""
 }
 
-// Ledger A7: a single finding. None says to delete intact keys.
+// fsck reports a Zone that cannot be read as a single finding. No finding tells the operator to delete intact keys.
 func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 	st := store.New(t, store.Unchecked)
 	s := st.Server()

@@ -30,28 +30,28 @@ type Config struct {
 	Prefix         string
 	Zones, Records objects.ObjectCodec
 	Delegations    objects.ObjectCodec
-	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. If nil, the check skips
-	// them.
+	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. Without it, the check
+	// skips them.
 	Further func(resource string) objects.ObjectCodec
-	// Revision is the etcd revision to check, 0 for the present.
+	// Revision is the etcd revision to check, or 0 for the present.
 	Revision int64
 }
 
-// Rule is a broken invariant (I1 to I5 of package ledger) or rule of docs/semantics.md, such as S6.7.
+// Rule names a broken invariant (I1 to I5 of package ledger), or a rule of docs/semantics.md such as S6.7.
 type Rule string
 
 // Finding is a difference between the store and its recomputation.
 type Finding struct {
 	Key  string
 	Rule Rule
-	// Have is the stored value, Want the value that the objects demand; each may be a description.
+	// Have is the stored value, Want the value demanded by the objects. Each may be a description.
 	Have, Want string
 }
 
-// MaxFindings bounds the listed findings.
+// MaxFindings bounds the listed findings of a kind.
 const MaxFindings = 1000
 
-// Findings are damage, pending work or notes.
+// Findings holds damage, pending work or notes.
 type Findings struct {
 	List  []Finding // by key
 	Total int
@@ -60,14 +60,14 @@ type Findings struct {
 // Report is the result of a check of the store.
 type Report struct {
 	Revision int64
-	// The numbers of checked zones, records, internal keys and journal steps.
+	// Zones, Records, Keys and Steps count the checked zones, records, internal keys and journal steps.
 	Zones, Records, Keys, Steps int
-	// Damage has differences that no pending work explains. An operator must repair them.
+	// Damage holds differences not explained by pending work. An operator must repair them.
 	Damage Findings
-	// Pending has work that a running server will finish: outbox items, pending cuts, and objects waiting for them.
+	// Pending holds work for a running server: outbox items, pending cuts, and objects waiting for them.
 	Pending Findings
-	// Notes has names claimed by two tenants against the present rules. Former rules or records may have allowed both
-	// claims, so fsck does not count such a name as damage.
+	// Notes holds names claimed by two tenants against the present rules. Former rules or records may have allowed both
+	// claims, so such a name is not damage.
 	Notes Findings
 }
 
@@ -117,8 +117,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store at config.Revision, without a write. Differences are in the Report. An error, for example
-// if etcd has compacted the revision, leaves it incomplete.
+// Run checks the whole store at config.Revision, without a write, and reports the differences. After an error, for
+// example if etcd has compacted the revision, the Report is incomplete.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
@@ -224,8 +224,8 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares a room (a kind of internal keys) with the wanted values, and reports differences. same returns
-// false and the broken rule if values differ.
+// checkRoom compares a room (a kind of internal keys) with the wanted values, and reports differences. If values
+// differ, same returns the broken rule and false.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// During the move to a new zone, beside a zone that lost and waits, fsck reports pending works and no damage, and
-// still finds real damage (S2.7).
+// During the move of Records to a new zone, beside a zone that lost its name and waits, fsck reports pending works and
+// no damage. It still finds real damage (S2.7).
 func TestRun_halfway(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()

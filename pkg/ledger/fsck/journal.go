@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// checkJournals undoes the steps of each zone, the newest first. Serials must form a chain without gaps, and states and
-// changed rows fit the content.
+// checkJournals undoes the steps of each zone, newest first. Serials must form a chain without gaps, and states and
+// changed rows must fit the content.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {
@@ -91,7 +91,7 @@ type condensed struct {
 	joined bool
 }
 
-// readCondensed ignores parts without a header: a server that lost a race left them.
+// readCondensed reads condensed steps, and ignores parts without a header, left by a server after a lost race.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
@@ -305,14 +305,14 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck checks that the keys of the zones' history agree. A step (a numbered change of a zone) is first in the
-// zone's journal, with the former Record under before/, and later in a compressed segment. The zone's archive has the
-// number of the last step in segments: no segment has a later step, and no key under before/ an earlier step.
+// historyCheck compares the keys of the zones' history. A step (a numbered change) is first in the zone's journal, with
+// the former Record under before/, and later in a compressed segment. The zone's archive holds the number of the last
+// step in segments: no segment has a later step, and no key under before/ an earlier one.
 type historyCheck struct {
 	*check
 	archives map[string]*archive
-	// ranges has the steps of each segment, by zone uid and account. An account names the namespace of the Records, and
-	// the namespace that caused the changes and so pays for the octets.
+	// ranges holds the steps of each segment, by zone UID and account. An account names the namespace of the Records,
+	// and the one that caused the changes and so pays for the octets.
 	ranges map[[2]string][]segmentRange
 	shares map[string]history.Share
 }

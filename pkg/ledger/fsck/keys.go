@@ -32,7 +32,7 @@ func (c *check) checkMembers() error {
 	}, func(have, want *law.Member) (Rule, bool) { return "I1", *have == *want })
 }
 
-// A tenant's underscore record claims nothing (S4.14).
+// addClaim counts a record's claim. A tenant's underscore record claims nothing.
 func (z *zone) addClaim(r *record) {
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		return
@@ -136,7 +136,7 @@ func (c *check) checkOrphans() error {
 		c.report.Keys++
 		have := string(kv.Value)
 		var w layout.Waiter
-		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // only here (S2.14)
+		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // only here
 			r.keptOut, w.KeptOut = w.KeptOut, ""
 			have = string(layout.Encode(w))
 		}

@@ -19,19 +19,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store as it should be. The few internal values that no object determines are read into the model.
+// model is the store as computed from the objects. The few values that no object determines are read.
 type model struct {
-	// zones has all zones by uid, also pending zones (stored, without effect).
+	// zones holds all zones by UID, including pending zones (stored, without effect).
 	zones      map[string]*zone
 	zonesByRef map[law.Ref]*zone
-	// zonesByName has the zones that are not pending, sortedNames their names by view and key.
+	// zonesByName holds the zones that are not pending. sortedNames holds their names, ordered by view and key.
 	zonesByName map[place]*zone
 	sortedNames []place
 	works       map[string]*law.Work // the outbox
-	// purging has the uids of removed zones whose keys are being deleted.
+	// purging holds the UIDs of removed zones whose keys are being deleted.
 	purging map[string]bool
 	unread  unread
-	// pendingCuts has NS, glue and DS of child zones that the parent's content lacks yet, cuts those it has.
+	// pendingCuts holds NS, glue and DS of child zones still missing in the parent's content, cuts the included ones.
 	pendingCuts        map[edge]law.PendingCut
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut
@@ -52,11 +52,11 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread has the zones whose objects cannot be read. fsck only counts their keys, because an operator might delete keys
+// unread holds zones with unreadable objects. fsck only counts their keys, because an operator might delete keys
 // reported as damage.
 type unread struct {
 	keysByRef map[law.Ref]string
-	// keysByUID has a zone's key, once another key or object tells the zone's uid.
+	// keysByUID holds a zone's key, once another key or object reveals the zone's UID.
 	keysByUID      map[string]string
 	uncheckedCount map[string]int
 }
@@ -90,12 +90,12 @@ type zone struct {
 
 	holding *law.Holding
 
-	// delegatedRules are of Delegations in force, by namespace, in name order (S4.3). rulesByNamespace caches all
+	// delegatedRules holds the rules of Delegations in force by namespace, ordered by name. rulesByNamespace caches all
 	// rules.
 	delegationCount  int
 	delegatedRules   map[string][]law.DelegatedRule
 	rulesByNamespace map[string][]rules.Rule
-	// reservedNames caches the namespaces to which rules give a name (S4.20).
+	// reservedNames caches the namespaces to which rules give a name.
 	reservedNames map[name.Rel]map[string]bool
 
 	records        []*record
@@ -199,7 +199,7 @@ func (z *zone) addCut(cut *law.CountedCut) {
 	}
 }
 
-// Inherited TTLs come first.
+// compareValues sorts inherited TTLs first.
 func compareValues(x, y law.OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), bytes.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttlRank(x.TTL), ttlRank(y.TTL)))
 }
@@ -211,7 +211,7 @@ func ttlRank(ttl *uint32) int64 {
 	return int64(*ttl)
 }
 
-// The size depends on the zone's name, and is not compared.
+// sameValue ignores the size, as it depends on the zone's name.
 func sameValue(x, y law.OwnerValue) bool {
 	return compareValues(x, y) == 0 && x.Count == y.Count && x.Guests == y.Guests
 }

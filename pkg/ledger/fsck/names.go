@@ -66,13 +66,13 @@ func (c *check) checkRecord(r *record) {
 
 	kinds, by, w := z.findKinds(r), r.admission, c.withdrawals[law.WithdrawalKey(z.UID, r.Namespace)]
 	switch allowed := slices.Contains(kinds, by); {
-	// Lost rules withdraw nothing while the zone is being deleted (S8.4).
+	// Lost rules withdraw nothing while the zone is being deleted.
 	case z.Terminating:
 	case r.endsAt == 0 && len(kinds) == 0:
 		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
 	case r.endsAt == 0 && !allowed:
 		differ(r.key, "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
-	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the sharing namespaces may have changed (S4.13)
+	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the sharing namespaces may have changed
 		differ(r.key, "S2.5", end, "none: a rule allows it")
 	case r.endsAt != 0 && (w == nil || w.IsOver()):
 		differ(r.key, "S2.5", end, "a period that runs, not %s", encodeText(w))
@@ -95,7 +95,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// A rule for proofs, with these types only, reserves no name (S4.21).
+// proves lists the types of proofs. A rule with no other types reserves no name.
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
@@ -188,7 +188,7 @@ func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 	return slices.ContainsFunc(given, func(r rules.Rule) bool { return slices.ContainsFunc(r.Records, is) })
 }
 
-// A tenant gets namedTypes only if a rule lists them: they change the answering servers (S4.5).
+// A tenant gets namedTypes only if a rule lists them, because they change the answering servers.
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
@@ -253,7 +253,7 @@ func (c *check) checkParent(z *zone) {
 			}
 		}
 
-		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // lost rules withdraw nothing (S8.4)
+		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // lost rules withdraw nothing
 			delegates, ds = true, h.DS
 		}
 		want.Enclosed = p.UID

@@ -11,9 +11,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Namespace b has a Record below a claim of namespace a, allowed by a literal rule (S4.12). When the rule is gone, no
-// rule in force explains the two claims (S4.8). fsck writes a note, but no damage, because the store does not keep
-// former rules.
+// Namespace b has a Record below a claim of namespace a, which a literal rule allowed (S4.12). When the rule is gone,
+// no rule in force explains the two claims (S4.8). fsck writes a note but reports no damage, because the store does not
+// keep former rules.
 func TestRun_notesNestedClaimsThatNoRuleInForceLetsCome(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()

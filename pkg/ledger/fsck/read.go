@@ -158,8 +158,8 @@ func (c *check) readOutbox() error {
 		c.reportPending(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// A removed zone has no mark. A work of trials lists its first zone, for the order of candidates, and a
-			// later step marks that zone (S7.2).
+			// A removed zone has no mark. A work of trials lists its first zone only to order candidates, and a later
+			// step marks the zone.
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")

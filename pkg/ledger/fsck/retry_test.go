@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A removed Record or name server lets waiting Records be tried again (S2.7). If the server stops between the removal
-// and the first step of the trial, fsck must report pending work, and no damage, although the zone is not yet marked as
-// changing.
+// The removal of a Record or name server makes waiting Records be tried again (S2.7). If the server stops between the
+// removal and the first step of the trial, fsck must report pending work and no damage, although the zone is not yet
+// marked as changing.
 func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 	for what, free := range map[string]func(s *store.Server) error{
 		"a name server goes": func(s *store.Server) error {

@@ -46,7 +46,7 @@ func (c *check) checkName(z *zone) {
 	text, fqdn := z.spec.DomainName, z.FQDN()
 	relative := !name.IsAbsolute(text)
 	follows := false
-	// The zone of zoneRef may be gone or renamed, so any name above will do.
+	// The zone of zoneRef may be gone or renamed, so the parent may be any name above.
 	for up, ok := fqdn, true; ok && !follows; up, ok = up.Parent() {
 		n, err := name.ParseIn(text, up)
 		follows = err == nil && n == fqdn && (!relative || up != fqdn)
@@ -56,8 +56,8 @@ func (c *check) checkName(z *zone) {
 }
 
 // checkSettled checks that Settled, settledSerial, the hold (of a mass deletion) and the marks of pending cascades
-// agree (S7.2). Settled may stay True until a cascade's next step, because a zone's removal marks the zone that gains
-// records without a write of its object (I1).
+// agree. Settled may stay True until a cascade's next step, because a zone's removal marks the zone that gains records
+// without a write of its object.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})

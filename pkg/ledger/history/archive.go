@@ -23,13 +23,13 @@ import (
 )
 
 // Archive moves steps (changes of a zone's serial) from the journal into segments, the compressed history. Two servers
-// may archive a zone at once: each transaction compares how far the zone is archived, so the second fails and retries.
+// may archive a zone at once: each transaction compares the progress, so the second fails and retries.
 type Archive struct {
 	Client *clientv3.Client
 	Layout layout.Keys
 	// Read decodes a journal value.
 	Read func(key string, value []byte) (*content.Transaction, error)
-	// Retention is how long steps are kept, for Zones without spec.historyRetention.
+	// Retention applies to Zones without spec.historyRetention.
 	Retention time.Duration
 	// Quota returns etcd's size limit in octets. 0, or a nil Quota, means unknown.
 	Quota func() int64
@@ -38,9 +38,9 @@ type Archive struct {
 
 	// level bounds each namespace's octets while all together exceed the limit; 0 for none (share.go).
 	level atomic.Int64
-	// charges has, by namespace, others' steps that it caused.
+	// charges counts, by namespace, the steps of others that it caused.
 	charges atomic.Pointer[map[string]charge]
-	// addedOctets were archived since level was computed, at levelledAt in Unix seconds.
+	// addedOctets counts the octets archived since level was computed, at the Unix time levelledAt.
 	addedOctets, levelledAt atomic.Int64
 	levelMutex              sync.Mutex
 	recent                  recent // cache of values
@@ -52,7 +52,7 @@ const (
 	pageSteps      = 64
 	pageNamespaces = 24
 	// maxPage bounds the octets of a page, except of a single step. A namespace's part is also at most a pageDivisor-th
-	// of its share, or minPage, as makeRoom condenses whole segments.
+	// of the share, or minPage, because makeRoom condenses whole segments.
 	maxPage     = 4 << 20
 	minPage     = 16 << 10
 	pageDivisor = 8
@@ -60,26 +60,26 @@ const (
 
 const DefaultRetention = 168 * time.Hour
 
-// Archived records up to which step a zone is archived: moved from the journal into history segments. Its key is
+// Archived records up to which step a zone is archived: moved from the journal into history segments. The key is
 // archived/<uid>/.
 type Archived struct {
-	// Last is the last archived step's number: Offset plus its N in the journal. A zone that ended and came back has
-	// the same UID, but counts N from 1 again, and Offset is the last number before.
+	// Last is the last archived step's number: Offset plus N in the journal. A zone that ended and came back has the
+	// same UID, but counts N from 1 again, and Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
-	// Whole is a Unix time. Since then, no step is missing.
+	// Whole is a Unix time. No step since then is missing.
 	Whole int64 `json:"t"`
-	// Retention is how long the last archived step is kept, in seconds. Gone is the Unix time of the zone's removal, 0
-	// if the zone exists.
+	// Retention is how long the last archived step is kept, in seconds. Gone is the Unix time of the zone's removal, or
+	// 0 if the zone exists.
 	Retention int64 `json:"k"`
 	Gone      int64 `json:"g,omitempty"`
 	// Serial is the last serial of a removed zone.
 	Serial serial.Serial `json:"s,omitzero"`
 }
 
-// Before, under before/, has Records before the steps of a journal value.
+// Before holds the former Records of a journal value's steps, under a key of before/.
 type Before struct {
-	// Time is the last step's, in Unix seconds.
+	// Time is the time of the last step, in Unix seconds.
 	Time int64        `json:"t"`
 	Of   []BeforeStep `json:"b"`
 }
@@ -91,7 +91,7 @@ type BeforeStep struct {
 	State []byte `json:"s"`
 }
 
-// RetentionOf returns the retention of a zone's steps. without is the default.
+// RetentionOf returns how long a zone's steps are kept. without is the default.
 func RetentionOf(z *v1alpha1.Zone, without time.Duration) time.Duration {
 	if z != nil && z.Spec.HistoryRetention != nil {
 		return z.Spec.HistoryRetention.Duration
@@ -104,9 +104,9 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// ArchiveSteps copies a zone's journal steps (changes) up to number upTo into the history, before a trim. kept is true
-// if all are there, also by other servers. If cmps failed, or other servers changed the archive at each try, kept is
-// false and the steps must stay.
+// ArchiveSteps copies a zone's journal steps (changes) up to number upTo into the history, before a trim. kept reports
+// whether all are there, perhaps by other servers. If cmps failed, or other servers changed the archive at each try,
+// kept is false, and the steps must stay.
 func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLostRaces; {
@@ -127,7 +127,7 @@ func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps
 
 const maxLostRaces = 4
 
-// ArchiveRemoved is ArchiveSteps for all steps of a zone without a name, and for the removal.
+// ArchiveRemoved is like ArchiveSteps, for all steps of a zone without a name, and for its removal.
 func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
 	journal := a.Layout.Journal(zone)
 	end := clientv3.GetPrefixRangeEnd(journal)
@@ -197,8 +197,8 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal, before the key end, or returns nil if removal is archived. An
-// unreadable value raises the archive's Whole.
+// readPage reads the next steps of the journal before the key end, or returns nil if removal is archived. An unreadable
+// value raises Whole of the archive.
 func (a *Archive) readPage(ctx context.Context, of Header, end string, removal *content.Removal) (*page, error) {
 	p := &page{hdr: of, lines: map[string][]line{}, hasStates: map[string]bool{}}
 	var err error
@@ -237,7 +237,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string, removal *
 		}
 
 		for _, l := range lines {
-			// All states of a value have one key, which the page with the last step deletes.
+			// All states of a journal value have one key, deleted by the page with the last step.
 			ns := cmp.Or(l.namespace, p.hdr.Namespace)
 			p.hasStates[ns] = p.hasStates[ns] || l.hasState
 			if p.endN = lines[len(lines)-1].n; l.n > p.lastN {
@@ -426,7 +426,8 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	return true, nil
 }
 
-// FindRemoved returns the header of an object name's last removed zone, or nil, and the Unix time of the removal.
+// FindRemoved returns the header of the last removed zone with an object name, or nil, and the Unix time of the
+// removal.
 func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedName(namespace, object))
 	if err != nil || len(r.Kvs) == 0 {
@@ -435,7 +436,7 @@ func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of
 	return a.readRemoved(ctx, r.Kvs[0])
 }
 
-// FindRemovedFQDN is FindRemoved for a DNS name; namespace "" means all.
+// FindRemovedFQDN is like FindRemoved, for a DNS name. An empty namespace means all.
 func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (of *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
 	if err != nil || len(r.Kvs) == 0 {

@@ -38,7 +38,7 @@ func startClient(t *testing.T) *clientv3.Client {
 }
 
 // Two servers archive the history of a deleted zone for the same outbox item. The slower server archives no step again,
-// and treats the removal as archived, also if the faster server has deleted the item meanwhile.
+// and treats the removal as archived, even if the faster server has deleted the item meanwhile.
 func TestArchiveRemoved_byTwoServers(t *testing.T) {
 	client := startClient(t)
 	for _, at := range []int{1, 2} { // the slower one's page: of the steps, or of the removal
@@ -76,8 +76,8 @@ func TestArchiveRemoved_byTwoServers(t *testing.T) {
 	}
 }
 
-// Steps of a single transaction, caused by more namespaces than a page of the archive takes, are archived in two pages.
-// Each step keeps the former state of its Record, if there was one, and the temporary keys under before/ are all
+// The steps of a single transaction, caused by more namespaces than a page of the archive takes, are archived in two
+// pages. Each step keeps the former state of its Record, if there was one, and all temporary keys under before/ are
 // deleted.
 func TestArchiveSteps_ofAValueInTwoPages(t *testing.T) {
 	client := startClient(t)
@@ -86,7 +86,7 @@ func TestArchiveSteps_ofAValueInTwoPages(t *testing.T) {
 	tx := content.Transaction{}
 	for i := range uint64(namespaces) {
 		ns := fmt.Sprint("team", i)
-		// The second page has the last steps, which change no present Record.
+		// The second page holds the last steps, which change no existing Record.
 		was := i < pageNamespaces
 		tx.Steps = append(tx.Steps, content.Step{N: i + 1, From: serial.Serial(i + 1), Serial: serial.Serial(i + 2), Time: 1_800_000_000,
 			Record: &content.RecordRef{Namespace: ns, Name: "r", UID: "u", Was: was}})

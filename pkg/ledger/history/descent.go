@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// The first period has firstWidth seconds, later ones growth times more or less, for about pageKeys keys.
+	// The first period has firstWidth seconds. Later ones are growth times longer or shorter, to hold about pageKeys
+	// keys.
 	pageKeys   = 64
 	firstWidth = 3600
 	growth     = 8
@@ -31,7 +32,7 @@ type descent struct {
 	// width is the length of the next period in seconds, oldest the time of the oldest segment in Unix seconds.
 	width  int64
 	oldest int64
-	// keys has the last period's keys, ascending. nextKey takes the last.
+	// keys holds the last period's keys in ascending order. nextKey takes the last.
 	keys []layout.SegmentKey
 }
 

@@ -31,7 +31,7 @@ func (c *countedReads) Get(ctx context.Context, key string, opts ...clientv3.OpO
 }
 
 // descendFrom iterates over a namespace's segments, newest first. It returns each key below the start once, for any
-// distribution of times, with some in the future, and needs few range reads.
+// distribution of times, even if some are in the future, and needs few range reads.
 func TestDescent_hasEachKeyOnce(t *testing.T) {
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)

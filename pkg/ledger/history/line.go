@@ -15,18 +15,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// line is a step of a zone on its way from the journal into a segment of the history. Most journal values have a single
-// step, and cutLine cuts its text out without decoding the JSON. This is safe because quotes within JSON strings are
+// line is a step of a zone on its way from the journal into a segment of the history. Most journal values hold a single
+// step, whose text cutLine cuts out without decoding the JSON. This is safe because quotes within JSON strings are
 // escaped, so no string looks like a key.
 type line struct {
 	n        uint64
 	unixTime int64
-	// namespace is the changed Record's, "" if the zone changed without a Record. causedBy is the namespace that caused
-	// the step by a cascade.
+	// namespace is the changed Record's, or "" if the zone changed without a Record. causedBy is the namespace that
+	// caused the step by a cascade.
 	namespace string
 	causedBy  string
 	creates   bool
-	// hasState is true if before/ has a former Record of the step, later put into states.
+	// hasState is true if before/ holds a former Record of the step, later put into states.
 	hasState bool
 	// text is the step in JSON, without the content state.
 	text    []byte
@@ -79,7 +79,7 @@ var (
 	headerAfter  = []byte(`"ha":{`)
 )
 
-// cutLine returns false unless the value has a single step, in the known form.
+// cutLine returns false unless the value holds a single step in the known form.
 func cutLine(value []byte) (l line, ok bool) {
 	text, ok := bytes.CutPrefix(value, beginsValue)
 	if !ok || bytes.Count(text, beginsStep) != 1 || !bytes.HasPrefix(text, beginsStep) || bytes.Contains(text, othersKey) {

@@ -21,13 +21,13 @@ const maxStates = 2000
 // StepSelector selects steps (changes of zones) made by a namespace's Records, in any zone.
 type StepSelector struct {
 	Namespace string
-	// Zones are UIDs of zones to search for steps not archived yet. Zones that store a former Record of the namespace
-	// (before/) are found without.
+	// Zones are the UIDs of zones to search for steps not archived yet. Zones that store a former Record of the
+	// namespace (before/) need not be listed.
 	Zones []string
 	// SelectsZone selects zones by name and namespace, Selects single steps.
 	SelectsZone func(*Header) bool
 	Selects     func(*Item) bool
-	// HeaderOf returns the header of a present zone, false if none.
+	// HeaderOf returns the header of an existing zone, or false.
 	HeaderOf func(uid string) (Header, bool)
 }
 
@@ -40,8 +40,8 @@ type namespaceAnswer struct {
 	zones    map[string]bool
 }
 
-// OfNamespace returns a page of the zone changes by a namespace's Records, newest first. Since the time Answer.Whole,
-// none is missing.
+// OfNamespace returns a page of the zone changes by a namespace's Records, newest first. None is missing since
+// Answer.Whole.
 func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {

@@ -31,25 +31,25 @@ type Item struct {
 // Answer is a page of the history, newest step first.
 type Answer struct {
 	Items []Item
-	// Whole is a Unix time. Since then, no step is missing or condensed (stored without values).
+	// Whole is a Unix time. No step since then is missing or condensed (stored without values).
 	Whole int64
-	// Next is Ask.From for the next page, "" at the end.
+	// Next is Ask.From for the next page, or "" at the end.
 	Next string
 }
 
 // Ask selects a page of the history.
 type Ask struct {
-	// From is Next of the page before, "" for the first page.
+	// From is Answer.Next of the page before, or "" for the first page.
 	From string
 	// Limit is the number of items. Pages of a namespace may be longer, since they end with a whole segment.
 	Limit int
-	// Since returns false for an item that is too old: the answer ends there.
+	// Since reports whether an item is recent enough. The answer ends at the first that is not.
 	Since func(*Item) bool
 	// NotBefore is the Unix time of the oldest item to return, and the least Answer.Whole.
 	NotBefore int64
 }
 
-// OfZone returns a zone's steps. exists is false for a zone without a name now.
+// OfZone returns a page of a zone's steps, newest first. exists is false if the zone has no name now.
 func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Archived(header.Zone), clientv3.WithPrefix())
 	if err != nil {
@@ -137,9 +137,9 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the steps in the journal that are not archived yet, oldest first: those that takes selects and,
-// unless namespace is "", of its Records. It subtracts their octets from room. The oldest steps, beyond room, are bare:
-// without rows and states. Damage raises out.Whole.
+// readRecent returns the journal's steps not archived yet, oldest first, if selected by takes and, unless namespace is
+// "", made by its Records. Their octets are subtracted from *room. The oldest steps, without room, lack rows and
+// states. Damage raises out.Whole.
 func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
@@ -334,7 +334,7 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 
 const maxTime = 1<<40 - 1
 
-// A place in an answer is a step's number for a zone, a segment for a namespace.
+// A continue token is a step's number for a zone, a segment's key for a namespace.
 func formatNumber(n uint64) string { return strconv.FormatUint(n, 36) }
 
 func parseNumber(text string) (uint64, error) {
@@ -366,5 +366,5 @@ func parsePlace(text string) (k layout.SegmentKey, err error) {
 	return layout.SegmentKey{Time: at, Zone: parts[1], Last: last}, nil
 }
 
-// ErrPlace means that Ask.From is not from an earlier answer.
+// ErrPlace means that Ask.From is no continue token of an earlier answer.
 var ErrPlace = errors.New("it is no continue token of an answer")

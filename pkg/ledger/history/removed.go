@@ -20,10 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A Delegation that leaves a zone is stored beside the archive. The zone's removal moves such Delegations into a
-// segment.
-
-// A Delegation deleted within oldDelegationTTL before the zone counts as deleted with the zone.
+// A Delegation deleted within oldDelegationTTL before its zone counts as deleted with the zone.
 const oldDelegationTTL = 10 * time.Minute
 
 const (
@@ -31,15 +28,16 @@ const (
 	maxRemoved   = 100
 )
 
-// OldDelegation is a Delegation that has left its zone.
+// OldDelegation is a Delegation that has left its zone, stored beside the archive until the zone's removal moves it
+// into a segment.
 type OldDelegation struct {
 	Time  int64  `json:"t"`
 	Name  string `json:"n"`
 	State []byte `json:"s"`
 }
 
-// DelegationLeftOp stores a Delegation that leaves a zone, under the number "at" of Delegations left: a zone stores no
-// more than it once had. For a removed zone, at is -1.
+// DelegationLeftOp returns a put of a Delegation leaving a zone. at, a part of the key, is the number of remaining
+// Delegations, so a zone stores no more than it once had. For a removed zone, at is -1.
 func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
@@ -49,7 +47,8 @@ func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec an
 	return etcd.OpPut(a.oldDelegationKey(zone, at, of.Name), layout.Encode(&of)), nil
 }
 
-// DelegationJoinedOp deletes the old Delegation stored under number "at", as a new Delegation takes the number.
+// DelegationJoinedOp returns the deletion of the old Delegation with the number at, as a new Delegation takes the
+// number.
 func (a *Archive) DelegationJoinedOp(zone string, at int) clientv3.Op {
 	return clientv3.OpDelete(a.oldDelegationKey(zone, at, ""))
 }
@@ -61,7 +60,7 @@ func (a *Archive) oldDelegationKey(zone string, at int, name string) string {
 	return a.Layout.LeftDelegation(zone, name)
 }
 
-// maxZoneState bounds the state of a Zone or Delegation, of up to 96 KiB (S5.10).
+// maxZoneState bounds the state of a Zone or Delegation, whose object may have 96 KiB.
 const maxZoneState = 64 << 10
 
 func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, maxZoneState) }

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A segment is a version octet and deflated lines of JSON: a Header, and an Entry for each step, oldest first.
+// A segment is a version octet and deflated lines of JSON: a Header, then an Entry for each step, oldest first.
 
 const (
 	segmentVersion = 1
@@ -32,17 +32,17 @@ type Header struct {
 	Name      string `json:"n"`  // of the Zone object
 	// Retention is how long a removed zone's segments are kept, in seconds.
 	Retention int64 `json:"k"`
-	// Offset is added to a step's N for the number in the archive: a recreated zone counts N from 1 again.
+	// Offset plus a step's N is the step's number in the archive, because a recreated zone counts N from 1 again.
 	Offset uint64 `json:"o,omitempty"`
-	// Bare is true for a condensed segment: steps without values and former Records.
+	// Bare is true for a condensed segment, whose steps lack values and former Records.
 	Bare bool `json:"c,omitempty"`
 }
 
-// Entry is a step with the states before.
+// Entry is a step with the former Records.
 type Entry struct {
 	Step content.Step `json:"s"`
 	Was  []Was        `json:"w,omitempty"`
-	// Removed is set for a zone's removal; Step has the last number and serial.
+	// Removed is set for a zone's removal. Step then has the last number and serial.
 	Removed *Removed `json:"x,omitempty"`
 }
 
@@ -53,12 +53,12 @@ type Was struct {
 	State json.RawMessage `json:"s"`
 }
 
-// Removed is a Zone before its removal, with its Delegations in the last ten minutes.
+// Removed is a Zone before its removal, with the Delegations of its last ten minutes.
 type Removed struct {
 	UID         string          `json:"u"`
 	State       json.RawMessage `json:"s"`
 	Delegations []Was           `json:"d,omitempty"`
-	// LeftOut means that not all Delegations had room.
+	// LeftOut means that not all Delegations fitted.
 	LeftOut bool `json:"l,omitempty"`
 }
 
@@ -67,8 +67,8 @@ type Segment struct {
 	Entries []Entry
 }
 
-// encodeSegment packs steps into at most maxSegment octets. If they do not fit (whole is false), it leaves out the
-// former Records (states), then the rows; if even the bare steps do not fit, it returns nil.
+// encodeSegment packs steps into at most maxSegment octets. If they do not fit (whole is false), the former Records
+// (states) are left out, then the rows. If even the bare steps do not fit, value is nil.
 func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(header, lines)
 	if whole = len(text) <= maxSegment; !whole && err == nil {

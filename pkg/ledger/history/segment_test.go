@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// hostile texts look like keys of a step's JSON.
+// hostile contains texts that look like keys of a step's JSON.
 var hostile = []string{`"rec":{"ns":"other"`, `,"h":"x"`, `{"n":7`, `,"at":9`, `],"ok":true}`, "plain", "\u2028\"\\", `"w":true}`, `"hb":{`}
 
 func randomStep(rnd *rand.Rand, n uint64) content.Step {
@@ -51,8 +51,8 @@ func randomStep(rnd *rand.Rand, n uint64) content.Step {
 	return step
 }
 
-// For speed, linesOf cuts a step's JSON out of an encoded transaction instead of decoding and encoding it. The cut text
-// equals the encoded step, also if values contain quotes, braces and backslashes.
+// linesOf cuts a step's JSON out of an encoded transaction, which is faster than to decode and encode it. The text must
+// equal the encoded step, even if values contain quotes, braces and backslashes.
 func TestLinesOf_cutsWhatIsDecoded(t *testing.T) {
 	cut := 0
 	for seed := range uint64(2000) {
@@ -93,7 +93,7 @@ func segmentOf(t testing.TB, lines ...line) []byte {
 	return value
 }
 
-// A segment has the steps and states that went in.
+// A decoded segment has the same steps and states as the one that was encoded.
 func TestSegment_isReadAsWritten(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var lines []line
@@ -122,8 +122,8 @@ func TestSegment_isReadAsWritten(t *testing.T) {
 	}
 }
 
-// A segment too long for etcd's readers is written without the former Records, or, if still too long, without the
-// changed rows too. Its header then has Bare set, and the reader is told that the segment is not whole.
+// A segment that is too long for readers is written without the former Records or, if it is still too long, without the
+// changed rows too. Its header then has Bare set, and the caller learns that it is not whole.
 func TestSegment_isReadableWhateverItsSize(t *testing.T) {
 	long := strings.Repeat("x", maxSegment)
 	row := content.Row{Owner: name.Rel{}, Type: rdata.TXT, Data: "short"}
@@ -144,7 +144,7 @@ func TestSegment_isReadableWhateverItsSize(t *testing.T) {
 	}
 }
 
-// A page ends before the step whose states have no room, and has at least one step.
+// A page ends before the step whose states do not fit, but has at least one step.
 func TestPage_endsBefore(t *testing.T) {
 	p := &page{lastN: 5, lines: map[string][]line{"a": {{n: 2}, {n: 4}}, "b": {{n: 3}, {n: 5}}, "c": {{n: 1}}}}
 	p.endBefore(3)
@@ -153,7 +153,7 @@ func TestPage_endsBefore(t *testing.T) {
 	}
 }
 
-// Pack compresses the former state of a Record, within a bound. A state that fits is whole. Otherwise annotations,
+// Pack compresses the former state of a Record within a bound. A state that fits is whole. Otherwise annotations,
 // labels or spec are left out, and LeftOut names exactly those.
 func TestPack_saysWhatItLeavesOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -198,7 +198,7 @@ func TestPack_saysWhatItLeavesOut(t *testing.T) {
 	})
 }
 
-// A usual change takes at most 250 octets of etcd, alone in its segment, and half of that among others.
+// A typical change takes at most 250 octets in etcd if it is alone in its segment, and half of that among others.
 func TestSegment_octetsOfAChange(t *testing.T) {
 	uuid := func(rnd *rand.Rand) string {
 		return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", rnd.Uint32(), rnd.IntN(1<<16), rnd.IntN(1<<12), rnd.IntN(1<<12), rnd.Uint64()>>16)
@@ -274,7 +274,7 @@ func TestLevelOf(t *testing.T) {
 	})
 }
 
-// A damaged segment is an error, and takes bounded memory.
+// A damaged segment causes an error, and its decoding takes bounded memory.
 func FuzzDecodeSegment(f *testing.F) {
 	f.Add(segmentOf(f, lineOf(randomStep(rand.New(rand.NewPCG(1, 1)), 1))))
 	f.Add(deflate([]byte{segmentVersion}, bytes.Repeat([]byte{' '}, 1<<20)))

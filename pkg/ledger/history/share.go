@@ -20,25 +20,26 @@ import (
 )
 
 const (
-	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all shares exceed the
-	// tenth, the largest shrink to an equal size, the level. Up to half of a share is for others' steps that this
-	// namespace caused, in equal parts.
+	// The history gets a tenth of etcd's quota, and each namespace a quarter of that as its share. If all shares exceed
+	// the tenth, the largest shrink to an equal size, the level. Up to half of a share is for steps in other namespaces
+	// that this namespace caused, in equal parts.
 	quotaDivisor  = 10
 	shareDivisor  = 4
 	causedDivisor = 2
-	// States before journal steps have, besides, an eighth of the history, or of a namespace's share.
+	// Former Records of journal steps get another eighth of the history, or of a namespace's share.
 	statesDivisor = 8
 	unknownQuota  = 2 << 30 // etcd's default
-	// Condensing goes a sixteenth below the share, so that few later archives must condense.
+	// Condensing goes a sixteenth below the share, so few later archives must condense.
 	slack           = 16
 	condensedAtOnce = 8
 )
 
-// Share is the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps caused by the
-// namespace PAYER. Beyond its limit, the account's oldest segments are condensed: they lose values and former Records.
+// Share records the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps caused by
+// the namespace PAYER. Beyond the limit, the account's oldest segments are condensed: they lose values and former
+// Records.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is a Unix time. Since then, no step of the account is condensed.
+	// Whole is a Unix time. No step of the account since then is condensed.
 	Whole int64 `json:"t,omitempty"`
 	// Bare is the key of the last condensed segment. BareOctets is the size of all condensed segments.
 	Bare       string `json:"b,omitempty"`
@@ -74,10 +75,10 @@ func (a *Archive) shareOf(account string) int64 {
 	return each - min(each/causedDivisor, of.octets)
 }
 
-// StatesRoom is the size of before/ beyond which each write with a state has the zone archived.
+// StatesRoom returns the size of before/ beyond which each write with a state triggers an archive of the zone.
 func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 
-// StatesRoomOf is a namespace's size in before/ beyond which a sweep archives the namespace's zones.
+// StatesRoomOf returns a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
 func levelOf(octets []int64, most int64) int64 {
@@ -101,7 +102,7 @@ func levelOf(octets []int64, most int64) int64 {
 }
 
 const (
-	// This process sets the level after archiving a levelDivisor-th of the history, or after levelEvery seconds.
+	// The level is set again after a levelDivisor-th of the history was archived, or after levelEvery seconds.
 	levelDivisor = 8
 	levelEvery   = 30
 )
@@ -116,7 +117,7 @@ func (a *Archive) refreshLevel(ctx context.Context, octets int64) {
 	}
 }
 
-// setLevel also condenses accounts above the level.
+// setLevel computes the level, and condenses the accounts above it.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.addedOctets.Store(0)
 	a.levelledAt.Store(a.Now().Unix())
@@ -199,7 +200,8 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 }
 
 // condenseOldest reduces an account to about most octets. It strips the oldest full segments of rows and states or, if
-// bare segments have half of most, deletes the oldest; nothing if another server has changed the share.
+// bare segments have half of most, deletes the oldest segments. Nothing changes if another server has changed the
+// share.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2
@@ -220,7 +222,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 		}
 	}
 
-	if len(r.Kvs) == 0 { // the share counts segments that are not there: fsck reports it
+	if len(r.Kvs) == 0 { // the share counts missing segments, which fsck reports
 		s = Share{Whole: s.Whole}
 	}
 	var ops []clientv3.Op
@@ -301,8 +303,8 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches up to maxRecent values that this process has written. Each transaction compares revisions, so an
-// outdated value only makes the transaction fail.
+// recent caches up to maxRecent values written by this process. Each transaction compares revisions, so an outdated
+// value only makes the transaction fail.
 type recent struct {
 	mu     sync.Mutex
 	values map[string]written

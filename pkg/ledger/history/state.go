@@ -20,11 +20,11 @@ const (
 	// MaxState bounds an object's packed state, MaxStepStates a step's.
 	MaxState      = 8 << 10
 	MaxStepStates = 48 << 10
-	// States up to plainState octets are not compressed, since segments are.
+	// States up to plainState octets are not compressed, because segments are.
 	plainState = 1 << 10
-	// A state counts as a rawParts-th of its JSON at least: this bounds the JSON.
+	// A state counts at least as a rawParts-th of its JSON, to bound the JSON.
 	rawParts = 4
-	// maxUnpacked bounds a decompressed state. Stored objects have up to 96 KiB (S5.10), older ones 512 KiB.
+	// maxUnpacked bounds a decompressed state. Stored objects have up to 96 KiB, older ones 512 KiB.
 	maxUnpacked = 1 << 20
 )
 
@@ -33,7 +33,7 @@ type State struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Spec        json.RawMessage   `json:"spec,omitempty"`
-	// LeftOut are the parts beyond MaxState.
+	// LeftOut names the parts beyond MaxState.
 	LeftOut []string `json:"leftOut,omitempty"`
 }
 
@@ -52,12 +52,12 @@ const (
 // Packed is the stored form of a State.
 type Packed struct {
 	Text []byte
-	// Counts is the state's part of MaxStepStates, in octets.
+	// Counts is the number of octets that count towards MaxStepStates.
 	Counts int
 }
 
-// Pack encodes an object for the history. If Packed.Counts exceeds "most", it omits annotations, then labels, then
-// spec, and names them in LeftOut.
+// Pack encodes an object for the history. If Packed.Counts exceeds most, it omits annotations, then labels, then spec,
+// and names them in LeftOut.
 func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -108,8 +108,8 @@ func Unpack(packed []byte) (json.RawMessage, error) {
 	return nil, fmt.Errorf("the state begins with %q", packed[0])
 }
 
-// dictionary is the text of usual states and steps. A change needs another segmentVersion, and another first octet of
-// states.
+// dictionary is the text of usual states and steps. A change requires another segmentVersion, and another first octet
+// of states.
 var dictionary = []byte(strings.Join([]string{
 	`"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"kubi.zone/v1alpha1\",\"kind\":\"Record\",`,
 	`\"metadata\":{\"annotations\":{},\"name\":\"\",\"namespace\":\"\"},\"spec\":{\"domainName\":\"\",\"rdata\":\"\",\"ttl\":300,`,

@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep deletes history older than retentions (seconds by zone uid), and removes values from the oldest history of
-// namespaces above their share (condenses). complete means that retentions lists all zones, so that history of other
-// zones, which were removed, expires too.
+// Sweep deletes history older than retentions (seconds by zone UID), and condenses the oldest history of namespaces
+// above their share, by removing values. complete means that retentions lists all zones, so the history of removed
+// zones expires too.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began := a.Now().Unix()
 	var removed removedZones
@@ -46,7 +46,7 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 		}
 	}
 
-	// Last, as a segment without its zone's archive is damage.
+	// The archives go last, because a segment without its zone's archive is damage.
 	if err := a.dropArchives(ctx, removed.expired); err != nil {
 		return err
 	}
@@ -57,9 +57,9 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 const newZoneAge = 3600
 
 type removedZones struct {
-	// retentions has each zone's retention of steps, in seconds.
+	// retentions holds each zone's retention of steps, in seconds.
 	retentions map[string]int64
-	// expired has the zones removed longer ago than their retention, each with its keys in the index by name.
+	// expired holds the zones removed longer ago than their retention, and the index keys under which each is stored.
 	expired map[string][]string
 }
 

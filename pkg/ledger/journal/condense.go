@@ -20,21 +20,19 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The journal is bounded. So before a trim, the oldest steps of an unsettled zone are merged into the condensed step.
-// The last merged step also stays in the journal, as the link to the next. Writes compare the header's key, so the
-// second of two servers fails. All servers make the same parts up to the same step.
-
 const condensedPart = 256 << 10 // octets, estimated
 
-// Condensed is the header of a condensed step: all changes of a zone since the serial that name servers have, merged.
-// After a mass deletion name servers keep that serial for days. A server that starts undoes this step to serve the old
-// content.
+// Condensed is the header of a condensed step: the merged oldest changes of a zone since the serial of its name
+// servers. They may keep that serial for days after a mass deletion, and a starting server must undo the changes since,
+// but the journal is bounded. So the oldest steps are merged before a trim. The last merged step also stays in the
+// journal, as the link to the next. All servers make the same parts up to the same step, and writes compare the
+// header's key, so the second of two servers fails.
 type Condensed struct {
-	// From is the serial that name servers have, State the multiset hash of its content.
+	// From is the serial of the name servers, State the content state at From.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step lacks values and TTLs, which may be too large for an etcd value: Parts further keys have them, with Octets
-	// in sum.
+	// Step lacks values and TTLs, which may be too large for an etcd value. They are in Parts further keys, of Octets
+	// in total.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"`
@@ -80,8 +78,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, 0 if
-// another server was faster, or z has lost its name since revision "at".
+// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, or 0 if
+// another server was faster, or z has lost its name since revision at.
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -127,7 +125,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 			err)
 	}
 
-	// Store the parts first: only their header makes them valid.
+	// Store the parts first, since only the header makes them valid.
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
 	named, err := jr.compareName(ctx, z, at)
@@ -156,8 +154,8 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 }
 
 // compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
-// Even a name that is back gives nil, because the purge may have passed the keys, so nothing may be written (I4).
-// Callers read the data to delete only afterwards.
+// Even a restored name gives nil, because the purge may have passed the keys, so nothing may be written. Callers read
+// the data to delete only afterwards.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

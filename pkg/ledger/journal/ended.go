@@ -19,25 +19,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While an ended zone, which has no name, has the finalizer of Delivery, its keys of owners/ and journal/ and the
-// header in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the
-// zone is recreated only after the purge.
-
-// ErrAwaitsDelivery is returned while a purge waits for Delivery to withdraw the zone.
+// ErrAwaitsDelivery means that a purge waits until Delivery has withdrawn the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
-// EndedContent has the RRsets that a provider may still have of an ended zone, whose object has lost its DNS name. A
-// provider that cannot list its RRsets needs them for the removal.
+// EndedContent holds the RRsets of an ended zone (without a DNS name) that a provider may still have. A provider that
+// cannot list its RRsets needs them for the removal.
 type EndedContent struct {
 	Header content.Header
-	Serial serial.Serial // the zone's last
-	// Rows has owner and type of the last RRsets, and of RRsets that steps changed since the provider's serial. RRsets
-	// made by Header are not included.
+	Serial serial.Serial // the zone's last serial
+	// Rows holds owner and type of the last RRsets, and of RRsets changed since the provider's serial, except the ones
+	// made by Header.
 	Rows []content.Row
 }
 
-// EndedContent lists the RRsets that a provider at serial since may still serve of an ended zone: the last, and those
-// of steps after since. It returns ErrTrimmed if they are no longer known, or if the zone was renamed after since.
+// EndedContent lists the RRsets of an ended zone that a provider at serial since may still serve: the last ones, and
+// the ones of later steps. Their keys stay while the Zone has the finalizer of Delivery. The error is ErrTrimmed if
+// they are no longer known, or the zone was renamed after since.
 func (jr *Journal) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*EndedContent, error) {
 	rev := int64(0)
 	had, err := jr.readEndedHeader(ctx, zone, &rev)
@@ -59,7 +56,7 @@ func trimmedError(zone *v1alpha1.Zone, why string) error {
 }
 
 // readEndedHeader returns the SOA fields and name servers of an ended zone. *rev becomes the revision of all further
-// reads: the Zone still has its finalizer then, so nothing is purged.
+// reads. The Zone still has the finalizer then, so nothing is purged.
 func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work

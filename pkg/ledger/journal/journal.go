@@ -29,9 +29,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A provider that cannot list its RRsets finds in the journal which to remove (S8.6). So steps not confirmed by a
-// Delivery stay, up to keptOctets. Of the other steps, each zone keeps the last JournalSteps, but no more than
-// JournalOctets if some are longer than longStep: a step may have 200 KiB.
+// Each zone keeps its last JournalSteps steps, but no more than JournalOctets if some are longer than longStep: a step
+// may have 200 KiB. Steps not confirmed by a Delivery stay up to keptOctets, because a provider that cannot list its
+// RRsets finds in them which to remove.
 //
 // A server trims in the background after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
 // a quarter of keptOctets. Each server may exceed the bounds by as much.
@@ -39,15 +39,15 @@ const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
 	longStep      = 2 << 10 // octets
-	// trimPage steps are read at once, more if short.
+	// trimPage is the number of steps read at once, or more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
 	entryOctets = 64
-	// A zone with more than maxStates octets in before/ (Records before steps) is archived.
+	// A zone with more than maxStates octets of former Records (before/) is archived.
 	maxStates = 64 << 10
 )
 
-// IsUnsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5).
+// IsUnsettled reports whether the delivered content is earlier than the zone's.
 func IsUnsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
@@ -60,31 +60,31 @@ func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// Journal reads the journals of zones (their latest changes in etcd), and deletes (trims) old steps.
+// Journal reads the journals of zones (their latest changes in etcd), and trims them: old steps are deleted.
 type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
-	// KeptSteps is JournalSteps, Octets JournalOctets, except in tests.
+	// KeptSteps is JournalSteps and Octets is JournalOctets, except in tests.
 	KeptSteps, Octets int
 	Spawn             func(func())
 	Fault             func(point string) // for tests
 	SentValues        valueCache
-	// Archive gets the steps before a trim deletes them. Nil means no history.
+	// Archive receives the steps before a trim deletes them. Nil means no history.
 	Archive *history.Archive
 	// States estimates the octets of the former Records under before/.
 	States atomic.Int64
 }
 
-// Trimming is the state of a zone's trims, the deletions of old journal steps, in this process.
+// Trimming is the state of a zone's trims (deletions of old journal steps) in this process.
 type Trimming struct {
 	mu sync.Mutex
-	// zone is the last written Zone while a trim runs, rev its revision. At other times zone is nil.
+	// zone is the last written Zone, and rev its revision, while a trim runs. Otherwise zone is nil.
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts steps since the last trim. Since a trim last measured the journal, octets is the size of all
-	// new steps, long that of writes with steps above longStep.
+	// writtenSteps counts the steps since the last trim. Since a trim last measured the journal, octets is the size of
+	// all new steps, long of writes with steps above longStep.
 	writtenSteps, octets, long int
 	stateOctets                int // of former Records (before/) since the last trim
 	// done is true after the first trim. The keys before deletedBefore are then deleted. This holds while the key of
@@ -95,8 +95,8 @@ type Trimming struct {
 	nameRev       int64
 }
 
-// CountWrite adds a transaction to a journal's counts: steps, their octets, and states (the octets of former Records).
-// If a count is due (isDue), it trims old steps in the background.
+// CountWrite counts a transaction's steps, their octets, and the octets of former Records (states), and starts a due
+// trim in the background.
 func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +117,7 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 
 func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
-	// The process before may have had other bounds.
+	// An earlier process may have had other bounds.
 	first := !t.done && newest > uint64(most)
 	weigh = first || t.long >= jr.Octets || (jr.HasDelivery(z) || IsUnsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
 	archives = t.stateOctets >= maxStates || t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
@@ -131,8 +131,8 @@ func (jr *Journal) statesRoom() int64 {
 	return jr.Archive.StatesRoom()
 }
 
-// trimWhileDue trims until no trim is due: writes during a trim may be the zone's last, so no later write would begin
-// another trim. After an error the next write retries.
+// trimWhileDue trims until no trim is due: a write during a trim may be the zone's last, so no later write would start
+// another. After an error the next write retries.
 func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	ctx := jr.Client.Ctx()
 	for {
@@ -172,9 +172,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal archives z's old steps and deletes them, unless z has lost its name since revision rev. weigh bounds the
-// octets of the journal, archives has all steps archived. condensed counts the octets of the condensed step before the
-// trim. Two servers may trim at once: Deliveries only ever need fewer steps.
+// trimJournal archives old steps of z and deletes them, unless z has lost its name since revision rev. If weigh is set,
+// it bounds the journal's octets; if archives is set, it archives all steps. condensed is the size of the condensed
+// step before the trim. Two servers may trim at once, because Deliveries only ever need fewer steps.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -223,7 +223,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 	}
 
-	// Above the bound of octets, needed steps are deleted, too.
+	// Above the bound of octets, even needed steps are deleted.
 	if weigh {
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
@@ -237,7 +237,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		return condensed, err
 	}
 
-	// But first, needed steps of an unsettled zone are condensed.
+	// Needed steps of an unsettled zone are condensed first.
 	if IsUnsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
 		if last, err = jr.Condense(ctx, z, rev, last); err != nil {
@@ -273,8 +273,8 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps moves steps into the history before a trim. An error, such as errArchived, means that the steps must
-// stay. Damage is only logged, because otherwise a damaged archive would fill etcd with journals.
+// archiveSteps copies steps into the history before a trim. After an error, such as errArchived, the steps must stay.
+// Damage is only logged, because otherwise a damaged archive would fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
@@ -313,7 +313,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 
 	end := jr.Layout.Step(zone, oldest)
 
-	// Usually no step is needed, as the last step shows.
+	// Usually the last step shows that none is needed.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
@@ -414,16 +414,16 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps returns a zone's steps after a serial up to step n, oldest first, and the content state at the serial as proof.
-// It returns ErrTrimmed if the journal begins later, or the zone never had the serial.
+// Steps returns a zone's steps after the serial since up to step n, oldest first, and the content state at since as
+// proof. The error is ErrTrimmed if the journal begins later, or the zone never had the serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom is Steps at a revision, 0 for the present. If all is true, the steps begin at the oldest serial with a
-// known content state, or the zone's creation. Steps move from the journal into the condensed step, so both are read at
-// a single revision.
+// StepsFrom is like Steps, at revision rev, 0 for the present. If all is set, the steps begin at the oldest serial with
+// a known content state, or the zone's creation. Journal and condensed step are read at one revision, because steps
+// move between them.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -452,8 +452,8 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is StepsFrom without the condensed step. *rev 0 is set to the read's revision. With ErrTrimmed it also
-// returns the steps that exist.
+// journalFrom is like StepsFrom, without the condensed step. A *rev of 0 becomes the read's revision. With ErrTrimmed
+// it also returns the existing steps.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {

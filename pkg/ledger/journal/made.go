@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// A watch lags only by transactions in flight: maxCachedValues are enough.
+	// maxCachedValues is enough, because a watch lags only by transactions in flight.
 	maxCachedValues = 128
 	maxCachedOctets = 32 << 10
 )
 
-// valueCache saves parsing JSON: a server watches the journal, and so receives the values that it has just written. Put
-// is called before the transaction, which may fail. So Read returns the cached form only if its octets equal the value
-// from etcd.
+// valueCache saves parsing JSON, because a server watches the journal and receives its own values. Put is called before
+// the transaction, which may fail, so Read returns the cached form only if the octets equal the value from etcd.
 type valueCache struct {
 	mu     sync.Mutex
 	values map[string]cachedValue // by journal key
@@ -33,7 +32,8 @@ type cachedValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches a journal key's value, unless too long, in place of the oldest. Do not change value and tx afterwards.
+// Put caches a journal key's value in place of the oldest, unless too long. The caller must not change value and tx
+// afterwards.
 func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxCachedOctets {
 		return

@@ -17,7 +17,7 @@ func Account(namespace, causedBy string) string {
 	return namespace + "@" + causedBy
 }
 
-// SplitAccount returns the namespace of an account's steps, and the payer.
+// SplitAccount returns the namespace whose steps are in an account, and the payer.
 func SplitAccount(account string) (namespace, payer string) {
 	namespace, payer, ok := strings.Cut(account, "@")
 	if !ok {
@@ -26,7 +26,7 @@ func SplitAccount(account string) (namespace, payer string) {
 	return namespace, payer
 }
 
-// Archived is the key archived/<uid>/, ArchivedFor archived/<uid>/<account>.
+// Archived returns the key archived/<uid>/.
 func (k Keys) Archived(zone string) string { return k.Room("archived") + zone + "/" }
 
 func (k Keys) ArchivedFor(zone, account string) string { return k.Archived(zone) + account }
@@ -35,8 +35,8 @@ func (k Keys) ArchivedName(namespace, object string) string {
 	return k.Archived(RemovedZones) + namespace + "/" + object
 }
 
-// ArchivedFQDN is the key archived/@fqdn/<fqdn> <ns>/<view>, ArchivedFQDNs its prefix for a namespace, or for all. No
-// DNS name has a space.
+// ArchivedFQDN returns the key archived/@fqdn/<fqdn> <ns>/<view>, ArchivedFQDNs its prefix for a namespace, or for all.
+// No DNS name has a space.
 func (k Keys) ArchivedFQDN(fqdn, namespace, view string) string {
 	return k.ArchivedFQDNs(fqdn, namespace) + view
 }
@@ -55,7 +55,7 @@ const (
 	RemovedFQDNs = "@fqdn"
 )
 
-// LeftDelegation is the key archived/<uid>/@/<place>. No namespace begins with "@".
+// LeftDelegation returns the key archived/<uid>/@/<place>. No namespace begins with "@".
 func (k Keys) LeftDelegation(zone, of string) string { return k.LeftDelegations(zone) + of }
 
 func (k Keys) LeftDelegations(zone string) string { return k.Archived(zone) + LeftDelegations }
@@ -63,7 +63,7 @@ func (k Keys) LeftDelegations(zone string) string { return k.Archived(zone) + Le
 // LeftDelegations replaces an account in archived/.
 const LeftDelegations = "@/"
 
-// ParseArchived returns zone and account, "" for the zone's archive.
+// ParseArchived returns the zone and account of a key. The account is "" for the zone's archive itself.
 func (k Keys) ParseArchived(key string) (zone, account string, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("archived"))
 	if !ok {
@@ -72,7 +72,7 @@ func (k Keys) ParseArchived(key string) (zone, account string, ok bool) {
 	return strings.Cut(rest, "/")
 }
 
-// Before is the key before/<ns>/<uid>/<step> with n, BeforeOf its prefix.
+// Before returns the key before/<ns>/<uid>/<step>, BeforeOf its prefix.
 func (k Keys) Before(namespace, zone string, n uint64) string {
 	return k.BeforeOf(namespace, zone) + fmt.Sprintf("%016x", n)
 }
@@ -91,13 +91,13 @@ func (k Keys) ParseBefore(key string) (namespace, zone string, n uint64, ok bool
 	return parts[0], parts[1], n, err == nil
 }
 
-// EveryNamespace replaces a namespace in shares/: its Share has the begin of the history.
+// EveryNamespace replaces a namespace in shares/. This Share holds the time of the history's beginning.
 const EveryNamespace = "@"
 
 func (k Keys) Share(account string) string { return k.Room("shares") + account }
 
 // SegmentKey is a key of history/. Time is the last step's, in Unix seconds: an account's oldest segments come first.
-// Last is its number in the archive (Archived.Last).
+// Last is the step's number in the archive (Archived.Last).
 type SegmentKey struct {
 	Account, Zone string
 	Time          int64

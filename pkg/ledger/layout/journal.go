@@ -11,17 +11,17 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// MaxSteps bounds the steps in a journal value, and groups in a batch.
+// MaxSteps bounds the steps in a journal value, and the writes in a batch.
 const MaxSteps = 64
 
-// JournalValue is a content.Transaction under construction, without a Zone.
+// JournalValue builds the encoding of a content.Transaction without a Zone.
 type JournalValue struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder
 	Steps   []content.Step
 }
 
-// Add appends a step and returns the octets of the step. Above the limit most, nothing is appended, and ok is false.
+// Add appends a step and returns its octets. If they exceed most, ok is false and nothing is appended.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// JournalValue builds the JSON of a transaction step by step, to know its length. The result equals the encoded
-// transaction, and steps beyond the limit are refused and left out.
+// JournalValue builds the JSON of a transaction step by step, so that its length is known. The result must equal the
+// encoded transaction, and steps beyond the limit are refused and left out.
 func TestJournalValue_isTheTransaction(t *testing.T) {
 	owner := must.Get(name.ParseRel("www.dev"))(t)
 	texts := []string{`"<>&"`, `"\\u003c"`, `"\200\"\\"`, `"plain"`, "\u2028"}
@@ -51,7 +51,7 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 	}
 }
 
-// Encode escapes neither < nor other characters of HTML, so that no octet becomes six, and decoded values equal the
+// Encode does not escape < and other characters of HTML, so that no octet becomes six. Decoded values equal the
 // originals.
 func TestEncode_isPlain(t *testing.T) {
 	for _, text := range []string{"", "plain", "<", `\u003c`, `\\u003c`, `"<" \\ > & \u0026`, strings.Repeat("<", 1000)} {

@@ -12,13 +12,13 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Keys makes and parses the keys in etcd.
+// Keys makes and parses keys in etcd.
 type Keys struct {
-	// Prefix has no trailing slash: "/registry/kubizone".
+	// Prefix is the prefix of all keys without a trailing slash, such as "/registry/kubizone".
 	Prefix string
 }
 
-// defaultView replaces the empty view: "@" is no RFC 1123 label.
+// defaultView replaces the empty view, since "@" is no RFC 1123 label.
 const defaultView = "@"
 
 const byReference = "@ref"
@@ -37,7 +37,7 @@ func (k Keys) Record(namespace, object string) string {
 	return k.Object("records", namespace, object)
 }
 
-// Objects is the prefix of a resource's objects. Resources of other groups have the group:
+// Objects returns the prefix of a resource's objects. Resources of other groups include the group:
 // "bind9clusters.bind9.kubi.zone".
 func (k Keys) Objects(resource string) string {
 	resource, group, ok := strings.Cut(resource, ".")
@@ -47,7 +47,7 @@ func (k Keys) Objects(resource string) string {
 	return k.Prefix + "/" + group + "/" + resource + "/"
 }
 
-// ObjectName splits an object's key.
+// ObjectName returns the namespace and name in an object's key.
 func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	rest := key[strings.LastIndexByte(key, '/')+1:]
 	head := strings.TrimSuffix(key, "/"+rest)
@@ -58,20 +58,20 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
-// Resources lists the store's resources, each with its own versions (subrev): list a new kind before its first object
-// is written.
+// Resources lists the store's resources, each with its own versions (package subrev). A new kind must be listed before
+// its first object is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
-// Room is the prefix of a room, a kind of internal keys.
+// Room returns the prefix of a room, a kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// YieldRequest is the key by which a server asks the others for the next commit at a zone.
+// YieldRequest returns the key by which a server asks the others for the next commit at a zone.
 func (k Keys) YieldRequest() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {
@@ -81,7 +81,7 @@ func viewKey(view string) string {
 	return view
 }
 
-// Key is the key of a fact, or the prefix of a range.
+// Key returns the key of a fact (a value read by decisions), or the prefix of a range.
 func (k Keys) Key(f law.Key) string {
 	switch f.Kind {
 	case law.KindHolding, law.KindZonesBelow:
@@ -139,7 +139,7 @@ func IsRange(k law.Key) bool {
 		k.Kind == law.KindTouched
 }
 
-// MostKeys bounds the keys read for a range, 0 for all. No refusal depends on the owners below an apex.
+// MostKeys bounds the keys read for a range; 0 means all. No refusal depends on the owners below an apex.
 func MostKeys(k law.Key) int64 {
 	if k.Kind == law.KindForeign && !k.Name.IsZero() || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
 		return law.FirstKeys
@@ -153,22 +153,22 @@ func MostKeys(k law.Key) int64 {
 var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
-// ZoneRooms lists the rooms purged with a zone, in order, once its Records are released (S2.10). The last name the
-// RRsets to withdraw from providers that cannot list them.
+// ZoneRooms lists the rooms purged with a zone, in order, once its Records are released. The last name the RRsets to
+// withdraw from providers that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
-// OwnRooms is how many of the first ZoneRooms are purged while an ended zone is still delivered.
+// OwnRooms is how many of the first ZoneRooms are purged while providers still have an ended zone.
 const OwnRooms = 6
 
-// Journal is the prefix journal/<uid>/, Step the key of a transaction, by its last step.
+// Journal returns the prefix journal/<uid>/. Step returns the key of a transaction, given its last step.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
 
 func (k Keys) Step(zone string, n uint64) string {
 	return k.Journal(zone) + fmt.Sprintf("%016x", n)
 }
 
-// StepSettled is the key of a change of Settled without a step, after step n.
+// StepSettled returns the key of a change of Settled after step n, without a step.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
 func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
@@ -195,7 +195,7 @@ const (
 	WaitingZone       = "z"
 )
 
-// WaitingLetter is a resource's letter in orphans/.
+// WaitingLetter returns a resource's letter in orphans/.
 func WaitingLetter(resource string) string {
 	switch resource {
 	case "zones":
@@ -218,7 +218,7 @@ func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []stri
 	return keys
 }
 
-// WaitingAt is the prefix of objects waiting at a name or, unless exact, at and below.
+// WaitingAt returns the prefix of objects waiting at a name or, unless exact, at and below.
 func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	p := k.Room("orphans") + viewKey(view) + "/" + n.Key()
 	if exact {
@@ -227,7 +227,7 @@ func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	return p
 }
 
-// WaitingFor is the prefix of objects waiting for a Zone object.
+// WaitingFor returns the prefix of objects waiting for a Zone object.
 func (k Keys) WaitingFor(target *law.Ref) string {
 	return k.Room("orphans") + byReference + "/" + target.Namespace + "/" + target.Name + "/"
 }
@@ -241,7 +241,7 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	return t[0], t[1], t[2], true
 }
 
-// Waiter is a value of orphans/ (law.Waiting). Created is in Unix seconds.
+// Waiter is a value of orphans/. Created is in Unix seconds.
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
@@ -249,7 +249,7 @@ type Waiter struct {
 	KeptOut string `json:"k,omitempty"`
 }
 
-// MembersBelow is the prefix of members at and below an owner.
+// MembersBelow returns the prefix of members at and below an owner.
 func (k Keys) MembersBelow(zone string, owner name.Rel) string {
 	return k.Room("members") + zone + "/" + owner.Key()
 }
@@ -299,11 +299,11 @@ func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	return zone, owner, err
 }
 
-// namesOctets estimates a Record's or Zone's internal keys with its name, stepsOctets a journal of small changes.
+// namesOctets estimates the internal keys of a Record or Zone with its name, stepsOctets a journal of small changes.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
-	// dataOctets is for each value in the owner fact.
+	// dataOctets estimates a value in the owner fact.
 	dataOctets = 80
 )
 
@@ -320,17 +320,17 @@ func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	return stored
 }
 
-// Condensed is the key of the header of a zone's condensed step, CondensedPart of a part.
+// Condensed returns the key of the header of a zone's condensed step, CondensedPart the key of a part.
 func (k Keys) Condensed(zone string) string { return k.Room("condensed") + zone + "/" }
 
 func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock is the key of the migrations' lock, never encrypted.
+// MigrationLock returns the key of the migrations' lock, never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// LeaderLock is the key of the lock of the server that confirms Records, never encrypted.
+// LeaderLock returns the key of the lock of the server that confirms Records, never encrypted.
 func (k Keys) LeaderLock() string { return k.Prefix + "/confirming" }
 
 func WaitingValue(uid string, created int64, moves bool) string {

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode encodes a value as JSON. "<", ">" and "&" stay, as each escape takes six octets.
+// Encode encodes a value as JSON, without escapes of "<", ">" and "&", as each takes six octets.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {
@@ -28,7 +28,7 @@ func Encode(v any) []byte {
 	return b
 }
 
-// escaped begins an escaped <, > or &, and control characters, which no value has.
+// escaped begins an escaped <, > or &, and a control character, which no value has.
 var escaped = []byte(`\u00`)
 
 func Decode(data []byte, into any) error { return json.Unmarshal(data, into) }
@@ -42,7 +42,7 @@ func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	return Encode(v), nil
 }
 
-// DecodeFact decodes the value of a single-key fact.
+// DecodeFact decodes the value of a fact with a single key.
 func DecodeFact(k law.Key, data []byte) (any, error) {
 	var v any
 	switch k.Kind {
@@ -82,10 +82,10 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 	return fact, v.(*law.Holding), nil
 }
 
-// ErrUnreadable is in the chain of Unreadable's errors.
+// ErrUnreadable is wrapped by the errors of Unreadable.
 var ErrUnreadable = errors.New("does not parse")
 
-// Unreadable is the error of an internal key or value that does not parse.
+// Unreadable returns the error for an internal key or value that does not parse.
 func Unreadable(key string, err error) error {
 	return fmt.Errorf("%s %w (%w): run kubizone fsck, which names the damage", key, ErrUnreadable, err)
 }

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk converts a Zone write to the input of a decision. before is nil for a creation, after for a deletion. A new
-// spec that does not parse gives a law.Refusal; other errors are of the stored Zone.
+// ZoneAsk converts a Zone write to the input of a decision. before is nil for a creation, after for a deletion. If the
+// new spec does not parse, the error is a law.Refusal. Other errors concern the stored Zone.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {
@@ -47,8 +47,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	return ask, nil
 }
 
-// behindOf returns the secondary in the controller's status write that is ahead or different (S6.11), or nil. Only such
-// a report may change status.serial.
+// behindOf returns the secondary that a controller's status write reports as ahead of the zone, or different. Without
+// such a report it returns nil. Only such a write may change status.serial.
 func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil
@@ -61,7 +61,7 @@ func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	return b
 }
 
-// DelegationAsk is ZoneAsk for a Delegation.
+// DelegationAsk is like ZoneAsk, for a Delegation.
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationInput, err error) {
 	if before != nil {
 		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}

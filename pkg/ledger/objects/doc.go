@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package objects translates between API objects and package law, which decides writes without Kubernetes types.
-// ZoneAsk and DelegationAsk make the law's input from a written object. Package ledger makes the input for Records. A
-// Placer writes the law's decision into the object's status, as fields and conditions. ObjectCodec encodes objects for
-// etcd.
+// ZoneAsk and DelegationAsk convert a written object to the input of a decision; package ledger does so for Records. A
+// Placer writes the decision into the object's status. ObjectCodec encodes objects for etcd.
 //
 // Guarantees:
 //
 //  1. A value made from a stored object depends on nothing else: no clock, no other object.
-//  2. Each condition written by a Placer has the object's metadata.generation as observedGeneration.
+//  2. Each condition that a Placer writes has the object's metadata.generation as observedGeneration.
 //
 // Read first: object.go.
 package objects

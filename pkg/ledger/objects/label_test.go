@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The label kubi.zone/parent-zone is `<name>.<namespace>` of the zone. Beyond 63 characters the beginning is followed
-// by a hash of the whole text. Labels are valid, differ between zones, and never change, because users write them into
-// selectors (S6.12).
+// The label kubi.zone/parent-zone is `<name>.<namespace>` of the zone. A text of more than 63 characters is cut, and a
+// hash of the whole text follows. Labels are valid, differ between zones, and never change, because users write them
+// into selectors.
 func TestParentLabel_S6_12(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	of := map[string]string{}

@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// ObjectCodec encodes a resource's objects for etcd, unencrypted if Transformer is nil.
+// ObjectCodec encodes a resource's objects for etcd. A nil Transformer means no encryption.
 type ObjectCodec struct {
 	Codec       runtime.Codec
 	Transformer value.Transformer
@@ -112,7 +112,7 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 }
 
 // AdoptedOrWaiting returns an adopted Record's contribution to its zone or, without status.zoneRef, the name and the
-// zone of the spec for which a Record waits. The other result is nil.
+// zone for which the Record waits. The other result is nil.
 func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -153,7 +153,7 @@ func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, rea
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.Now().UTC().Truncate(1e9))})
 }
 
-// PlaceRecord writes a decision into the object's status (S6.13).
+// PlaceRecord writes a decision into a Record's status.
 func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
@@ -182,7 +182,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes Stalled if its cause is gone, or the object has changed and may be right (S7.4).
+// dropStalled removes Stalled if the cause is gone, or the object has changed and may be right.
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
@@ -193,7 +193,7 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady resets Ready in the content write, so that no client takes an old True for this write (S6.13).
+// setReady resets Ready in the content write, so no client takes an old True for this write.
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	before := meta.FindStatusCondition(*conditions, v1alpha1.ConditionReady)
@@ -227,7 +227,7 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 	o.SetLabels(labels)
 }
 
-// PlaceZone writes a decision into status and labels of o, the object to store.
+// PlaceZone writes a decision into the status and labels of o, the object to store.
 func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {
@@ -262,7 +262,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	}
 
 	if s.FQDN != z.FQDN().String() {
-		s.DNSSEC = nil // a former name's keys (S12.2)
+		s.DNSSEC = nil // the keys of a former name
 	}
 	s.FQDN, s.View = z.FQDN().String(), z.View
 	s.Serial, s.ContentGeneration = int64(z.Serial), int64(z.N)
@@ -305,7 +305,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	isServed := lawform.Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 
-	// Controllers' Ready stays, unless this write gave the zone its first class or took the last.
+	// The Ready of controllers stays, unless this write gave the zone its first class or took the last.
 	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers &&
 		ready.Reason == v1alpha1.ReasonNoClass {
 		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
@@ -314,7 +314,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	dropStalled(&s.Conditions, o.Generation)
 }
 
-// PlaceDelegation writes a decision into the object's status.
+// PlaceDelegation writes a decision into a Delegation's status.
 func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlacement) {
 	o.Status.ObservedGeneration = o.Generation
 	accepted := "False"
@@ -330,7 +330,7 @@ func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlace
 	}
 }
 
-// parentLabel returns `<name>.<namespace>`, cut with a short hash if too long for a label (S6.12).
+// parentLabel returns `<name>.<namespace>`, cut with a short hash if too long for a label.
 func parentLabel(namespace, object string) string {
 	v := object + "." + namespace
 	if len(v) <= validation.LabelValueMaxLength {
@@ -340,7 +340,7 @@ func parentLabel(namespace, object string) string {
 	return strings.TrimRight(v[:validation.LabelValueMaxLength-11], "-.") + "-" + hex.EncodeToString(sum[:5])
 }
 
-// IsMoving reports whether a Record has left a zone for another, not yet adopted there.
+// IsMoving reports whether a Record has left a zone for another that has not adopted it yet.
 func IsMoving(o *v1alpha1.Record) bool {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
@@ -370,14 +370,14 @@ func hasFQDN(zone *v1alpha1.Zone, domainName string) bool {
 	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
 
-// SamePlace reports whether an update keeps the fields that choose the record's zone (S2.1).
+// SamePlace reports whether an update keeps the fields that choose the Record's zone.
 func SamePlace(before, after *v1alpha1.Record) bool {
 	x, y := &before.Spec, &after.Spec
 	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&
 		apiequality.Semantic.DeepEqual(x.ZoneRef, y.ZoneRef)
 }
 
-// Placer writes decisions into objects.
+// Placer writes decisions into the status of objects.
 type Placer struct {
 	Now             func() time.Time
 	HasDefaultClass func(namespace, view string) bool // nil means false
@@ -388,7 +388,7 @@ func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {
 	return pl.HasNameServers != nil && pl.HasNameServers(o)
 }
 
-// IsServableStale reports whether Servable contradicts the zone's present classes.
+// IsServableStale reports whether the condition Servable contradicts the zone's present classes.
 func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Another spelling is the same name.
+// Another spelling of a name is no rename.
 func TestRenames_areOfAnotherName_S1_6(t *testing.T) {
 	ref := func(namespace, name string) *v1alpha1.ZoneReference {
 		return &v1alpha1.ZoneReference{Namespace: namespace, Name: name}

@@ -45,8 +45,8 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	}
 }
 
-// decideFound decides the Records that a cascade finds. It decides moving Records first and unlocks their names,
-// because waiting Records must not prolong the lock (S2.11).
+// decideFound decides the Records found by a cascade: moving Records first, whose names are then unlocked, since
+// waiting Records must not prolong the lock.
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -112,7 +112,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 }
 
 // finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
-// deletes the outbox item (I4). through is false if another write has extended the item, and the cascade goes on.
+// deletes the outbox item. through is false if another write has extended the item, and the cascade goes on.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -178,9 +178,9 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes a zone's keys. No zone has the work's mark, so no decision reads them.
+// purgeKeys deletes a zone's keys. No decision reads them, because no zone has the work's mark.
 func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
-	if len(s.Work.Scans) > 0 { // no second scan after an interruption
+	if len(s.Work.Scans) > 0 { // an interruption must not repeat the scan
 		next := s.Work
 		next.Scans, next.Cursor, next.Damaged = nil, nil, s.damagedRecords
 		if err := s.rewriteItem(ctx, ob, next); err != nil {

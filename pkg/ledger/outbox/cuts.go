@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// CountCuts counts a write's pending cuts in the parent before the answer, so that the client finds the new name
-// servers there. After an error, sweepCuts counts them later (I4).
+// CountCuts adds a write's pending cuts to the parents before the answer, so the client finds the new name servers
+// there. After an error, sweepCuts adds them later.
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {
@@ -39,9 +39,9 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut puts the NS and glue of a child zone into its parent. The child's write has stored them as a pending cut. A
-// transaction of the parent counts them in the parent's content and deletes the pending cut. Each change of the child
-// puts the pending cut again, so the transaction compares its revision, and countCut tries again after a change.
+// countCut adds the NS and glue of a child zone to its parent. The child's write has stored them as a pending cut. A
+// transaction of the parent adds them to the content and deletes the pending cut. Each change of the child puts the
+// pending cut again, so the transaction compares the revision, and countCut retries after a change.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
@@ -71,7 +71,6 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 			ask.MarkID, ask.CausedBy = item.Work.ID, item.Work.By
 		}
 
-		// Read the child's hosts outside the parent's queue.
 		parent, kept, err := ob.readCut(ctx, &ask)
 		if err != nil || kept {
 			return err
@@ -82,7 +81,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
 		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.Child.Namespace}
 
-		// If out.OK is false, a compare has failed: read again.
+		// If out.OK is false, a compare has failed.
 		switch out, err := ob.com.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrCascadeEnded): // the child's cascade has ended, or the parent has another name
 		case err != nil:
@@ -94,7 +93,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	}
 }
 
-// cutWrite's write fails with commit.ErrCascadeEnded if the parent's name has changed.
+// cutWrite returns the parent's write. The write fails with commit.ErrCascadeEnded if the parent's name has changed.
 func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write {
 	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
@@ -143,8 +142,8 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. kept: the parent keeps
-// the former cut until the child's hold ends.
+// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. If kept, the parent
+// keeps the former cut until the child's hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {

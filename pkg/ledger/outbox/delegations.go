@@ -83,9 +83,9 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.
 
 const delegationsAtOnce = 8
 
-// decideDelegations is the first part of a cascade. It decides the Delegation objects of a removed zone, and those that
-// wait for their zone, or until the zone's limits on rules allow them. Records and child zones come later, since their
-// decisions depend on the rules in Delegations.
+// decideDelegations, the first part of a cascade, decides the Delegation objects of a removed zone, and Delegations
+// waiting for their zone or its limits on rules. Records and child zones come later, because their decisions depend on
+// the rules in Delegations.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -108,8 +108,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 
 		slices.Sort(names)
 
-		// covered means that this cascade later decides all objects that depend on the Delegation, so the Delegation
-		// needs no cascade of its own.
+		// covered means that this cascade later decides everything that depends on the Delegation.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 
 		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {

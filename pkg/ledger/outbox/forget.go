@@ -21,7 +21,7 @@ import (
 
 const (
 	SerialsEvery = time.Hour
-	// A last serial's time left is written each RecordKeptEvery: 240 times in sixty days.
+	// RecordKeptEvery is the interval between writes of a last serial's time left, 240 in sixty days.
 	RecordKeptEvery = 6 * time.Hour
 	// MaxSerials bounds the last serials of a namespace's zones, to 3 MiB. Those with the least time left go first.
 	MaxSerials  = 10000
@@ -34,9 +34,9 @@ type forgettable struct {
 	secondsLeft int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). Each server counts the time since it first
-// saw a revision, and the first with a due count writes the time left. A stored date would not do, because a clock that
-// is ahead would remove all serials.
+// sweepSerials deletes last serials that no secondary can remember. Each server counts the time since its first sight
+// of a revision, and the first with a due count writes the time left. A stored date would not do, because a clock ahead
+// would delete all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -75,8 +75,8 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// SubtractElapsed subtracts d from a last serial's time left, and returns nil at the end. due reports whether to write
-// the result.
+// SubtractElapsed subtracts d from a last serial's time left, and returns nil if none is left. due reports whether to
+// write the result.
 func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {
@@ -86,8 +86,8 @@ func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial
 	return &last, d >= RecordKeptEvery
 }
 
-// SweepCondensed deletes the condensed steps (changes merged since the content that name servers have) of zones whose
-// newest content is delivered again. A removed zone's are deleted with its other keys.
+// SweepCondensed deletes the condensed steps (merged old changes) of zones whose newest content is delivered again. A
+// removed zone's are deleted with its other keys.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")

@@ -19,7 +19,7 @@ import (
 
 const historyEvery = 10 * time.Minute
 
-// SweepHistory removes steps beyond their retention, and adjusts shares.
+// SweepHistory deletes steps older than their retention, and adjusts the shares of namespaces.
 func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	retentions, rev, complete := map[string]int64{}, int64(0), true
 	err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
@@ -46,8 +46,8 @@ type zoneStates struct {
 	octets    map[string]int64
 }
 
-// SweepStates archives zones with a state older than the retention, as rarely changing zones keep steps in the journal,
-// and zones of namespaces with too many states.
+// SweepStates archives zones with a former Record older than the retention, as rarely changing zones keep steps in the
+// journal, and zones of namespaces with too many of them.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, namespaces, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {

@@ -22,7 +22,7 @@ type items struct {
 	byKey map[string]*cachedItem
 }
 
-// firstSeen, of the item's revision, is by this server's clock.
+// firstSeen is when this server first saw the item's revision.
 type cachedItem struct {
 	commit.Item
 	createRev int64
@@ -44,7 +44,7 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *cachedItem {
 	return one
 }
 
-// loadItems reads rev first, so that a watch from rev misses nothing.
+// loadItems reads rev before the items, so a watch from rev misses nothing.
 func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := ob.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, ob.mem.Client, room)
@@ -82,8 +82,8 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems keeps the cached items up to date, and wakes the outbox for this server's, because their writer may have
-// woken the outbox before the watch delivered them.
+// followItems keeps the cached items up to date, and wakes the outbox for this server's, since their writer may have
+// done so before the watch delivered them.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

@@ -15,9 +15,9 @@ const (
 	laneSlice = 5 * time.Second
 )
 
-// lanes limits the namespaces whose works (items of the outbox) are carried out at the same time. A namespace's works
-// run one after the other, in a lane. At most maxLanes lanes have a place. If others wait, a lane gives up its place
-// after each work, or within a work after a slice of time, so that no namespace blocks the others.
+// lanes limits the namespaces whose works (outbox items) run at the same time. A namespace's works run one after the
+// other, in a lane. At most maxLanes lanes have a place. If others wait, a lane gives up its place after each work, or
+// within a work after a slice of time, so no namespace blocks the others.
 type lanes struct {
 	sync.WaitGroup
 	// places has an element for each taken place. Go serves waiting senders in order.

@@ -29,7 +29,7 @@ func TestLanes_oneOfANamespace(t *testing.T) {
 	}
 }
 
-// Eight namespaces have endless cascades: each has a slice of time.
+// Eight namespaces have endless cascades, and each gets a slice of time.
 func TestLanes_haveSlicesOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newLanes(maxLanes, laneSlice)

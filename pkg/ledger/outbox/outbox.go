@@ -42,10 +42,10 @@ type Outbox struct {
 }
 
 // Announce is called for each Record and Zone that a cascade finds no longer allowed, with the grace period's end in
-// Unix seconds, or with 0 if allowed again (S2.12, S3.5). It must not block.
+// Unix seconds, or 0 if allowed again, and must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox. terminating (ledger.Config.IsTerminating) and announce may be nil.
+// New returns an Outbox. terminating and announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int, traces trace.TracerProvider) *Outbox {
 	if announce == nil {
@@ -72,7 +72,7 @@ func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	return h != nil && h.MayGainRecords(n)
 }
 
-// Terminates reports whether a namespace is being deleted, as far as known (S2.6).
+// Terminates reports whether a namespace is known to be terminating.
 func (ob *Outbox) Terminates(namespace string) bool {
 	return ob.terminating != nil && ob.terminating(namespace)
 }
@@ -128,8 +128,8 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	}
 }
 
-// dropUnchanged drops a plan's Zone if nothing changes: the decision has not read the object in memory, and must not
-// put it.
+// dropUnchanged drops a plan's Zone if nothing changes, because the decision has not read the object in memory, and
+// must not put it.
 func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
 		return

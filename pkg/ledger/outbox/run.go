@@ -29,7 +29,7 @@ const (
 	dutyEvery  = 4 * sweepEvery
 )
 
-// Run processes the outbox, with all sweeps and rounds, until ctx ends. Several servers may run at once.
+// Run processes the outbox, with all sweeps and rounds, until ctx ends. Several servers may run it at once.
 func (ob *Outbox) Run(ctx context.Context) error {
 	defer ob.lanes.Wait()
 	var duties sync.WaitGroup
@@ -155,8 +155,8 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks removes marks of cascades without an outbox item, because they would lock names forever, and has zones
-// delivered whose cascades take too long (S7.2).
+// sweepMarks removes marks of cascades without an outbox item, which would lock names forever, and permits the delivery
+// of zones whose cascades take too long.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()
@@ -165,7 +165,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		var err error
 		for _, mark := range h.Works {
 			failed := ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
-				// If a later work with this ID marks the zone meanwhile, this write fails.
+				// If a later work with this ID marks the zone meanwhile, the write fails.
 				r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err
@@ -189,7 +189,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// After each failure, a work waits twice as long, up to maxBackoff, or longestWait for Delivery or another cascade
+	// A work waits twice as long after each failure, up to maxBackoff, or longestWait for Delivery or another cascade
 	// (law.Later).
 	initialBackoff = time.Second
 	maxBackoff     = 5 * time.Minute

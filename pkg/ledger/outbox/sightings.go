@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// sightings has the keys of a room at the last sweep. A key is due when unchanged for a time by this server's clock.
+// sightings holds the keys of a room at the last sweep. A key is due when unchanged for a time by this server's clock.
 type sightings map[string]sighting
 
 type sighting struct {

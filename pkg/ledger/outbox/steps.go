@@ -27,14 +27,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the last one's result, but submits many at once. All moving Records leave
-// their zones before a zone adopts the first (S2.8, S2.9): former zones do not matter.
+// A cascade decides records in order, each on the result of the one before, but submits many at once. All moving
+// Records leave their zones before a zone adopts the first, so their former zones do not matter.
 
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
-	// For sharedFor after a client's write the bound is fewSteps: the client's next write waits for queued steps. It
-	// grows by 1 each stepsGrow, as names stay locked until the cascade ends.
+	// The bound is fewSteps for sharedFor after a client's write, since the next write waits for queued steps. The
+	// bound grows by 1 each stepsGrow, since names stay locked until the cascade ends.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -148,8 +148,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits a cascade's steps, zone by zone. leaves has the decided Records by uid, true if they leave their
-// zone. inside means that another zone adopts these later, else they are decided again at once.
+// commitSteps commits a cascade's steps, zone by zone. leaves maps the UIDs of the decided Records to whether they
+// leave their zone. If inside is set, another zone adopts these later; otherwise they are decided again at once.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

@@ -13,14 +13,14 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// A Record's write changes only its counts/ key. A sweep sums the counts up in the status of Delegations (S4.3).
+// A Record's write changes only a key under counts/. A sweep adds the counts up in the status of Delegations.
 
 const (
 	UsageEvery  = 10 * time.Second
 	usageAtOnce = 500
 )
 
-// The first sweep counts all zones, as earlier writes may not be noted.
+// The first sweep counts all zones, since earlier writes may not be noted.
 func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {

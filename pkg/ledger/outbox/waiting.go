@@ -27,14 +27,15 @@ import (
 )
 
 // A write that frees a name does not look for waiting objects. About every minute, a round tries them: a trial decides
-// without a write. After a client has removed a value, objects waiting at the name are tried at once (S2.7). If a zone
-// would adopt an object, a cascade decides all that wait at the name.
+// without a write. After a client has removed a value, objects waiting at the name are tried at once. If a zone would
+// adopt an object, a cascade decides all objects waiting at the name.
 
 const (
 	TryEvery = time.Minute
-	// maxTried bounds a namespace's objects in a round, drawn by lot: they must not delay other namespaces.
+	// maxTried bounds a namespace's objects in a round, drawn at random, so as not to delay other namespaces.
 	maxTried = 100
-	// maxListed bounds a round's keys; the next goes on there. maxBelow bounds the keys at and below a freed name.
+	// maxListed bounds the keys of a round. The next round continues there. maxBelow bounds the keys at and below a
+	// freed name.
 	maxListed = 100_000
 	maxBelow  = 2_000
 	// A round pauses idleShare times its working time, for clients.
@@ -98,7 +99,7 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Trials of
-// waiting Records leave them to the cascade, where Records that a rule restores count as own, and so end a hold (S7.5).
+// waiting Records leave them to the cascade, in which Records restored by a rule count as own, and so end a hold.
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -147,7 +148,7 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 		chosen = append(chosen, of...)
 	}
 
-	// A named object with a zoneRef has both keys.
+	// An object with a name and a zoneRef has two keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.kindLetter, y.kindLetter), cmp.Compare(x.Name, y.Name))
 	})
@@ -195,7 +196,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		return nil
 	}
 
-	// The base name decides the holder: all objects waiting there are decided together, in order (S2.8).
+	// The base name decides the holder, so all objects waiting there are decided together, in order.
 	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {

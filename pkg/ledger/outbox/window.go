@@ -31,22 +31,21 @@ type candidate struct {
 	removedFQDN string
 }
 
-// maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
+// maxWindow bounds the candidates of a cascade in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the part of a work's objects that is decided next. A work is a cascade: for example, a new zone takes over
-// Records of the zone above. The order of the objects is the following (S2.8, S2.14), and older objects come before
-// younger objects of the same item:
+// window is the next part of a work's objects to decide. A work is a cascade: for example, a new zone takes over
+// Records of the zone above. The order is the following, with older objects first within an item:
 //
 //   - moving Records of the gaining zone's own namespace, then others
-//   - zones, since they adopt records
+//   - zones, because they adopt records
 //   - Records in the zone
 //   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
 	ownNamespace string
-	// start is the position of the work before the window. Until start.Moved, the window has only moving Records.
+	// start is the position of the work before the window. Until start.Moved, the window holds only moving Records.
 	start law.Cursor
-	// more is true if others follow after the window.
+	// more is true if further candidates follow the window.
 	candidates []candidate
 	more       bool
 }
@@ -109,8 +108,8 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow finds the next Records to decide, up to a limit. It looks for moving Records among waiting objects only
-// after a possible interruption of the move, because many waiting objects would prolong the lock (S2.11).
+// findWindow finds the next objects to decide, up to a limit. It looks for moving Records among waiting objects only if
+// the move may have been interrupted, because many waiting objects would prolong the lock.
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -156,8 +155,8 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt returns the object of a key that a cascade has scanned: an object that waits for a zone or name, or a
-// Record in a zone (a member). ok is false if the cascade need not decide the object.
+// candidateAt returns the object of a key scanned by a cascade: an object waiting for a zone or name, or a Record in a
+// zone (a member). ok is false if the cascade need not decide the object.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
@@ -169,14 +168,14 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		}
 		c.UID, c.created, c.moving, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
 
-		// decideDelegations has decided Delegations. A newer key is of an object that the cascade moved, or that came
-		// later. Both are decided already.
+		// decideDelegations has decided Delegations. A key newer than the work belongs to an object moved by the
+		// cascade, or to a later one. Both are decided already.
 		decided := kv.CreateRevision > s.createRev && !s.interrupted && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.kindLetter != layout.WaitingDelegation && scan.Covers(c.Namespace) && !decided, nil
 	}
 
-	// A Record that its zone adopted after the cascade's creation was decided on the new state (I5). So a busy client
-	// does not prolong the cascade.
+	// A Record adopted after the cascade's creation was decided on the new state. So a busy client does not prolong the
+	// cascade.
 	if s.createRev > 0 && kv.ModRevision > s.createRev {
 		return c, false, nil
 	}

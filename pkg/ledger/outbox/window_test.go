@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// For any number and order of candidates, the parts have all of them once, in the order of S2.8, and memory holds a
-// part at most.
+// For any number and order of candidates, the windows together hold each candidate once, in the right order, and memory
+// holds no more than one window.
 func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 	const n = 3*maxWindow + 7
 	find := func(found func(candidate)) {

@@ -36,7 +36,7 @@ func mustCount(w law.Withdrawal, known time.Duration) bool {
 	return !w.IsOver() && (isOver || known >= countEvery(time.Duration(w.Grace)*time.Second))
 }
 
-// sweepWithdrawals counts the time of a grace period while servers run, and starts the release at its end (S3.6).
+// sweepWithdrawals counts the time of a grace period while servers run, and starts the release at its end.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place

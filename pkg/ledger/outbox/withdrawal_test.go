@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// The interval between stored counts of a grace period: a server that stops loses at most ten minutes of a long period
-// or an eighth of a short one, and writes at most six times a minute.
+// countEvery returns the interval between stored counts of a grace period. A server that stops loses at most ten
+// minutes of a long period or an eighth of a short one, and writes at most six times a minute.
 func TestCountEvery_S3_6(t *testing.T) {
 	t.Parallel()
 	for period, want := range map[time.Duration]time.Duration{
@@ -24,8 +24,9 @@ func TestCountEvery_S3_6(t *testing.T) {
 	}
 }
 
-// A grace period is counted in memory and stored at times. mustCount says that the time must be stored: at the regular
-// interval, or when stored and uncounted time together complete the period, and never after the end.
+// A grace period is counted in memory and stored from time to time. mustCount reports whether the time must be stored:
+// at the regular interval, or when the stored and the uncounted time together complete the period, but never after the
+// end.
 func TestMustCount_S3_6(t *testing.T) {
 	t.Parallel()
 	const day = 24 * 3600

@@ -22,9 +22,10 @@ import (
 
 type workState struct {
 	commit.Item
-	// cursor is the progress: stored at each renewal of the lease, reset by another write's extension of the item.
+	// cursor is the progress of the work, stored at each renewal of the lease, and reset when another write extends the
+	// item.
 	cursor      law.Cursor
-	interrupted bool // another try or server may have begun the work
+	interrupted bool // an earlier attempt, or another server, may have begun the work
 	// damagedRecords are left out, and stored with the cursor.
 	damagedRecords []law.Ref
 	place          *place
@@ -75,8 +76,8 @@ const (
 	renewEvery    = time.Second
 )
 
-// renewLease: if two servers begin a work, the first to renew its lease continues. A lost lease costs only time, as
-// each step is compared.
+// renewLease renews the lease of a work. If two servers begin a work, the first to renew continues. A lost lease costs
+// only time, as each step is compared.
 func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	if time.Since(s.renewedAt) < renewEvery {
 		return nil
@@ -97,14 +98,14 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 
 const maxPause = 20 * time.Millisecond
 
-// yieldBetweenSteps pauses after steps that began at "began", if a client has written since: clients is
-// Committer.Clients at that time. paused is true after a wait for a place among running cascades, because another
-// server may have taken over the work.
+// yieldBetweenSteps pauses after steps begun at began, if a client has written since: clients is Committer.Clients at
+// that time. paused is true after a wait for a place among running cascades, because another server may have taken over
+// the work.
 func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
 	}
-	// Clients' writes, in any zone, would wait for steps. The pause grows with the number of running cascades.
+	// The writes of clients, in any zone, would wait for steps. The pause grows with the number of running cascades.
 	if ob.com.Clients.Load() != clients {
 		etcd.Pause(ctx, min(time.Since(began), maxPause)*time.Duration(max(1, len(ob.lanes.places))))
 	}
@@ -121,13 +122,12 @@ func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began tim
 	return true, s.noteProgress(ctx, ob)
 }
 
-// A cascade notes an unreadable record in the item, and goes on. The item stays until a server can read the record or
-// finds it gone.
-
-// MaxDamaged bounds the damaged records of an item. If more are, the store is damaged or the encryption configuration
+// MaxDamaged bounds the damaged records of an item. Beyond it, the store is damaged or the encryption configuration
 // wrong, and the cascade waits for a repair.
 const MaxDamaged = 100
 
+// skipDamaged notes an unreadable record in the item, and the cascade goes on. The item stays until a server can read
+// the record or the record is gone.
 func (s *workState) skipDamaged(ctx context.Context, record law.Ref, cause error) error {
 	if slices.Contains(s.damagedRecords, record) {
 		return nil

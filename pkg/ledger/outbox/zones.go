@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending returns the decision to establish a pending zone as a new child (S3.2), nil if there is nothing to decide.
-// No zone adopts a terminating object (S2.6).
+// askPending returns the decision to establish a pending zone as a new child, or nil if there is nothing to decide. No
+// zone adopts a terminating object.
 func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {
 		return nil, nil
@@ -32,7 +32,7 @@ func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, er
 func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
-		for again := true; again; { // a zone created meanwhile may depend on an earlier state of a zone above
+		for again := true; again; { // a zone created meanwhile may have been decided on an earlier state of a zone above
 			found, err := ob.findZones(ctx, &scan)
 			if err != nil {
 				return err

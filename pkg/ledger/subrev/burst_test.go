@@ -15,8 +15,8 @@ import (
 )
 
 // A watch cache closes watchers that get too many events at once, and their informers then list again. The pause
-// between the parts of a transaction prevents this. Without the pause the cache closes hundreds of watchers here; with
-// the pause the test wants an attempt, of at most twenty, in which the cache closes none.
+// between the parts of a transaction prevents this. Without it the cache closes hundreds of watchers here. With it the
+// test requires that in one of up to twenty attempts the cache closes none.
 func TestCache_closesNoInformerByTransactions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it looks at time, which the race detector takes")

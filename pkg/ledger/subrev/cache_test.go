@@ -57,7 +57,7 @@ var codec = func() runtime.Codec {
 	return apitesting.TestCodec(serializer.NewCodecFactory(scheme), examplev1.SchemeGroupVersion)
 }()
 
-// encryption as from an encryption configuration: bound to the key, with a prefix.
+// encryption returns a transformer like those of an encryption configuration: bound to the key, with a prefix.
 var encryption = func() value.Transformer {
 	gcm := store.Must(aestransformer.NewGCMTransformer(store.Must(aes.NewCipher([]byte("0123456789abcdef")))))
 	return value.NewPrefixTransformers(nil, value.PrefixTransformer{Prefix: []byte("k8s:enc:aesgcm:v1:k:"), Transformer: gcm})
@@ -74,7 +74,7 @@ func newPodList() runtime.Object { return &example.PodList{} }
 
 func skipAttributes(runtime.Object) (labels.Set, fields.Set, error) { return nil, nil, nil }
 
-// startServer starts a server; mapped: over subrev.
+// startServer starts a server. If mapped is set, it runs over package subrev.
 func (w *world) startServer(mapped bool) *server {
 	versioner, resource := storage.APIObjectVersioner{}, schema.GroupResource{Resource: "pods"}
 	inner := etcd3.NewCompactor(w.connectRaw().Client, 0, clock.RealClock{}, nil)
@@ -104,7 +104,7 @@ func (w *world) encodePod(name, data string) string {
 		value.DefaultContext(w.keyOf("pods", name)))))
 }
 
-// writePods writes the values as pods' data, and adds them to the history.
+// writePods writes the values as the data of pods, and adds them to the history.
 func (w *world) writePods(writes ...write) (header int64) {
 	w.t.Helper()
 	data := make([]string, len(writes))
@@ -158,8 +158,8 @@ func eventText(e watch.Event) string {
 	return one.String()
 }
 
-// listenTo returns n events after a version, or fewer and the error. A watcher closed by the cache resumes like an
-// informer; many times without an event are an error.
+// listenTo returns n events after a version, or fewer and the error. It resumes a watcher that the cache has closed,
+// like an informer, and returns an error after many attempts without an event.
 func listenTo(s storage.Interface, key string, version int64, n int) (out []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -200,7 +200,7 @@ func listPods(s storage.Interface, key string, o storage.ListOptions) (map[strin
 	return out, l, err
 }
 
-// At the version of an answer, a read and a later watch have the whole transaction. A watch cache over etcd's
+// At the version of an answer, a read and a later watch must contain the whole transaction. A watch cache over etcd's
 // revisions guarantees neither.
 func TestCache_isNotTorn(t *testing.T) {
 	const watchers, lists, initial, n = 24, 4, 4, 40
@@ -266,7 +266,7 @@ func TestCache_isNotTorn(t *testing.T) {
 }
 
 // followPods counts the pods of a name like an informer, and resumes a closed watch after the last event. It calls
-// begun at the first watch.
+// begun when the first watch begins.
 func followPods(ctx context.Context, s storage.Interface, o storage.ListOptions, name string, n int, closed *atomic.Int64,
 	begun func()) int {
 	got := map[string]bool{}
@@ -301,7 +301,7 @@ func followPods(ctx context.Context, s storage.Interface, o storage.ListOptions,
 	return len(got)
 }
 
-// informed counts the events of a watch of etcd with constant requests for progress.
+// informed counts the events of a watch of etcd that constantly requests progress.
 type informed struct{ events, bookmarks, disorder atomic.Int64 }
 
 func (w *world) startInformer(ctx context.Context, s *server) *informed {
@@ -333,8 +333,8 @@ func (w *world) startInformer(ctx context.Context, s *server) *informed {
 	return out
 }
 
-// Proof that TestCache_isNotTorn can fail: with etcd's plain revisions, all objects of a transaction have the same
-// version, and a list from the cache at that version misses some of them.
+// This test proves that TestCache_isNotTorn can fail: with etcd's plain revisions, all objects of a transaction have
+// the same version, and a list from the cache at that version misses some of them.
 func TestCache_isTornWithoutVersions(t *testing.T) {
 	w := newWorld(t)
 	w.client = w.connectRaw()
@@ -353,10 +353,10 @@ func TestCache_isTornWithoutVersions(t *testing.T) {
 	t.Error("100 lists are whole: this test does not see what tears")
 }
 
-// Watches after each version, and exact lists, of etcd and of the cache, of this and another server.
+// Watches resume after each version, and lists are exact, in etcd and in the cache, for this server and another.
 func TestCache_resumesAndListsAtEachVersion(t *testing.T) { newWorld(t).resumesAndLists() }
 
-// Watches resume and lists are whole also with an etcd before 3.7, without streamed reads: when etcd refuses the
+// Watches also resume, and lists are whole, with an etcd before 3.7, which does not stream reads: when etcd refuses the
 // stream, the storage reads in pages.
 func TestCache_resumesAndListsWithoutStreams(t *testing.T) {
 	var refused atomic.Int64
@@ -418,7 +418,7 @@ func (w *world) resumesAndLists() {
 				if err != nil || l.ResourceVersion != text || !maps.Equal(got, want) {
 					t.Errorf("%s: list at %s is at %s: %v\n%v\nnot\n%v", what, text, l.ResourceVersion, err, got, want)
 				}
-				// The next pages come from etcd, as after an eviction from the cache.
+				// Further pages come from etcd, as after an eviction from the cache.
 				o := storage.ListOptions{ResourceVersion: text, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Predicate: storage.SelectionPredicate{Limit: 4}}
 				pages, l, err := listPods(s, "/pods/", o)
 				for err == nil && l.Continue != "" {
@@ -440,8 +440,8 @@ func (w *world) resumesAndLists() {
 	}
 }
 
-// Kubernetes regularly compares a watch cache with a list from etcd at the cache's version. The comparison holds also
-// while the cache is in the middle of a transaction, when it has some of the objects of a revision only.
+// Kubernetes regularly compares a watch cache with a list from etcd at the cache's version. The two must be equal even
+// while the cache is in the middle of a transaction and holds only some objects of a revision.
 func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	w := newWorld(t)
 	s := w.startServer(true)
@@ -471,7 +471,7 @@ func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	}
 }
 
-// exact counts the lists by the cache's check.
+// exact counts the lists that the cache's check makes.
 type exact struct {
 	storage.Interface
 	checks, inside atomic.Int64
@@ -488,7 +488,7 @@ func (e *exact) GetList(ctx context.Context, key string, o storage.ListOptions, 
 	return err
 }
 
-// The same by the cache's timer. An inconsistency panics.
+// The cache's own timer makes the same comparison. An inconsistency panics.
 func TestCache_isConsistentByItsOwnTimer(t *testing.T) {
 	period, panics := consistency.CheckPeriod, consistency.PanicOnCacheInconsistency
 	consistency.CheckPeriod, consistency.PanicOnCacheInconsistency = 20*time.Millisecond, true
@@ -507,7 +507,7 @@ func TestCache_isConsistentByItsOwnTimer(t *testing.T) {
 	t.Logf("%d checks, %d of them in the middle of a revision", lists.checks.Load(), lists.inside.Load())
 }
 
-// fast is a clock with a minute each second.
+// fast is a clock that advances by a minute each second.
 type fast struct {
 	clock.RealClock
 	begun time.Time
@@ -518,7 +518,7 @@ func (f fast) Now() time.Time { return f.begun.Add(60 * time.Since(f.begun)) }
 func (f fast) Since(t time.Time) time.Duration { return f.Now().Sub(t) }
 
 // A bookmark tells a watcher that all earlier events have been sent. The watch cache sends a bookmark every minute, and
-// another two seconds before the request ends; none may come before an event of an earlier version.
+// another two seconds before the request ends. None may come before an event of an earlier version.
 func TestCache_bookmarksWhatHasCome(t *testing.T) {
 	for what, every := range map[string]bool{"every minute": true, "before the end": false} {
 		t.Run(what, func(t *testing.T) {
@@ -624,8 +624,8 @@ func (w *world) checkBookmarks(every bool) {
 	}
 }
 
-// watchOne begins a watch that ends after an event. The watch cache closes a slow watch, and a reflector lists
-// again if that had no event: watchOne restarts at the same version.
+// watchOne begins a watch that ends after an event. The watch cache closes a slow watch, and a reflector lists again if
+// such a watch had no event, so watchOne restarts at the same version.
 func watchOne(ctx context.Context, begin func() (watch.Interface, error)) (watch.Interface, error) {
 	inner, err := begin()
 	if err != nil {
@@ -647,7 +647,7 @@ func watchOne(ctx context.Context, begin func() (watch.Interface, error)) (watch
 	return watch.NewProxyWatcher(out), nil
 }
 
-// Nor does the informer list again.
+// An informer whose watch is cut after each event misses nothing, and does not list again.
 func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 	for _, what := range []string{"etcd", "the cache"} {
 		t.Run(what, func(t *testing.T) {
@@ -702,7 +702,7 @@ func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 	}
 }
 
-// A foreign write ends the cache's watch, or is numbered.
+// A write by another program either ends the cache's watch, or is numbered.
 func TestCache_agreesAfterWhatOthersWrote(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	s, plain := w.startServer(true), w.connectRaw()

@@ -21,7 +21,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor reports versions, for an unwrapped client's compactor, which reads revisions.
+// Compactor makes inner, the compactor of an unwrapped client, report versions.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }
@@ -256,8 +256,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares returns compares with revisions for versions. Equality stays exact, as a key has a single version in a
-// revision. An order against a version inside a revision is an error.
+// mapCompares replaces the versions in compares by revisions. Equality stays exact, because a key has a single version
+// in a revision. An ordered compare with a version inside a revision is an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

@@ -21,7 +21,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Promises 1, 2 and 4.
+// Each write of a transaction has a version of its own, which its response and later reads contain (guarantees 1, 2 and
+// 4 of the package).
 func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a, b, o, j := w.keyOf("pods", "ns/a"), w.keyOf("pods", "ns/b"), w.keyOf("others", "ns/o"), w.root+"/journal/1"
@@ -59,7 +60,7 @@ func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 	if after.Header.Revision != header || inside.Header.Revision != header {
 		t.Errorf("headers %d and %d, not %d", inside.Header.Revision, after.Header.Revision, header)
 	}
-	// In the same transaction, an update still differs from a creation.
+	// Even within one transaction, an update differs from a creation.
 	r = store.Must(w.client.Txn(ctx).Then(clientv3.OpPut(b, "three"), clientv3.OpPut(o, "again")).Commit())
 	kv := store.Must(w.client.KV.Get(ctx, b)).Kvs[0]
 	if kv.CreateRevision == kv.ModRevision || kv.CreateRevision != header || kv.ModRevision != r.Header.Revision {
@@ -82,8 +83,8 @@ func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 	}
 }
 
-// An equality with a version is exact, because a transaction writes a key once. An order (<, >) is possible only at the
-// end of a revision, and is refused inside, because etcd cannot compare sub-revisions.
+// A compare for equality with a version is exact, because a transaction writes a key once. A compare by order (<, >) is
+// possible only at the end of a revision. Inside a revision it is refused, because etcd cannot compare sub-revisions.
 func TestKV_compares(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -154,7 +155,7 @@ func TestKV_refuses(t *testing.T) {
 			t.Errorf("%s: no error", what)
 		}
 	}
-	// etcd refuses a key twice, so a key has a single version per revision.
+	// etcd refuses to write a key twice, so a key has a single version in a revision.
 	if _, err := w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(a), "=", header-1)).Then(clientv3.OpDelete(a), clientv3.OpPut(a, "2")).Commit(); !errors.Is(err, rpctypes.ErrDuplicateKey) {
 		t.Errorf("a key twice: %v", err)
 	}
@@ -163,8 +164,8 @@ func TestKV_refuses(t *testing.T) {
 	}
 }
 
-// etcd's lock client asks for keys by the revision of their creation or change. Each such question is asked at the
-// versions around each write, and its answer compared with the full list.
+// etcd's lock client asks for keys by the revision of their creation or change. The test asks each such question at the
+// versions around each write, and compares the answer with the full list.
 func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	room := w.root + "/journal/"
@@ -202,7 +203,7 @@ func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
 	}
 }
 
-// A read at any version returns the writes up to this version, also inside a revision (promise 5).
+// A read at any version returns the writes up to this version, even inside a revision.
 func TestKV_readsAtEachVersion(t *testing.T) {
 	w := newWorld(t)
 	w.fillWorld(1, countTransactions(), 12)
@@ -220,8 +221,8 @@ func TestKV_readsAtEachVersion(t *testing.T) {
 	}
 }
 
-// A read inside a revision needs a watch for the revision's writes. If the watch ends silently, as at shutdown, the
-// read must fail: it would otherwise return the state before the revision.
+// A read inside a revision needs a watch to get the revision's writes. If the watch ends silently, as at shutdown, the
+// read must fail, because it would otherwise return the state before the revision.
 func TestKV_readsNothingInsideOfARevisionWithoutItsWrites(t *testing.T) {
 	w := newWorld(t)
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -235,7 +236,8 @@ func TestKV_readsNothingInsideOfARevisionWithoutItsWrites(t *testing.T) {
 	}
 }
 
-// checkReads reads a resource at a version: whole, by pages, keys only, count, by namespace, by key.
+// checkReads reads a resource at a version in every way: whole, by pages, keys only, as a count, by namespace, and by
+// key.
 func (w *world) checkReads(resource string, version int64, page int64) {
 	w.t.Helper()
 	ctx, prefix, want := context.Background(), w.prefixOf(resource), w.computeState(resource, version)
@@ -306,8 +308,8 @@ func (w *world) checkReads(resource string, version int64, page int64) {
 	check("the stream", objects(kvs), want)
 }
 
-// A read at a version at which no object was written returns the state before, and waits for etcd's progress only. For
-// future versions etcd's own error comes, and for versions before any write an empty result.
+// A read at a version at which no object was written returns the state before, and waits only for etcd's progress. A
+// future version gives etcd's own error, and a version before any write an empty result.
 func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
@@ -334,8 +336,8 @@ func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 }
 
 // Values written before this package was used have no octet for the sub-revision, and are read as the last write of
-// their revision. Of two objects of a transaction the first is stored with the octet, and other programs would read it
-// as part of the value.
+// their revision. If a transaction writes two objects, the first is stored with the octet, which other programs would
+// read as part of the value.
 func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	plain := w.connectRaw()
@@ -352,7 +354,8 @@ func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
-// Without the octet, the revision's version is good for "=" only.
+// A read of keys alone does not return the octet. Its versions are those of the revision, and serve only for compares
+// with "=".
 func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -365,7 +368,7 @@ func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
 	}
 }
 
-// After a compaction at a version, also inside a revision, reads at this version still succeed. Reads at earlier
+// After a compaction at a version, even inside a revision, reads at this version still succeed. Reads at earlier
 // versions fail with ErrCompacted.
 func TestKV_compacts(t *testing.T) {
 	w, ctx := worldAlone(t), t.Context()
@@ -401,8 +404,8 @@ func TestCompactor(t *testing.T) {
 	}
 }
 
-// The storage etcd3 reads and writes by the Kubernetes interface of etcd's client, and must get versions there, too, so
-// this interface must go through KV.
+// Kubernetes' storage etcd3 reads and writes through the Kubernetes interface of etcd's client, and must get versions
+// there too. That interface must therefore go through the wrapped KV.
 func TestKV_underTheKubernetesInterface(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -429,7 +432,7 @@ func TestKV_underTheKubernetesInterface(t *testing.T) {
 	}
 }
 
-// Without RangeStream, etcd3 reads by pages.
+// If etcd lacks RangeStream, etcd3 reads by pages.
 func TestKV_passesWhatEtcdCannot(t *testing.T) {
 	w := newWorld(t)
 	c := w.connectRaw()

@@ -22,7 +22,7 @@ func (l leaving) Get(ctx context.Context, _ string, _ ...clientv3.OpOption) (*cl
 	return nil, ctx.Err()
 }
 
-// A watcher that leaves while its events are being mapped ends without an error, because the storage would send the
+// A watcher that leaves while its events are being mapped must end without an error, because the storage would send the
 // error to the client as the last event.
 func TestWatch_thatItsCallerLeavesEndsWithoutAnError(t *testing.T) {
 	m, err := New("/records/")

@@ -44,7 +44,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// The storage continues watches at version + 1. That is the next sub-revision, or the first of the next revision.
+// The storage continues watches at version + 1, which is the next sub-revision, or the first of the next revision.
 func TestVersion_nextIsNext(t *testing.T) {
 	for version := int64(128); version < 1024; version++ {
 		revision, sub := Split(version)
@@ -105,7 +105,7 @@ func TestResourcesIn(t *testing.T) {
 	}
 }
 
-// applyOps is the twin: it applies operations to a set of keys.
+// applyOps is an independent model that applies operations to a set of keys.
 func applyOps(there map[string]bool, ops []clientv3.Op) (events []*clientv3.Event, by []int) {
 	for i, op := range ops {
 		switch {
@@ -127,8 +127,8 @@ func applyOps(there map[string]bool, ops []clientv3.Op) (events []*clientv3.Even
 	return events, by
 }
 
-// expectAgreement requires the numbers before sending to equal those of a watch and of a read, unique and in the
-// order of operations. It reports whether the transaction is allowed.
+// expectAgreement requires that the numbers given before sending equal those of a watch and of a read, and are unique
+// and in the order of the operations. It reports whether the transaction is allowed.
 func expectAgreement(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, compared func(string) bool) bool {
 	t.Helper()
 	sent := slices.Clone(ops)
@@ -192,7 +192,7 @@ func describeOps(ops []clientv3.Op) (out []string) {
 	return out
 }
 
-// readOperations decodes two bytes per operation, on different keys, as etcd demands.
+// readOperations decodes two bytes for each operation. The operations have different keys, as etcd demands.
 func readOperations(description []byte) (there map[string]bool, ops []clientv3.Op, compared func(string) bool) {
 	there = map[string]bool{}
 	rooms := []string{"/r/pods/ns/", "/r/pods/ns2/", "/r/others/ns/", "/r/journal/"}
@@ -270,8 +270,8 @@ func FuzzNumber(f *testing.F) {
 }
 
 // A write that etcd may drop or multiply, such as the deletion of an absent key or of a range, must be the only write
-// of its resource in a transaction. Beside others, the numbers given here would differ from those that a watch counts.
-// Such transactions are refused, as are more than 128 objects of a resource.
+// of its resource in a transaction. Otherwise the numbers given here would differ from those that a watch counts. Such
+// transactions are refused, as are transactions with more than 128 objects of a resource.
 func TestNumberWrites_refuses(t *testing.T) {
 	m := makeMapping(t)
 	pod := func(i int) clientv3.Op { return clientv3.OpPut(fmt.Sprintf("/r/pods/ns/%d", i), "{}") }
@@ -308,7 +308,7 @@ func TestNumberWrites_refuses(t *testing.T) {
 	}
 }
 
-// Foreign writes have no octets; etcdctl deletes ranges.
+// Writes of other programs have no octets, and etcdctl deletes ranges.
 func TestCountEvents_whatOthersWrote(t *testing.T) {
 	m := makeMapping(t)
 	event := func(key, value string) *clientv3.Event {

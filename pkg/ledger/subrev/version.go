@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// Objects bounds a resource's objects in a transaction.
+	// Objects bounds the objects of a resource in a transaction.
 	Objects = 128
 	// Last is the sub-revision of a resource's last object in a revision.
 	Last = Objects - 1
 
-	octet = 0x80 // no stored form of Kubernetes begins with this bit, except CBOR
+	octet = 0x80 // no encoding of Kubernetes begins with this bit, except CBOR
 )
 
 // Version returns the version of a sub-revision, 0 for revision 0.
@@ -37,7 +37,8 @@ func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue stores no octet for the last sub-revision, unless the value's first octet looks like a sub-revision.
+// encodeValue puts the octet of a sub-revision before a value. The last sub-revision gets none, unless the value's
+// first octet looks like a sub-revision.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
@@ -52,13 +53,13 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 	return value[1:], int64(value[0] &^ octet)
 }
 
-// Mapping maps versions to etcd's revisions and back.
+// Mapping converts between versions and etcd's revisions.
 type Mapping struct {
 	resources  []string // prefixes; none contains another
 	allIndexes []int
 }
 
-// New returns a Mapping between etcd's revisions and the versions of Kubernetes objects. resources are key prefixes
+// New returns a Mapping between etcd's revisions and the versions of Kubernetes objects. The resources are key prefixes
 // that end in "/", none in another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {

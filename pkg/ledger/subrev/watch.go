@@ -14,7 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst bounds the events of shared revisions before a pause, below the watch cache's ten.
+// burst bounds the events of shared revisions before a pause, below the watch cache's limit of ten.
 const burst = 8
 
 const pause = time.Millisecond
@@ -41,8 +41,8 @@ type view struct {
 	lastPause        time.Time
 }
 
-// Watch delivers changes from a version on. It watches whole resources from the start of a revision, as only whole
-// revisions can be numbered.
+// Watch delivers changes from a version on. At etcd it watches whole resources from the start of a revision, as only
+// whole revisions can be numbered.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
@@ -158,10 +158,10 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse rewrites a response of an etcd watch. Events outside the requested keys are dropped. If none is
-// left, the result is false, because the client would take an empty response for a progress report.
+// mapWatchResponse rewrites a response of an etcd watch, and drops events outside the requested keys. If none is left,
+// the result is false, because the client would take an empty response for a progress report.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
-	// Copy the header, since etcd's client shares the header between watches, and resumes by its revision.
+	// Copy the header, because etcd's client shares headers between watches and resumes by their revision.
 	if h := r.Header; h != nil {
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
 			RaftTerm: h.RaftTerm}
@@ -174,7 +174,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	}
 
 	// At the first revision of the watch, a compaction may have removed deleted keys and previous values, and so
-	// falsified the versions. If the revision before still exists, the response is older than any such compaction.
+	// falsified the versions. If the revision before still exists, no such compaction precedes the response.
 	if begins, _ := Split(v.firstVersion); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
 		switch _, err := k.KV.Get(ctx, v.requested.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
@@ -222,8 +222,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// readPrevious reads previous values that are missing because etcd began the watch before noting that the client wants
-// them. Without them the storage would end a client's watch.
+// readPrevious reads previous values missing because etcd began the watch before noting the client's request for them.
+// Without them the storage would end a client's watch.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A watch from any version delivers exactly the events after it, with the versions that the writes returned: for a
-// resource, a namespace and a key, by the writing server and by another (promises 3 and 5).
+// A watch from any version delivers exactly the events after it, with the versions that the writes returned. This holds
+// for a resource, a namespace and a key, on the writing server and on another.
 func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	w := newWorld(t)
 	before := w.fillWorld(3, countTransactions(), 12)
@@ -59,7 +59,7 @@ func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	}
 }
 
-// Each event of a watch has the former value with the version at which it was written. Only creations have none.
+// Each event of a watch contains the former value, with the version at which it was written. Only creations have none.
 func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	w := newWorld(t)
 	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -91,8 +91,8 @@ func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	}
 }
 
-// A watch from a version inside a revision that is compacted delivers either all later events, or ErrCompacted and
-// nothing.
+// A watch from a version inside a compacted revision delivers either all later events, or ErrCompacted and nothing
+// else.
 func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 	w := worldAlone(t)
 	w.fillWorld(4, 3, 10)
@@ -128,7 +128,7 @@ func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 	}
 }
 
-// Promise 6: a later watch continues.
+// Writes of other programs may end a watch, but a later watch continues (guarantee 6 of the package).
 func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	plain := w.connectRaw()
@@ -187,8 +187,8 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// A program with write access to etcd can set the octet with an object's sub-revision. Reads and watches then agree on
-// the version that the octet gives; the object itself is unchanged.
+// A program with write access to etcd can set the octet that holds an object's sub-revision. Reads and watches must
+// then agree on the version that the octet gives. The object itself is unchanged.
 func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	r := store.Must(w.connectRaw().KV.Put(ctx, w.keyOf("pods", "ns/a"), "\x85x"))
@@ -202,7 +202,7 @@ func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	}
 }
 
-// An expired lease deletes its keys in a single revision.
+// An expired lease deletes its keys in a single revision, whose deletions are numbered.
 func TestWatcher_numbersWhatALeaseTakesAway(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	lease := store.Must(w.client.Grant(ctx, 600)).ID
@@ -254,7 +254,7 @@ func TestWatcher_refuses(t *testing.T) {
 			t.Errorf("%s: %v", what, r)
 		}
 	}
-	// Only a watch of keys outside the objects allows filters, and a watch of the store has whole resources.
+	// Filters are allowed only in a watch of keys outside the objects, and a watch of the store covers whole resources.
 	journal := w.client.Watch(t.Context(), w.root+"/journal/", clientv3.WithPrefix(), clientv3.WithFilterDelete())
 	all := w.client.Watch(t.Context(), w.root+"/", clientv3.WithPrefix(), clientv3.WithRev(store.Must(w.client.KV.Put(t.Context(), w.root+"/journal/0", "x")).Header.Revision))
 	header := store.Must(w.client.KV.Put(t.Context(), w.root+"/journal/1", "x")).Header.Revision
@@ -269,7 +269,7 @@ func TestWatcher_refuses(t *testing.T) {
 	}
 }
 
-// scriptedWatcher is an inner watcher under the test's control.
+// scriptedWatcher is an inner watcher that the test controls.
 type scriptedWatcher struct {
 	clientv3.Watcher
 	in   chan clientv3.WatchResponse
@@ -284,7 +284,7 @@ func (x scriptedWatcher) Close() error {
 	return x.Watcher.Close()
 }
 
-// connectReporting returns a wrapped client, and the channel behind its watch.
+// connectReporting returns a wrapped client and the channel that feeds its watch.
 func (w *world) connectReporting() (*kubernetes.Client, chan clientv3.WatchResponse) {
 	c, in := w.connectRaw(), make(chan clientv3.WatchResponse, 100)
 	c.Watcher = scriptedWatcher{c.Watcher, in, new(sync.Once)}
@@ -304,8 +304,8 @@ func (w *world) makePutEvents(revision int64, n int) (out []*clientv3.Event) {
 	return out
 }
 
-// etcd may send the first events of a watch without the previous values that were asked for. The watch then reads the
-// previous value itself, because the storage would report its absence as a compaction.
+// etcd may send the first events of a watch without the previous values that were requested. The watch must then read
+// the previous value itself, because the storage would report its absence as a compaction.
 func TestWatcher_readsThePreviousValueThatEtcdLeavesOut(t *testing.T) {
 	w := newWorld(t)
 	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
@@ -321,8 +321,8 @@ func TestWatcher_readsThePreviousValueThatEtcdLeavesOut(t *testing.T) {
 	}
 }
 
-// The watch cache has room for ten events per watcher, and closes slow watchers. So a revision with more events is
-// delivered in parts of about eight (promise 8).
+// The watch cache has room for ten events for each watcher, and closes slow watchers. A revision with more events must
+// therefore be delivered in parts of about eight.
 func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectReporting()
@@ -343,14 +343,14 @@ func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 			break
 		}
 	}
-	// The first part also has the lone event of the revision before.
+	// The first part also contains the lone event of the revision before.
 	if want := []int{9, 8, 8, 8, 8, 8}; !slices.Equal(parts, want) {
 		t.Errorf("parts of %v, not %v", parts, want)
 	}
 }
 
-// A watch cache concludes from a progress notice that all earlier events have arrived. So a notice carries the last
-// version of its revision, and is held back while the watch is still before the version from which it began.
+// A watch cache concludes from a progress notice that all earlier events have arrived. A notice must therefore carry
+// the last version of its revision, and is held back while the watch is still before the version from which it began.
 func TestWatcher_reportsProgress(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectReporting()
@@ -358,7 +358,7 @@ func TestWatcher_reportsProgress(t *testing.T) {
 	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(since))
 	shared := &etcdserverpb.ResponseHeader{Revision: 30}
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 18}, Created: true}
-	// a member that lags
+	// This notice comes from a member that lags.
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 19}}
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 25}, Events: w.makePutEvents(20, 128)[:100]} // all below
 	in <- clientv3.WatchResponse{Header: shared}
@@ -380,8 +380,8 @@ func TestWatcher_reportsProgress(t *testing.T) {
 	}
 }
 
-// The numbering of a revision's events needs all of them at once. etcd never splits a revision over two responses; if a
-// faulty client did, the watch would end with ErrCompacted, so that its caller lists again.
+// The events of a revision can be numbered only together. etcd never splits a revision over two responses. If a faulty
+// client did, the watch must end with ErrCompacted, so that its caller lists again.
 func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectReporting()
@@ -397,7 +397,7 @@ func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	}
 }
 
-// A watch ends, and Close returns, also if the caller has left in the middle of a revision without reading the rest.
+// A watch ends, and Close returns, even if the caller has left in the middle of a revision without reading the rest.
 func TestWatcher_ends(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectReporting()
@@ -428,7 +428,7 @@ func TestWatcher_ends(t *testing.T) {
 	}
 }
 
-// Close waits for earlier watches, and ends later watches. For -race.
+// Close waits for earlier watches, and ends later ones. The race detector checks this.
 func TestWatcher_closesBesideWatchesThatBegin(t *testing.T) {
 	w := newWorld(t)
 	for range 20 {

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision, for a list's further pages and the watch cache's check: the
+// readInside reads objects at a version inside a revision, for further pages of a list and the watch cache's check: the
 // state before the revision, with the writes up to the version.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
@@ -88,7 +88,7 @@ var errWatchClosed = errors.New("the watch of a revision was closed; read again"
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
 
-	// A watch from a future revision would wait. From a compacted revision, this read fails.
+	// A watch from a future revision would wait. This read fails if the revision is compacted.
 	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
 
-	// etcd sends progress once the watch has caught up: no further write up to the version exists.
+	// etcd sends progress once the watch has caught up. Then no further write up to the version exists.
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()
 	var out []*clientv3.Event

@@ -31,7 +31,7 @@ func countTransactions() int {
 	return 3
 }
 
-// world is a prefix of an etcd with resources pods and others, and the history of writes.
+// world is a prefix of an etcd that holds the resources pods and others, and records the history of writes.
 type world struct {
 	t       testing.TB
 	connect func() (*kubernetes.Client, error) // a separate, unwrapped connection
@@ -41,7 +41,7 @@ type world struct {
 	clock   clock.WithTicker // of the servers
 }
 
-// write is a write of an object; "" deletes.
+// write is the write of an object. An empty value deletes the object.
 type write struct {
 	resource, name, value string // name with namespace
 	version               int64
@@ -75,7 +75,7 @@ func worldOn(t testing.TB, connect func() (*kubernetes.Client, error)) *world {
 	return w
 }
 
-// connectRaw returns a connection with etcd's revisions.
+// connectRaw returns a connection that uses etcd's revisions.
 func (w *world) connectRaw() *kubernetes.Client {
 	w.t.Helper()
 	c := store.Must(w.connect())
@@ -98,7 +98,7 @@ func (w *world) keyOf(resource, name string) string { return w.root + "/" + reso
 
 func (w *world) prefixOf(resource string) string { return w.keyOf(resource, "") }
 
-// computeState returns a resource at a version, from the history.
+// computeState computes the state of a resource at a version from the history.
 func (w *world) computeState(resource string, version int64) map[string]string {
 	out := map[string]string{}
 	for _, one := range w.history {
@@ -121,7 +121,7 @@ func (w *world) listWritesAfter(resource, name string, version int64) (out []str
 	return out
 }
 
-// commitWrites writes in a transaction, in order, and records the versions of the answer.
+// commitWrites commits the writes in one transaction, in order, and records the versions in the answer.
 func (w *world) commitWrites(writes ...write) (header int64) {
 	w.t.Helper()
 	var cmps []clientv3.Cmp
@@ -175,7 +175,8 @@ func (w *world) mixWrites(random *rand.Rand, n int) (out []write) {
 	return out
 }
 
-// fillWorld writes so many mixed transactions, with other writes between, and returns the version before.
+// fillWorld writes the given number of mixed transactions, with other writes between them, and returns the version
+// before.
 func (w *world) fillWorld(seed uint64, transactions, n int) (before int64) {
 	w.t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -188,7 +189,7 @@ func (w *world) fillWorld(seed uint64, transactions, n int) (before int64) {
 	return before
 }
 
-// listVersions returns the versions of writes, and their neighbours.
+// listVersions returns the versions of all writes, and their neighbours.
 func (w *world) listVersions(resource string) []int64 {
 	around := map[int64]bool{}
 	for _, one := range w.history {
@@ -227,7 +228,7 @@ func (w *world) describeEvent(e *clientv3.Event) string {
 	return write{resource, name, string(e.Kv.Value), e.Kv.ModRevision}.String()
 }
 
-// crowd limits concurrency to the machine's capacity.
+// crowd limits concurrency to the capacity of the machine.
 type crowd struct {
 	sync.WaitGroup
 	at chan struct{}
