@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,13 +49,6 @@ func describeAge(now time.Time, since *metav1.Time) string {
 	return duration.HumanDuration(max(0, now.Sub(since.Time)))
 }
 
-func describeItem(one *status.Item) string {
-	if one.Namespace == "" {
-		return one.Kind + " " + one.Name
-	}
-	return one.Kind + " " + one.Namespace + "/" + one.Name
-}
-
 func (f *facts) waitsForProcess() bool {
 	return slices.ContainsFunc(f.overview.NotCurrent, func(one status.Item) bool {
 		return one.Reason == v1alpha1.ReasonPending || one.Reason == v1alpha1.ReasonAwaitsClass
@@ -68,26 +62,24 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 		return notRead(check, "bind9instances.bind9.kubi.zone", f.instancesErr)
 	}
 	var bad []string
-	first, next := "", ""
+	fault, next := "", ""
 	for i := range f.instances {
 		one := &f.instances[i]
 		of := meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionReady)
-		degraded := meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionDegraded)
-		switch {
-		case of != nil && of.Status != metav1.ConditionTrue:
-		case degraded != nil && degraded.Status == metav1.ConditionTrue:
-			of = degraded
-		default:
+		if of == nil || of.Status == metav1.ConditionTrue {
+			of = meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionDegraded)
+		}
+		if of == nil || (of.Status == metav1.ConditionTrue) == (of.Type == bind9.ConditionReady) {
 			continue
 		}
-		if bad = append(bad, one.Namespace+"/"+one.Name); first == "" {
-			first = of.Reason + ": " + of.Message
+		if bad = append(bad, one.Namespace+"/"+one.Name); fault == "" {
+			fault = of.Reason + ": " + of.Message
 			next = fmt.Sprintf("kubectl describe bind9instance %s -n %s, then its pod", one.Name, one.Namespace)
 		}
 	}
 	switch {
 	case len(bad) > 0:
-		return fail(check, fmt.Sprintf("%d of %d are not ready (%s): %s", len(bad), len(f.instances), shortenList(bad), first), next)
+		return fail(check, fmt.Sprintf("%d of %d are not ready (%s): %s", len(bad), len(f.instances), shortenList(bad), fault), next)
 	case len(f.instances) == 0:
 		return Finding{}
 	}
@@ -105,7 +97,7 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 		return []Finding{f.judgeUnreadZones(check)}
 	case len(o.NotCurrent) > 0:
 	case late != nil && late.Since != nil && now.Sub(late.Since.Time) > lateAfter:
-		return []Finding{warn(check, fmt.Sprintf("all %d are current, but %s is unconfirmed for %s: %s", o.Zones, describeItem(late),
+		return []Finding{warn(check, fmt.Sprintf("all %d are current, but %s is unconfirmed for %s: %s", o.Zones, late,
 			describeAge(now, late.Since), cmp.Or(late.Message, late.Reason)), "kubectl kubizone why has the reason")}
 	default:
 		return []Finding{ok(check, fmt.Sprintf("all %d are current", o.Zones))}
@@ -125,12 +117,12 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	}) {
 		oldest := byReason[reason][0]
 		fault, next := splitNext(oldest.Message)
-		if more, step := f.explainDelivery(oldest); more != "" {
-			fault, next = fault+": "+more, step
+		if next != "" {
+			next += "; "
 		}
 		findings = append(findings, fail(check, fmt.Sprintf("%d of %d are not current, %s: %s for %s: %s", len(byReason[reason]), o.Zones,
-			reason, describeItem(oldest), describeAge(now, oldest.Since), fault),
-			cmp.Or(next, fmt.Sprintf("kubectl get zone %s -n %s -o yaml has its conditions", oldest.Name, oldest.Namespace))))
+			reason, oldest, describeAge(now, oldest.Since), fault),
+			fmt.Sprintf("%skubectl kubizone why -n %s zone/%s names class and server", next, oldest.Namespace, oldest.Name)))
 	}
 	return findings
 }
@@ -154,7 +146,7 @@ func (f *facts) judgePauses(time.Time) Finding {
 	}
 	var names []string
 	for i := range f.overview.Paused {
-		names = append(names, describeItem(&f.overview.Paused[i]))
+		names = append(names, f.overview.Paused[i].String())
 	}
 	return warn("paused", shortenList(names), "remove the annotation "+v1alpha1.AnnotationPaused+" of a Zone, or spec.paused of a DNSClass")
 }
@@ -164,7 +156,7 @@ func (f *facts) judgeWithdrawals(now time.Time) Finding {
 	if len(all) == 0 {
 		return Finding{}
 	}
-	return warn("withdrawn", fmt.Sprintf("no rule allows %d Records and zones any more: %s ends in %s", len(all), describeItem(&all[0]),
+	return warn("withdrawn", fmt.Sprintf("no rule allows %d Records and zones any more: %s ends in %s", len(all), &all[0],
 		duration.HumanDuration(max(0, all[0].Until.Sub(now)))), "restore the rule, or let them end (docs/operations.md, Withdrawing rules)")
 }
 
@@ -206,4 +198,16 @@ func (f *facts) judgeRights(time.Time) Finding {
 		return Finding{}
 	}
 	return warn("rights", "not read: "+shortenList(all)+": "+reason, "run this as a user with the ClusterRole kubizone-operator")
+}
+
+func shortenList(all []string) string {
+	if len(all) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:3], ", "), len(all)-3)
+	}
+	return strings.Join(all, ", ")
+}
+
+func splitNext(message string) (fault, next string) {
+	fault, next, _ = strings.Cut(message, "; ")
+	return fault, next
 }

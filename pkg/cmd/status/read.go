@@ -243,11 +243,6 @@ func (f *reading) readClasses(ctx context.Context) {
 			if class.Spec.Paused {
 				f.Paused = append(f.Paused, Item{Kind: "DNSClass", Name: class.Name, Message: "spec.paused of the class is true"})
 			}
-			if ready := meta.FindStatusCondition(class.Status.Conditions, v1alpha1.ConditionReady); ready != nil &&
-				ready.Status == metav1.ConditionFalse {
-				f.ClassFaults = append(f.ClassFaults, Item{Kind: "DNSClass", Name: class.Name, Reason: ready.Reason,
-					Message: ready.Message})
-			}
 		})
 }
 
