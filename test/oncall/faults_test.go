@@ -429,9 +429,8 @@ func (w *world) wrongCA() fault {
 			}
 		}()
 	}, end: func() { close(stop); <-stopped },
-		words: with(makeUnreachable("(?s)^trust: kube-apiserver does not trust .* is .*CN=somebody else.*, "+
-			"last written by .*NEXT: stop ",
-			"x509|currently unable to handle"), inStatus, "zones.kubi.zone not read: .*x509"), alerts: unavailable}
+		words: makeUnreachable("(?s)^trust: kube-apiserver does not trust .* is .*CN=somebody else.*, last written by .*NEXT: stop ",
+			"x509|currently unable to handle"), alerts: unavailable}
 }
 
 // futureCertificate is a Secret of a server whose clock was wrong.

@@ -17,10 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certutil "k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-)
 
-// expirySoon means a missed renewal: leaves are renewed when a third is left.
-const expirySoon = 14 * 24 * time.Hour
+	"kubi.zone/kubizone/pkg/cmd/status"
+)
 
 // certificate is a leaf or a bundle, from the first begin (zero if unknown) to the last end.
 type certificate struct {
@@ -100,7 +99,7 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	switch {
 	case soon == nil:
 		return warn(check, "no certificate could be read", "see servers")
-	case now.Add(expirySoon).After(soon.end):
+	case now.Add(status.EndsSoon).After(soon.end):
 		return warn(check, soon.name+" expires on "+soon.end.UTC().Format(time.DateOnly), "it should have been renewed; "+soon.renewal)
 	}
 	return ok(check, fmt.Sprintf("%d, the first ends on %s", len(all), soon.end.UTC().Format(time.DateOnly)))

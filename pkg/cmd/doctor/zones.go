@@ -35,12 +35,8 @@ var effects = map[string]string{
 	"external-dns":    "names of external-dns are not written",
 }
 
-const (
-	// lateAfter is an unconfirmed change's age for a WARN (alert KubizoneDeliveryLate).
-	lateAfter = 5 * time.Minute
-	// backupLate is the last backup's age for a WARN (alert KubizoneBackupLate).
-	backupLate = 48 * time.Hour
-)
+// lateAfter is an unconfirmed change's age for a WARN (alert KubizoneDeliveryLate).
+const lateAfter = 5 * time.Minute
 
 func describeAge(now time.Time, since *metav1.Time) string {
 	if since.IsZero() {
@@ -167,7 +163,7 @@ func (f *facts) judgeBackup(now time.Time) Finding {
 		return Finding{} // see rights, or the cause
 	case i.LastBackup == nil:
 		return warn(check, "no backup is noted", next)
-	case now.Sub(i.LastBackup.Time) > backupLate:
+	case now.Sub(i.LastBackup.Time) > status.BackupLate:
 		return warn(check, "the last backup is "+describeAge(now, i.LastBackup)+" old", next)
 	default:
 		return ok(check, "the last backup is "+describeAge(now, i.LastBackup)+" old")
