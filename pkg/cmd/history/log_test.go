@@ -54,7 +54,8 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 			",") + `]}`))
 	}
 	event := func(until int) []byte {
-		return fmt.Appendf(nil, `{"type":"MODIFIED","object":{"kind":"ZoneChanges","apiVersion":"kubi.zone/v1alpha1","since":%d,"until":%d}}`+"\n", until-1, until)
+		return fmt.Appendf(nil, `{"type":"MODIFIED","object":{"kind":"ZoneChanges","apiVersion":"kubi.zone/v1alpha1",`+
+			`"since":%d,"until":%d}}`+"\n", until-1, until)
 	}
 	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Query().Get("form")+r.URL.Query().Get("since"))
