@@ -100,7 +100,8 @@ func (q *questions) resolve(ctx context.Context, at name.Name, of rdata.Type) (*
 }
 
 func (i *inquiry) askServers(ctx context.Context) {
-	q := &questions{inquiry: i, budget: maxQuestions, answers: map[verify.Question]func() (*verify.Answer, error){}, classAddresses: map[string]bool{}}
+	q := &questions{inquiry: i, budget: maxQuestions, answers: map[verify.Question]func() (*verify.Answer, error){},
+		classAddresses: map[string]bool{}}
 	for _, z := range i.zones {
 		for n := range z.Servers {
 			if s := &z.Servers[n]; s.Listed {

@@ -38,15 +38,15 @@ func listZones(ctx context.Context, s *find.Search, options metav1.ListOptions) 
 	return all
 }
 
-func listRecords(of func(*v1alpha1.Record) string) func(context.Context, *find.Search, metav1.ListOptions) []string {
+func listRecords(of func(*v1alpha1.Record) []string) func(context.Context, *find.Search, metav1.ListOptions) []string {
 	return func(ctx context.Context, s *find.Search, options metav1.ListOptions) (all []string) {
 		if list, err := s.API.Records(s.Namespace).List(ctx, options); err == nil {
 			for i := range list.Items {
-				all = append(all, of(&list.Items[i]))
+				all = append(all, of(&list.Items[i])...)
 			}
 		}
 		return all
 	}
 }
 
-func fqdnOf(r *v1alpha1.Record) string { return r.Status.FQDN }
+func fqdnOf(r *v1alpha1.Record) []string { return []string{r.Status.FQDN} }

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -23,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/why"
 )
 
 // ErrNo means the answer no.
@@ -32,6 +34,7 @@ const timeoutSeconds = 2
 
 type question struct {
 	cluster *kubeconfig.Options
+	api     versioned.Interface
 	view    string
 }
 
@@ -39,21 +42,26 @@ type answer struct {
 	kind   string
 	result any
 	text   func(*output.Text)
-	isNo   bool
+	no     error // of the answer no
 }
 
 func (a *answer) printTo(out io.Writer, format *output.Format) error {
 	if err := format.Print(out, a.kind, a.result, a.text); err != nil {
 		return err
 	}
-	if a.isNo {
+	return a.no
+}
+
+func noIf(is bool) error {
+	if is {
 		return ErrNo
 	}
 	return nil
 }
 
 func Results() map[string]any {
-	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{}}
+	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{},
+		"Chain": why.Chain{}}
 }
 
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
@@ -80,15 +88,16 @@ func (q *question) makeCommand(command *cobra.Command, ofView bool,
 }
 
 func (q *question) connect() (*find.Search, error) {
-	api, namespace, err := q.cluster.Reader()
-	if err != nil {
+	var namespace string
+	var err error
+	if q.api, namespace, err = q.cluster.Reader(); err != nil {
 		return nil, err
 	}
-	return q.cluster.Search(api, namespace), nil
+	return q.cluster.Search(q.api, namespace), nil
 }
 
 func NewCommands() []*cobra.Command {
-	return []*cobra.Command{newMay(), newNames(), newTree(), newWho()}
+	return []*cobra.Command{newMay(), newNames(), newTree(), newWho(), newWhy()}
 }
 
 func newMay() *cobra.Command {
@@ -133,7 +142,7 @@ func (q *question) askMay(ctx context.Context, of *find.Search, arguments []stri
 	s := &review.Status
 	result := nameAnswer{namespace, name, strings.ToUpper(arguments[2]), s.Allowed, s.Zone, s.Rule, s.Reason, string(s.Claimed), s.Contact,
 		s.Warnings}
-	return &answer{kind: "NameAnswer", result: result, isNo: !s.Allowed, text: func(text *output.Text) {
+	return &answer{kind: "NameAnswer", result: result, no: noIf(!s.Allowed), text: func(text *output.Text) {
 		if s.Allowed {
 			text.Line("yes: zone %s gives %s to namespace %s by the rule %q", s.Zone, name, namespace, s.Rule)
 		} else {
