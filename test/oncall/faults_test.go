@@ -303,8 +303,7 @@ func (w *world) faultsOfZones(old []byte) []fault {
 			end: func() {
 				w.patchZone("withdrawn", `{"spec":{"delegations":[{"namespace":"team","records":[{"pattern":"www"}]}]}}`)
 			}, words: map[string]string{inConditions: "DelegationWithdrawn", inStatus: "WITHDRAWN(?s:.*)team/www-withdrawn",
-				inWhy:    "DelegationWithdrawn",
-				inDoctor: "withdrawn +no rule allows 1 Records", inAlerts: "KubizoneRecordsWithdrawn"},
+				inWhy: "DelegationWithdrawn", inAlerts: "KubizoneRecordsWithdrawn"},
 			alerts: []string{"KubizoneRecordsWithdrawn"}},
 		{name: "signer dead", zone: "signer", begin: stop("signer"), end: start("signer"),
 			words: makeWords("signer", "ServerUnreachable", "KubizoneSecondaryBehind signer"), alerts: alertsOfBehind("signer")},

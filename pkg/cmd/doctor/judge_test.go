@@ -68,11 +68,7 @@ func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 		overview: &status.Overview{ZonesRead: true, Zones: 3, Installation: &v1alpha1.InstallationStatus{
 			Processes: []v1alpha1.InstallationProcess{{Name: "apiserver"}, {Name: "controller"}, {Name: "fleet"}},
 			Etcd: &v1alpha1.InstallationEtcd{Members: []v1alpha1.InstallationEtcdMember{
-				{Endpoint: "e0", InUseBytes: 1, QuotaBytes: 9}}},
-			Certificates: []v1alpha1.InstallationCertificate{
-				{Name: "serving", NotAfter: metav1.NewTime(serving.Cert.NotAfter)},
-				{Name: "etcd-ca", NotAfter: metav1.NewTime(ca.Cert.NotAfter)}},
-			LastBackup: timeBefore(time.Hour)}},
+				{Endpoint: "e0", InUseBytes: 1, QuotaBytes: 9}}}}},
 	}, ca
 }
 
@@ -287,9 +283,6 @@ var faultsOfCertificates = []fault{
 		near := issueLeaf(t, ca, "x", now, time.Hour)
 		f.secrets[etcdClientSecret] = &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: near.CertPEM}}
 	}, "certificates", Warn, "Secret kubizone-etcd-client expires on", "renew it"},
-	{"a file of the server near its end", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.overview.Installation.Certificates[1].NotAfter = metav1.NewTime(now.Add(time.Hour))
-	}, "certificates", Warn, "etcd-ca expires on", "renew its file"},
 	{"not renewed", func(t *testing.T, f *facts, ca *pki.Pair) {
 		f.serveLeaf(issueLeaf(t, ca, servedName, now, 24*time.Hour))
 	},
@@ -408,19 +401,6 @@ var faultsOfZones = []fault{
 	}, "zones", Fail, "illegal wireType", "kubizone fsck"},
 	{"zones unseen", func(_ *testing.T, f *facts, _ *pki.Pair) { f.loseServers(forbidden) }, "zones", Warn,
 		"you lack the right", "a user who"},
-	{"paused", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.overview.Paused = []status.Item{{Kind: "DNSClass", Name: "c"}}
-	}, "paused", Warn,
-		"DNSClass c", "spec.paused"},
-	{"withdrawn", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.overview.Withdrawn = []status.Item{{Kind: "Record", Namespace: "team", Name: "www", Until: timeBefore(-5 * time.Hour)}}
-	}, "withdrawn", Warn, "Record team/www ends in 5h", "restore the rule"},
-	{"no backup", func(_ *testing.T, f *facts, _ *pki.Pair) { f.overview.Installation.LastBackup = nil }, "backup", Warn,
-		"no backup is noted", "kubizone backup"},
-	{"an old backup", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.overview.Installation.LastBackup = timeBefore(72 * time.Hour)
-	}, "backup",
-		Warn, "3d old", "kubizone backup"},
 	{"a namespace gone", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.NamespacesGone = []string{"a", "b", "c", "d"}
 	}, "namespaces", Warn, "a, b, c and 1 more", "kubectl delete records,delegations,zones --all -n"},

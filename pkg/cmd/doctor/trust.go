@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// certificate is a leaf or a bundle, from the first begin (zero if unknown) to the last end.
+// certificate is a leaf or a bundle, from the first begin to the last end.
 type certificate struct {
 	name       string
 	begin, end time.Time
@@ -58,15 +58,6 @@ func (f *facts) listCertificates() (all []certificate) {
 	for _, name := range slices.Sorted(maps.Keys(f.secrets)) {
 		if chain, err := certutil.ParseCertsPEM(f.secrets[name].Data[corev1.TLSCertKey]); err == nil {
 			add("Secret "+name, nexts[name], chain[0])
-		}
-	}
-	if i := f.overview.Installation; i != nil {
-		for _, one := range i.Certificates {
-			next := "renew its file, and restart the servers"
-			if one.Name == "serving" || one.Name == "serving-ca" {
-				next = renew
-			}
-			all = append(all, certificate{name: "certificate " + one.Name, end: one.NotAfter.Time, renewal: next})
 		}
 	}
 	return all

@@ -136,40 +136,6 @@ func (f *facts) judgeUnreadZones(check string) Finding {
 	return warn(check, "not read", "run this again")
 }
 
-func (f *facts) judgePauses(time.Time) Finding {
-	if len(f.overview.Paused) == 0 {
-		return Finding{}
-	}
-	var names []string
-	for i := range f.overview.Paused {
-		names = append(names, f.overview.Paused[i].String())
-	}
-	return warn("paused", shortenList(names), "remove the annotation "+v1alpha1.AnnotationPaused+" of a Zone, or spec.paused of a DNSClass")
-}
-
-func (f *facts) judgeWithdrawals(now time.Time) Finding {
-	all := f.overview.Withdrawn // the next to end first
-	if len(all) == 0 {
-		return Finding{}
-	}
-	return warn("withdrawn", fmt.Sprintf("no rule allows %d Records and zones any more: %s ends in %s", len(all), &all[0],
-		duration.HumanDuration(max(0, all[0].Until.Sub(now)))), "restore the rule, or let them end (docs/operations.md, Withdrawing rules)")
-}
-
-func (f *facts) judgeBackup(now time.Time) Finding {
-	const check, next = "backup", "run kubizone backup, which notes its time (docs/operations.md, Backup)"
-	switch i := f.overview.Installation; {
-	case i == nil:
-		return Finding{} // see rights, or the cause
-	case i.LastBackup == nil:
-		return warn(check, "no backup is noted", next)
-	case now.Sub(i.LastBackup.Time) > status.BackupLate:
-		return warn(check, "the last backup is "+describeAge(now, i.LastBackup)+" old", next)
-	default:
-		return ok(check, "the last backup is "+describeAge(now, i.LastBackup)+" old")
-	}
-}
-
 // kube-controller-manager empties a namespace before its end, so such objects come from a backup or a forced
 // finalization (S8.5).
 func (f *facts) judgeNamespaces(time.Time) Finding {

@@ -13,5 +13,5 @@
 //
 // Out of scope: decisions, made by the API server (NameReview), and the links (pkg/why).
 //
-// Read names.go, then who.go, tree.go and why.go.
+// Read first: names.go, who.go, tree.go and why.go have the commands, question.go asks and completes.
 package names

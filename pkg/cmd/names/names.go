@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -16,84 +15,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
-	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/find"
 	"kubi.zone/kubizone/pkg/why"
 )
 
-// ErrNo means the answer no.
-var ErrNo = program.No("the answer is no")
-
-const timeoutSeconds = 2
-
-type question struct {
-	cluster *kubeconfig.Options
-	api     versioned.Interface
-	view    string
-}
-
-type answer struct {
-	kind   string
-	result any
-	text   func(*output.Text)
-	no     error // of the answer no
-}
-
-func (a *answer) printTo(out io.Writer, format *output.Format) error {
-	if err := format.Print(out, a.kind, a.result, a.text); err != nil {
-		return err
-	}
-	return a.no
-}
-
-func noIf(is bool) error {
-	if is {
-		return ErrNo
-	}
-	return nil
-}
-
 func Results() map[string]any {
 	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{},
 		"Chain": why.Chain{}}
-}
-
-func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
-
-func (q *question) makeCommand(command *cobra.Command, ofView bool,
-	ask func(context.Context, *find.Search, []string) (*answer, error)) *cobra.Command {
-	q.cluster.AddFlagsWithNamespace(command.Flags())
-	if ofView {
-		command.Flags().StringVar(&q.view, "view", "", "view of the zone; absent: the default view")
-	}
-	format := output.AddFormat(command)
-	command.RunE = func(command *cobra.Command, arguments []string) error {
-		s, err := q.connect()
-		if err != nil {
-			return err
-		}
-		found, err := ask(command.Context(), s, arguments)
-		if err != nil {
-			return err
-		}
-		return found.printTo(command.OutOrStdout(), format)
-	}
-	return command
-}
-
-func (q *question) connect() (*find.Search, error) {
-	var namespace string
-	var err error
-	if q.api, namespace, err = q.cluster.Reader(); err != nil {
-		return nil, err
-	}
-	return q.cluster.Search(q.api, namespace), nil
 }
 
 func NewCommands() []*cobra.Command {

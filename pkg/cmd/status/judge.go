@@ -179,22 +179,15 @@ func (o *Overview) Summary() string {
 	if len(o.Namespaces) > 0 {
 		scope = "namespace " + strings.Join(o.Namespaces, ", ")
 	}
-	undelivered := ""
+	zones, undelivered := output.Count(o.Zones, "zone")+" of "+scope, ""
 	if n := len(o.NoClass); n > 0 {
-		undelivered = "; " + output.Count(n, "zone") + map[bool]string{true: " has", false: " have"}[n == 1] + " no class"
+		undelivered = "; " + output.Count(n, "zone") + " without a class"
 	}
 	switch o.judgeZones() {
 	case nil:
-		if o.Zones == 1 {
-			return "the only zone of " + scope + " is current" + undelivered
-		}
-		return fmt.Sprintf("all %d zones of %s are current%s", o.Zones, scope, undelivered)
+		return zones + ", all current" + undelivered
 	case ErrBehind:
-		verb := "are"
-		if len(o.NotCurrent) == 1 {
-			verb = "is"
-		}
-		return fmt.Sprintf("%d of %s of %s %s not current%s", len(o.NotCurrent), output.Count(o.Zones, "zone"), scope, verb, undelivered)
+		return fmt.Sprintf("%s, %d not current%s", zones, len(o.NotCurrent), undelivered)
 	}
 	return fmt.Sprintf("no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 }

@@ -200,7 +200,7 @@ func joinSpaces(text string) string { return spaces.ReplaceAllString(text, " ") 
 // N1, N2: all kinds of lines, the oldest first.
 func TestStatus_showsAll_N1(t *testing.T) {
 	o := makeWorld().newReader(t).Read(t.Context(), nil)
-	const want = `no: 4 of 8 zones of all namespaces are not current; 1 zone has no class
+	const want = `no: 8 zones of all namespaces, 4 not current; 1 zone without a class
 oldest unconfirmed change: 6m, Record team-a/waiting
 
 NOT CURRENT OBJECT NAME SINCE REASON MESSAGE
@@ -280,24 +280,24 @@ func TestStatus_namesMissingRights_N2(t *testing.T) {
 		forbidden, lines []string
 		want             error
 	}{
-		{name: "no zone", lines: []string{"ok: all 0 zones of all namespaces are current"}},
+		{name: "no zone", lines: []string{"ok: 0 zones of all namespaces, all current"}},
 		{name: "zones without a class",
 			zones: []any{makeCurrent("team-a", "good"), makeZone("team-a", "alone", noClass), makeZone("team-b", "alone", noClass)},
-			lines: []string{"ok: all 3 zones of all namespaces are current; 2 zones have no class"}},
+			lines: []string{"ok: 3 zones of all namespaces, all current; 2 zones without a class"}},
 		{name: "a tenant", zones: []any{makeCurrent("team-a", "mine"), makeZone("team-b", "theirs")},
 			forbidden: []string{"zones in ", "records in ", "updatekeys in ", "events in ", "installations", "dnsclasses"},
-			lines: []string{"ok: the only zone of namespace team-a is current",
+			lines: []string{"ok: 1 zone of namespace team-a, all current",
 				"?: zones.kubi.zone not read: you lack the right to list zones.kubi.zone",
 				"?: installations.kubi.zone not read: you lack the right to get installations.kubi.zone",
 				"ClusterRole kubizone-operator has the right",
 				"?: dnsclasses.kubi.zone not read: you lack the right to list dnsclasses.kubi.zone"}},
 		{name: "two namespaces", zones: []any{makeZone("team-a", "late"), makeCurrent("team-b", "mine"), makeZone("team-c", "late")},
 			in: []string{"team-b", "team-a"}, forbidden: []string{"zones in team-a", "records in team-a"},
-			lines: []string{"ok: the only zone of namespace team-b, team-a is current",
+			lines: []string{"ok: 1 zone of namespace team-b, team-a, all current",
 				"?: zones.kubi.zone not read: you lack the right to list zones.kubi.zone in namespace team-a",
 				"?: records.kubi.zone not read: you lack the right to list records.kubi.zone in namespace team-a"}},
 		{name: "a zone that is not current", zones: []any{makeZone("team-a", "late")}, in: []string{"team-a"}, forbidden: all[1:],
-			lines: []string{"no: 1 of 1 zone of namespace team-a is not current"}, want: ErrBehind},
+			lines: []string{"no: 1 zone of namespace team-a, 1 not current"}, want: ErrBehind},
 		{name: "nothing", zones: []any{makeZone("team-a", "late")}, in: []string{"team-a"}, forbidden: all,
 			lines: []string{"error: no zone of namespace team-a could be read",
 				"you lack the right to list challenges.acme.cert-manager.io in namespace team-a",
@@ -367,7 +367,7 @@ func TestStatus_watchesInPlace_N3(t *testing.T) {
 	var out bytes.Buffer
 	format := output.AddFormat(&cobra.Command{})
 	must.Succeed(t, served.newReader(t).watchAll(ctx, output.NewScreenWriter(&out, output.Screen{Width: 80, Height: 5}), format))
-	if n := strings.Count(out.String(), "\x1b[Hok: the only zone"); n != 2 {
+	if n := strings.Count(out.String(), "\x1b[Hok: 1 zone of "); n != 2 {
 		t.Errorf("drawn %d times: %q", n, out.String())
 	}
 	if n := strings.Count(out.String(), "\n"); n > 8 {
