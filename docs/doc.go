@@ -7,8 +7,6 @@
 //
 //	D1. A page is the file of that name, as it stood when the program was built.
 //
-// Out of scope: what a page says.
-//
 // Read doc.go.
 package docs
 

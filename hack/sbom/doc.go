@@ -7,7 +7,5 @@
 // standard library. (2) It has nothing else. (3) The same programs, name, version and SOURCE_DATE_EPOCH give the same
 // octets.
 //
-// Out of scope: modules in go.mod that no program links, and the licences of modules.
-//
 // Read main.go.
 package main

@@ -8,7 +8,5 @@
 // the name that kubeconform requests. (2) The content equals the API server's OpenAPI, from the same definitions. (3)
 // Unknown fields are refused. (4) The same tree gives the same octets.
 //
-// Out of scope: rules that OpenAPI cannot express, such as either rdata or values. kubectl kubizone lint has them.
-//
 // Read main.go, then results.go.
 package main

@@ -12,7 +12,5 @@
 // is not limited: priority and fairness limits requests. (5) Group system:masters and the health paths need no review.
 // (6) Requests in Config.InEveryNamespace are reviewed without namespace.
 //
-// Out of scope: authentication, and a cluster's rules.
-//
 // Read authorizer.go first, then options.go.
 package authorization

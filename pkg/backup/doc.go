@@ -15,8 +15,7 @@
 //	    store list again. Each zone's serial is ahead of all its earlier serials (S6.8, S6.11), so secondaries accept
 //	    the restored zone.
 //
-// Out of scope: the schedule and storage of backups. A zone made after the backup has to be recreated by its user, with
-// spec.minimumSerial.
+// A zone made after the backup is lost: its user has to create it again, with spec.minimumSerial.
 //
 // Read take.go first, then restore.go, with fsck of a store; serials.go raises serials.
 package backup

@@ -17,7 +17,5 @@
 // that changes classes is delivered to the new before its removal from the old. (8) A class delivers one zone of a
 // name; another waits until the first is removed.
 //
-// Out of scope: Kubernetes, and the origin of zones.
-//
 // Read provider.go first, then errors.go and backoff.go; for the packages above class.go, state.go and event.go.
 package delivery

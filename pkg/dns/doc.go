@@ -9,7 +9,5 @@
 //  2. No function does I/O, reads a clock or blocks.
 //  3. Values are immutable.
 //
-// Out of scope: Kubernetes and storage.
-//
 // Read entry.go, then name/name.go.
 package dns

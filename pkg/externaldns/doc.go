@@ -15,7 +15,5 @@
 //	X4. A refused or undecided candidate (a wanted RRset) removes no Record.
 //	X5. Only its own object changes or removes a Record, although external-dns joins the endpoints of several objects.
 //
-// Out of scope: requests to the API server, by the caller.
-//
 // Read record.go first, then choose.go; package contract has the protocol.
 package externaldns

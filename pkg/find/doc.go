@@ -11,7 +11,5 @@
 //	F2. A search by name sends a field selector, so the server returns no other Records. A search by prefix reads the
 //	    entries of all zones, if the user may and there are at most 500; otherwise all Records.
 //
-// Out of scope: the decisions about a Record.
-//
 // Read find.go, then within.go and writers.go.
 package find

@@ -15,7 +15,7 @@
 //     a wrong clock ends nothing.
 //  4. While the API server does not answer, the last Life stays.
 //
-// Out of scope: leader election (package process), and conditions (package ready).
+// Package process elects leaders, and package ready writes conditions.
 //
 // Read first: life.go follows Leases, beat.go renews a Lease.
 package heartbeat

@@ -15,7 +15,5 @@
 //     Records of a set or none).
 //  4. A repeated revert changes nothing.
 //
-// Out of scope: the store of the past, and printing.
-//
 // Read first: revert.go, deleted.go, judge.go, restore.go, plan.go, rebuild.go, read.go.
 package history

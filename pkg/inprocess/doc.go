@@ -11,7 +11,7 @@
 //  2. The whole response is in memory, so watches and other streams do not work.
 //  3. If the handler panics, only that request fails.
 //
-// Out of scope: authentication, done by the handler.
+// The handler authenticates.
 //
 // Read inprocess.go.
 package inprocess

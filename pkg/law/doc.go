@@ -11,8 +11,6 @@
 // (3) A Plan changes at most one record and one zone (I1). (4) A Refusal names the rule and the remedy, and no foreign
 // namespace or object (S1.8).
 //
-// Out of scope: etcd, Kubernetes, API types, watches and time.
-//
 // Read first: reading.go and plan.go, then keys.go. The packages, bottom layer first: sethash, pattern, content, rules,
 // this package, claims, records and zones.
 package law

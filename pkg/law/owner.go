@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Digest is SHA-256.
 type Digest [sha256.Size]byte
 
 func (d Digest) MarshalText() ([]byte, error) {

@@ -91,8 +91,7 @@ type ZoneChange struct {
 	// Delegated and Servable are new conditions; nil leaves them.
 	Delegated, Servable *Condition
 	Step                *content.Step
-	// Removed is true if the Zone is deleted.
-	Removed bool
+	Removed             bool
 	// TakesOver is true if a new zone takes names or zones from the zone above.
 	TakesOver bool
 	// EndedZone is the former state of a zone that loses its name, as no rule delegates it any more.

@@ -23,7 +23,6 @@ import (
 // MaxRecordsRead bounds the Records read by RecordsAt (S5.8).
 const MaxRecordsRead = law.MaxValuesAtName
 
-// ErrTooManyRecords means more than MaxRecordsRead Records.
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
 // RecordsAt returns a namespace's Records at names of a zone, without those that leave the zone meanwhile. It charges
@@ -86,7 +85,8 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 	return nil
 }
 
-// ReadApex returns the RRsets made by a zone's spec, and the values of its apex NS Records; none if the zone is gone.
+// ReadApex returns the RRsets made by spec.nameServers, and the values of the apex NS Records; none if the zone is
+// gone. The namespace is charged.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Decide: func(seen *law.Facts) law.Outcome {

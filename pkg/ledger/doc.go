@@ -84,8 +84,6 @@
 //
 // # Limits
 //
-// Out of scope: DNS transfer, views, HTTP and admission.
-//
 // Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go; of the packages commit
 // and facts, then outbox.
 package ledger

@@ -24,8 +24,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	}
 	defer l.com.Recover(ctx, nil, &err)
 
-	// Decide without the Record's data first, since most of a decision is about the data. The right to a name does not
-	// depend on it.
+	// First decide without the Record's data: most of a decision is about the data, and the right to a name is not.
 	ask, _, err := l.recordAsk(ctx, before, after, lawform.RecordWithoutData)
 	if err != nil {
 		return "", nil

@@ -26,7 +26,8 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory deletes the history of all zones after a restore. No server may run on the store.
+// ForgetHistory deletes the history of all zones and begins another, after a restore: the restored history lacks later
+// changes. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)
@@ -98,7 +99,8 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 	return ask
 }
 
-// RecordHistory returns the zone changes by a namespace's Records, newest first, within each zone's historyRetention.
+// RecordHistory returns a page of the zone changes by a namespace's Records, newest first, within each zone's
+// historyRetention. Since the time Answer.Whole, none is missing.
 func (l *Ledger) RecordHistory(ctx context.Context, selector history.StepSelector, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {

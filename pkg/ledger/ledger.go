@@ -112,16 +112,12 @@ type Ledger struct {
 // Client returns the client that decrypts internal values and maps revisions to versions.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
-// Layout returns the keys of the store.
 func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 
-// Run does pending work until ctx ends.
 func (l *Ledger) Run(ctx context.Context) error { return l.outbox.Run(ctx) }
 
-// HeldZones returns the number of zones held by mass deletions (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 
-// Steps calls Steps of journal.Journal.
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return l.jr.Steps(ctx, zone, since, n)
@@ -133,10 +129,8 @@ func (l *Ledger) AllSteps(ctx context.Context, zone string, n uint64) (before se
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
 
-// EndedContent calls EndedContent of journal.Journal.
 func (l *Ledger) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.EndedContent, error) {
 	return l.jr.EndedContent(ctx, zone, since)
 }
 
-// Stats returns the counters of this ledger.
 func (l *Ledger) Stats() *facts.Stats { return &l.mem.Stats }

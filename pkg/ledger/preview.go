@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// PreviewRecord sets after.Status and returns errors as the write would, but commits nothing: a dry run. before is nil
-// for a creation, after for a deletion.
+// PreviewRecord is the dry run of a write: it sets after.Status and returns the write's errors, but commits nothing.
+// before is nil for a creation, after for a deletion. Earlier writes of the change set count.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)

@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Each write of a change set (S10.1) passes through Kubernetes' storage, and waits without a lock until all have
-// arrived. Then each is decided on the result of the earlier writes. The end of any write's context ends the set.
+// Each write of a change set (S10.1) is decided on the result of the earlier writes. The end of any write's context
+// ends the set.
 
 // Set is a change set: writes of several Records of a zone, committed in a transaction or not at all. Requests of the
 // items wait here until all have arrived. Methods except Require may be called concurrently.
@@ -54,7 +54,6 @@ type setItem struct {
 	growth int64
 }
 
-// NewSet returns a change set of n writes.
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
 // Require sets the prerequisites on the zone (S10.5). It takes no lock: call it before any write arrives.
@@ -80,8 +79,8 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowthInSet notes the octets by which ctx's write grows, and returns the sum of its change set, or octets without a
-// set.
+// GrowthInSet notes the octets by which ctx's write enlarges its object, and returns the sum of the change set (Records
+// written together), for the budget. Without a set, the result is octets.
 func GrowthInSet(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -135,14 +134,12 @@ func (s *Set) HasArrived(i int) bool {
 	return s.items[i].arrived
 }
 
-// IsUnchanged reports whether write i changes nothing.
 func (s *Set) IsUnchanged(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.items[i].unchanged
 }
 
-// CountCreations counts the creations that have arrived.
 func (s *Set) CountCreations() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

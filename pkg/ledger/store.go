@@ -27,8 +27,8 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 	return err
 }
 
-// ReadStore returns fsck's client, with decrypted internal values and versions in place of revisions. A damaged config
-// key is no error, since fsck reports it.
+// ReadStore returns a client for fsck: reads decrypt internal values, and give versions (resourceVersions) in place of
+// revisions. An unknown format is an error. A damaged or missing config key is none, since fsck reports it.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -182,8 +182,8 @@ func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts 
 // ErrEncrypted means that the encryption configuration does not decrypt the store's key.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat stops this ledger's writes and returns ErrFormat when a newer version takes over the store, or another
-// server begins to encrypt.
+// FollowFormat stops this ledger's writes and returns ErrFormat once a newer version takes over the store, or another
+// server begins to encrypt a store opened unencrypted by this server. The result is nil when ctx ends.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

@@ -230,7 +230,8 @@ func (l *Ledger) namespacesAt(ctx context.Context, c ruleChange) (out []string, 
 	return out, nil
 }
 
-// FirstMember returns name and uid of a namespace's first Record at an owner, or "".
+// FirstMember returns name and uid of a namespace's first Record, by name, at an owner of the zone with this uid, or
+// "".
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))

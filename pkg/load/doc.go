@@ -20,7 +20,7 @@
 //	L9. A Warning that another write of the run resolves is not shown.
 //	L10. Confined follows no link out of the given or the working directory, and reads 256 MiB at most.
 //
-// Out of scope: storage, serials and delegation. Zone files are the only foreign format.
+// Zone files are the only foreign format.
 //
 // Read first: run.go, import.go, manifest.go, dryrun.go, dryrunrecords.go, zonefile.go, prune.go, scope.go, records.go,
 // recordwrite.go, applier.go, source.go, confined.go, report.go, load.go, prior.go, change.go, plan.go.

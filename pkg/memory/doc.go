@@ -6,7 +6,5 @@
 //
 // Guarantees: (1) Unknown memory is 0. (2) SpareHeap keeps GOGC and GOMEMLIMIT of the environment.
 //
-// Out of scope: the use of the memory.
-//
 // Read memory.go first.
 package memory

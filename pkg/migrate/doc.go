@@ -13,7 +13,5 @@
 //	M3. If two objects want a name, the older wins, as in bindy and external-dns-management. External-dns serves the
 //	    data of both: each becomes a Record, and the server decides.
 //
-// Out of scope: validation, by the server.
-//
 // Read migrate.go first, then a file for each operator.
 package migrate

@@ -11,7 +11,5 @@
 //	    issued again if it lacks an address, has another authority, or less than a year left.
 //	P3. Files are replaced atomically.
 //
-// Out of scope: authentication.
-//
 // Read pki.go first, then pair.go.
 package pki

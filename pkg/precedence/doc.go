@@ -8,7 +8,5 @@
 // by Rank: the older, or of two at the same time the lower id. Claimants with Rank.Last come after all others. (2)
 // Every process decides the same, from claims and recorded uses alone.
 //
-// Out of scope: the purpose of names.
-//
 // Read precedence.go.
 package precedence

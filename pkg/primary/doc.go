@@ -23,8 +23,7 @@
 //  9. Before an UPDATE has a slot of its tenant (the key's namespace), its work is linear in the octets, so updates
 //     delay neither questions nor other tenants.
 //
-// Out of scope: the source of zones (the interface Zones), signing, decisions about UPDATEs, and other servers: a CNAME
-// out of the zone ends the answer.
+// Zones come from an implementation of the interface Zones. A CNAME out of the zone ends the answer.
 //
 // Read answer.go first: it chooses the answers without I/O (type answer is in reply.go). Then query.go parses messages,
 // resolve.go answers questions, transfer.go sends zones; class.go has a class, classes.go all with their keys, and

@@ -13,8 +13,6 @@
 //     lost by a server, makes nothing Ready (S6.13).
 //  3. Tenants read the kind of a class's fault, no words of its provider (S6.17).
 //
-// Out of scope: the delivery of zones, and writes of conditions.
-//
 // Read first: lag.go, index.go, progress.go, judge.go, cause.go, stalled.go, state.go, public.go, inforce.go and
 // frozen.go.
 package ready

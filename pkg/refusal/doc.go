@@ -11,7 +11,5 @@
 //  2. kubectl prints the same text with and without a rule, since the cause with the rule repeats field and message of
 //     the other cause.
 //
-// Out of scope: the rules and the objects.
-//
 // Read refusal.go.
 package refusal

@@ -15,7 +15,5 @@
 //  4. A request without an answer, or not served now, is retried. A change of a Record that has changed is planned
 //     again.
 //
-// Out of scope: the source of the wanted Records, and rights.
-//
 // Read first: write.go, plan.go, change.go, retry.go.
 package rrsets

@@ -6,7 +6,5 @@
 // Guarantees: (1) A metric has the stability level BETA. If the name ends with _total, the metric is a counter,
 // otherwise a gauge.
 //
-// Out of scope: metrics counted at each event.
-//
 // Read samples.go.
 package samples

@@ -7,7 +7,5 @@
 // Guarantees: (1) A Secret is read by name, never listed, so RBAC can allow single Secrets. (2) No error quotes a value
 // of a Secret. (3) A name leads to no file outside the directory.
 //
-// Out of scope: the permissions to read Secrets.
-//
 // Read secrets.go first.
 package secrets

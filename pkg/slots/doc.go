@@ -12,7 +12,5 @@
 //	L3. A client with a full share takes only spare slots, and cuts none.
 //	L4. TakeInOrder serves the callers of a client in order of arrival.
 //
-// Out of scope: the work in the slots.
-//
 // Read slots.go.
 package slots

@@ -10,7 +10,5 @@
 //     (RFC 8259 §7). So a JSON document keeps its meaning.
 //  2. No argument of this package's Fprintf prints a newline or tab.
 //
-// Out of scope: formats with own escapes, such as YAML and zone files.
-//
 // Read terminal.go.
 package terminal

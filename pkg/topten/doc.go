@@ -6,7 +6,5 @@
 //
 // Guarantees: (1) A metric names at most ten namespaces. (2) Equal values give the same choice at each scrape.
 //
-// Out of scope: the values.
-//
 // Read topten.go.
 package topten

@@ -11,8 +11,7 @@
 //  2. Work is recorded exactly if a cause of the work is.
 //  3. A span has at most MaxCauses links.
 //
-// Out of scope: sampling and export (package tracing of component-base), and the attributes of spans: never record data
-// or keys.
+// Package tracing of component-base samples and exports. Attributes of spans never contain record data or keys.
 //
 // Read traces.go.
 package traces

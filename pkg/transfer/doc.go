@@ -11,7 +11,5 @@
 //     a row may be unsigned (RFC 8945 §5.3.1).
 //  3. Every wait, message and transfer is bounded.
 //
-// Out of scope: the use of the zone.
-//
 // Read receive.go first, then exchange.go; tsig.go verifies signatures.
 package transfer

@@ -13,7 +13,5 @@
 //     namespace's other data is refused. But a deletion of all RRsets at a name (ANY, ANY) leaves other data, with
 //     NOERROR. Other namespaces' data is ignored.
 //
-// Out of scope: users and storage.
-//
 // Read message.go first, then fold.go, prerequisite.go and scope.go; package wire has the wire format.
 package update

@@ -11,7 +11,5 @@
 //     says so.
 //  3. An unreachable server, or an answer without a required signature, gets the state Failed.
 //
-// Out of scope: the source of the zone, and writes.
-//
 // Read compare.go.
 package verify

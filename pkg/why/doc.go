@@ -12,8 +12,6 @@
 //	    none is sent, and with Clients.Public none to an address in a private network that a tenant may have chosen.
 //	W4. Texts and lists of a chain are bounded. A printer has to escape octets of tenants and servers.
 //
-// Out of scope: printing, and decisions about Records.
-//
 // Read first: ask.go answers a question, subject.go finds Records and zones, derived.go data without a Record, read.go
 // reads objects, live.go asks servers, judge.go decides the links of objects and answers.go the links of servers;
 // inquiry.go has the shared state, facts.go the input of the judgement, chain.go the result.

@@ -14,7 +14,5 @@
 //     snapshot replaces a settled snapshot (S7.2).
 //  5. Config bounds steps, and the number of zones bounds events.
 //
-// Out of scope: sources and readers of zones.
-//
 // Read snapshot.go, then apply.go and set.go.
 package zoneview

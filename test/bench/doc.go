@@ -7,7 +7,5 @@
 // reported ratio is the median of the rounds' ratios. (2) Beside times there are counts that other processes cannot
 // disturb: transactions, fsyncs, log bytes, allocations and CPU time for each write.
 //
-// Out of scope: the working of the ledger.
-//
 // Read run.go, then arm.go, then docs/performance.md.
 package main

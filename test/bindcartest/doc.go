@@ -10,7 +10,5 @@
 //	    DELETE of an unknown zone is 500 before 0.9, /ready is always 200, and a request over the limit is 429.
 //	D2. The double counts destroyed zones.
 //
-// Out of scope: the routes of records and DNSSEC.
-//
 // Read bindcar.go.
 package bindcartest

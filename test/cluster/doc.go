@@ -12,7 +12,5 @@
 //  3. A test that stops a server runs alone and restarts it.
 //  4. Server and tenants have only the rights of artifacts/deploy.
 //
-// Out of scope: the module's packages but test/rig.
-//
 // Read cluster_test.go for the setup, story_test.go for the commands, then testdata/delegate.txtar.
 package cluster

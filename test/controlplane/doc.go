@@ -12,7 +12,5 @@
 //     BIND's address follows "done".
 //  3. The end of input ends all processes and removes the files.
 //
-// Out of scope: the code under test.
-//
 // Read main.go.
 package main

@@ -12,7 +12,5 @@
 //  3. `make soak` runs for -soak with choices by -seed, which a failure prints. With -keep=DIR a failed test leaves the
 //     etcd members and the clients' writes there, and TestWAL prints the transactions of such a member.
 //
-// Out of scope: the packages of the server.
-//
 // Read load_test.go for the clients, check_test.go for the invariants, then windows_test.go.
 package crash

@@ -8,7 +8,5 @@
 // contexts, lost fences and foreign data. (2) Data is compared octet by octet in canonical form, to find errors in
 // escaping, splitting or letter case (attacks 24 to 26). (3) Memory fails only as the test chooses.
 //
-// Out of scope: the providers, and their callers.
-//
 // Read suite.go first, then exam.go, memory.go and zone.go.
 package deliverytest

@@ -19,7 +19,5 @@
 //	M11. A rolling restart or upgrade of the form ha causes no error to a client that obeys Retry-After. Any server
 //	    may be killed, while the others accept writes.
 //
-// Out of scope: a kubelet.
-//
 // Read render_test.go and chart_test.go, then install_test.go.
 package deploy

@@ -10,7 +10,5 @@
 //  2. A story has its own data directory and ports; its processes end with it.
 //  3. A story never sleeps.
 //
-// Out of scope: the module's packages.
-//
 // Read e2e_test.go for the commands, then testdata/refuse.txtar.
 package e2e

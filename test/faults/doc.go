@@ -14,7 +14,5 @@
 //  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), read each time, that shifts the clock.
 //  4. A transaction's keys determine its kind: a new kind of write needs no code in the ledger.
 //
-// Out of scope: the reason for a transaction.
-//
 // Read armed.go; kind.go lists the kinds.
 package faults

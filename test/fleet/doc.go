@@ -10,7 +10,5 @@
 //  2. Tests share the servers, not namespaces.
 //  3. A test never waits for a time.
 //
-// Out of scope: the rendering of objects.
-//
 // Read fleet_test.go for the setup, kubelet_test.go for pods as processes.
 package fleet

@@ -9,7 +9,5 @@
 //  2. A row or an allowance that matches nothing is an error.
 //  3. Every cited sentence of docs/semantics.md (S2.3) exists.
 //
-// Out of scope: the behaviour of code.
-//
 // Read imports_test.go first.
 package house

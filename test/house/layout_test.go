@@ -99,12 +99,10 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 // isProgram: no package imports a program, and its help text explains it.
 func isProgram(p *listed) bool { return path.Dir(p.trimModule()) == "cmd" }
 
-// TestPackages_explainThemselves: doc.go names the content, numbered guarantees, the matters out of scope, and the file
-// to read first.
+// TestPackages_explainThemselves: doc.go names the content, numbered guarantees, and the file to read first.
 func TestPackages_explainThemselves(t *testing.T) {
 	fileName := regexp.MustCompile(`\b[\w/.-]+\.(go|txt|md|txtar)\b`)
 	numbered := regexp.MustCompile(`(?m)\([A-Z]?1\) |^\s*[A-Z]?1\. `) // (1) or (I1) in the text, or a list of 1. or I1.
-	scope := regexp.MustCompile(`(?m)^Out of scope: `)
 	for _, p := range listPackages(t) {
 		if anyMatches(machineWritten, p.trimModule()) || isProgram(p) || strings.HasPrefix(p.trimModule(), "test/interop/") &&
 			len(p.GoFiles) == 0 {
@@ -135,12 +133,8 @@ func TestPackages_explainThemselves(t *testing.T) {
 				first = s
 			}
 		}
-		if paragraphs < 4 || !numbered.MatchString(text) {
-			t.Errorf("%s/doc.go: four paragraphs have the content, the guarantees (numbered), the matters out of scope, "+
-				"and the file to read first", p.trimModule())
-		}
-		if !scope.MatchString(text) {
-			t.Errorf("%s/doc.go: has no line \"Out of scope: …\"", p.trimModule())
+		if paragraphs < 3 || !numbered.MatchString(text) {
+			t.Errorf("%s/doc.go: three paragraphs have the content, the guarantees (numbered), and the file to read first", p.trimModule())
 		}
 		found := false
 		for _, name := range fileName.FindAllString(first, -1) {

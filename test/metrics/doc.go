@@ -10,7 +10,5 @@
 //  2. Every served metric named kubizone_ is listed, for this process.
 //  3. docs/operations.md has every listed metric; alerts and pages name only these, and those of bind-agent.
 //
-// Out of scope: the values.
-//
 // Read list.go, then testdata/metrics.txt.
 package metrics

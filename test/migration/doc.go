@@ -11,7 +11,5 @@
 //  3. The same holds for docs/migration-bindy.md, with bindy's custom resources and a BIND with its zones.
 //  4. Rolling back restores the custom resources.
 //
-// Out of scope: CRDs' controllers; only statuses are simulated.
-//
 // Read migration_test.go, then bindy_test.go, with the two pages beside them.
 package migration

@@ -11,7 +11,5 @@
 //     commits.
 //  3. Clients' histories are linearizable, zone by zone: every later read by either server has an acknowledged write.
 //
-// Out of scope: the decisions of the server.
-//
 // Read first: forest_test.go (the operations), then objects_test.go (the model).
 package model

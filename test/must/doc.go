@@ -6,7 +6,5 @@
 // Guarantees: (1) The test fails at the calling line, with the unchanged error. (2) The test stops as by t.Fatal, so
 // only its goroutine may call.
 //
-// Out of scope: missing programs (rig.Need).
-//
 // Read must.go.
 package must

@@ -9,7 +9,5 @@
 //  1. The objects are those of `helm template`, unchanged.
 //  2. While zones are delivered, signed and unsigned, no request of a part is refused, and no part ends.
 //
-// Out of scope: the requests between the parts.
-//
 // Read story_test.go first, then testdata.
 package pods

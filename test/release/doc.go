@@ -19,7 +19,5 @@
 //	R9. The chart for Gardener is an OCI layout too; Gardener's manifests name it and the image.
 //	R10. kubeconform accepts the JSON schemas: the examples are valid, unknown fields are not.
 //
-// Out of scope: a public registry.
-//
 // Read release_test.go, then image_test.go.
 package release

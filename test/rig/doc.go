@@ -13,7 +13,5 @@
 //  3. Every wait ends with a context; the error contains the peer's output.
 //  4. FreePort never gives a port to two tests at once.
 //
-// Out of scope: the code under test, which is not imported.
-//
 // Read process.go, then bind.go.
 package rig

@@ -11,7 +11,5 @@
 //  3. No refusal names the victim's namespace, objects or user.
 //  4. After all attacks, the store is intact (fsck).
 //
-// Out of scope: the packages of the server.
-//
 // Read attacks_test.go, then arena_test.go for the tenants.
 package security

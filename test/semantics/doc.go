@@ -13,7 +13,5 @@
 //     messages, comments of helpers and expected output do not count.
 //  3. Rules S1 to S10 have at most 30 words each, apart from reason, examples, list and table, and 3,200 in all.
 //
-// Out of scope: whether a test proves its sentence.
-//
 // Read table.go.
 package main

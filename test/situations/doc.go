@@ -10,7 +10,5 @@
 //  2. Each story begins with that of the page's zone.
 //  3. Answers are reduced to the page's words.
 //
-// Out of scope: the meaning of commands.
-//
 // Read situations.go.
 package situations

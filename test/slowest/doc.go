@@ -10,7 +10,5 @@
 //  2. The exit code is go test's.
 //  3. A cached result does not count.
 //
-// Out of scope: the code under test.
-//
 // Read main.go.
 package main

@@ -8,7 +8,5 @@
 //  1. Start returns a ready server and stops it after the test. A server's error fails the test.
 //  2. The server uses free loopback ports and a directory of the test.
 //
-// Out of scope: real processes (test/rig).
-//
 // Read standalone.go.
 package standalone

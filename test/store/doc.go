@@ -7,7 +7,5 @@
 // Guarantees: (1) Tests share only the member: each Store has a prefix. (2) fsck checks every Store after the test,
 // unless damaged on purpose. (3) Two servers of a Store share no connection or memory.
 //
-// Out of scope: HTTP, admission and DNS.
-//
 // Read store.go, then objects.go.
 package store

@@ -8,9 +8,6 @@
 // label has a constant in conditions.go; (3) the JSON of an accepted object keeps its meaning; (4) exported names
 // change only as docs/support.md allows.
 //
-// Out of scope: parsing, validation, decisions, and defaults, which the server sets on every write. The only import is
-// apimachinery, because clients vendor this package.
-//
 // Read instance_types.go first, then cluster_types.go and provider_types.go.
 //
 // +k8s:deepcopy-gen=package

@@ -7,7 +7,5 @@
 // Guarantees: (1) it writes a single Record, and only the applied fields; (2) it ends with the server's message if the
 // write is refused.
 //
-// Out of scope: zones: the server finds the zone of the name, and decides whether the namespace may write there.
-//
 // Read main.go.
 package main

@@ -8,9 +8,6 @@
 // reason has a constant in conditions.go; (3) the JSON of an accepted object keeps its meaning; (4) exported names
 // change only as docs/support.md allows.
 //
-// Out of scope: parsing, validation, decisions, and defaults, which the server sets on every write. The only import is
-// apimachinery, because clients vendor this package.
-//
 // Read record_types.go first, then zone_types.go.
 //
 // +k8s:deepcopy-gen=package

@@ -14,7 +14,7 @@
 //  5. Each error has exactly one code of Gardener.
 //  6. The Zone is written into the status once. Only spec.zone binds the Record.
 //
-// Out of scope: operations, their annotation and the status, which Gardener's library handles.
+// Gardener's library handles the operation annotation and the status.
 //
 // Read actuator.go first, then record.go and codes.go.
 package actuator

@@ -8,7 +8,5 @@
 // provider's requests are sequential, its answers bounded. (3) Listed endpoints that are no RRset stay. (4) A rejected
 // record costs the others only time. (5) Types and values without a form in external-dns are refused with the reason.
 //
-// Out of scope: the zones of a provider, and the cause of a failure.
-//
 // Read backend.go, then endpoint.go.
 package externaldns

@@ -7,7 +7,7 @@
 // RRset is in the file and the reload has succeeded; a failed reload is repeated. (4) A file with an unsupported line
 // stays. (5) No shell gets a name or value. (6) An RRset that would keep the zone from loading is refused alone.
 //
-// Out of scope: the name server, beyond two commands; comments and order of a file, lost by a write.
+// A write loses the comments and the order of a file.
 //
 // Read backend.go, then content.go.
 package masterfile

@@ -7,7 +7,5 @@
 // silently ignore records that cannot coexist with others. (3) Requests are signed, over TCP; answers need a valid
 // signature. (4) The NS of a zone are replaced without a gap. (5) Only a record that the server rejects is refused.
 //
-// Out of scope: the list of zones.
-//
 // Read backend.go.
 package rfc2136

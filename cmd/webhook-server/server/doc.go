@@ -9,7 +9,5 @@
 // request without signature headers takes no slot, a slow body delays others briefly, and only signed requests take
 // slots of the Backend (attack 79).
 //
-// Out of scope: DNS servers.
-//
 // Read backend.go, then handler.go, verify.go and shared.go.
 package server

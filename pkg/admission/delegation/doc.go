@@ -13,7 +13,7 @@
 //     passes.
 //  3. Deletions, status, and updates that keep the spec pass unchecked.
 //
-// Out of scope: the decision (package ledger).
+// Package ledger decides.
 //
 // Read plugin.go.
 package delegation

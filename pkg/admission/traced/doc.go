@@ -9,7 +9,5 @@
 //  1. Spans never change the chain's decision.
 //  2. A refusal's span has no message, because the message may name objects of other tenants.
 //
-// Out of scope: spans of single plugins.
-//
 // Read traced.go.
 package traced

@@ -7,7 +7,7 @@
 //
 // Guarantees: (1) The types have the JSON of cert-manager v1.21.
 //
-// Out of scope: the solution of a challenge (package registry/acme).
+// Package registry/acme solves the challenge.
 //
 // Read types.go.
 //

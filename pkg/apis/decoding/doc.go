@@ -8,7 +8,7 @@
 // Guarantees:
 //  1. A body is read a second time only after the decoder has refused it.
 //
-// Out of scope: the meaning of values (package validation).
+// Package validation checks the values.
 //
 // Read explain.go first.
 package decoding

@@ -13,7 +13,5 @@
 //	G2. Limits are approximate. With n servers, a namespace may write n times the rate, and have n-1 more
 //	    Bind9Clusters. Concurrent writes may exceed a limit, since they are counted after the commit.
 //
-// Out of scope: the annotation with a namespace's own limits.
-//
 // Read budget.go first, then limits.go.
 package budget

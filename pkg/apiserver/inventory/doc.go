@@ -12,7 +12,7 @@
 //  2. Each part that the server does not know is in status.unknown, with the reason and the next step.
 //  3. The status has no private key and no data of a tenant.
 //
-// Out of scope: the checks of etcd (package maintenance).
+// Package maintenance checks etcd.
 //
 // Read inventory.go first, then certificates.go.
 package inventory

@@ -9,7 +9,5 @@
 //     second.
 //  2. The time of the server's own work does not count.
 //
-// Out of scope: long-running requests such as watches, without a seat.
-//
 // Read pace.go.
 package pace

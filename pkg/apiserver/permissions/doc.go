@@ -7,7 +7,5 @@
 //  1. A server that starts without a required rule is not ready. It logs each missing rule, with the consequence.
 //  2. A rule revoked later is in the Installation's status within a minute, but the server stays ready.
 //
-// Out of scope: the rules of the manifests (test/deploy).
-//
 // Read permissions.go.
 package permissions

@@ -15,7 +15,5 @@
 //	C5. An unreadable Secret is left alone, the error names the key, and the last certificate remains served.
 //	C6. caBundle is the only field written in an APIService.
 //
-// Out of scope: clients (pkg/apiserver), and cert-manager, whose certificates are files.
-//
 // Read provider.go first, then material.go.
 package serving

@@ -9,7 +9,5 @@
 //     memory.
 //  2. Versions of an object share equal large fields, such as a Zone's rules.
 //
-// Out of scope: writes.
-//
 // Read first: codec.go.
 package sharing

@@ -18,7 +18,5 @@
 //	A6. Requests are bounded in size, number, rate and time. Too many requests give 429 with Retry-After.
 //	A7. If named loses the zone of a catalog member, the zone is recreated within a minute.
 //
-// Out of scope: Kubernetes, and the choice of zones.
-//
 // Read routes.go, then zones.go.
 package agent

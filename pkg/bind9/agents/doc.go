@@ -9,7 +9,5 @@
 //     has another token, the request is repeated once.
 //  2. While a Secret cannot be read, the last token stays in use. After the deletion of the Secret it does not.
 //
-// Out of scope: the requests about zones.
-//
 // Read agents.go.
 package agents

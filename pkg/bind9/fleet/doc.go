@@ -17,7 +17,5 @@
 //	F5. A deleted instance leaves no objects. Objects whose owner is gone for another reason are removed slowly: after
 //	 two live 404s ten minutes apart, at most a share of the servers per hour.
 //
-// Out of scope: the zones of the servers.
-//
 // Read decide.go (choose an action), then facts.go (observe), then apply.go.
 package fleet

@@ -16,7 +16,5 @@
 //	G7. A zone at a signer is removed only for the Zone object signed there, or if no Zone object is signed there, but
 //	 never for another Zone with the same name.
 //
-// Out of scope: the transport of the DS to the parent, and of zones to servers.
-//
 // Read decide.go (the next step, from facts alone), then zone.go, then signer.go, then sweep.go.
 package signing

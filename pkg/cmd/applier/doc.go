@@ -10,7 +10,5 @@
 //	P2. A call with more than 100 changes is refused, never split.
 //	P3. A refusal names each refused Record with its file.
 //
-// Out of scope: the decision on a change set.
-//
 // Read applier.go.
 package applier

@@ -6,7 +6,7 @@
 //
 // Guarantees: (1) An existing file is not overwritten. (2) After exit code 0 the backup is complete and on disk.
 //
-// Out of scope: the format (pkg/backup).
+// Package pkg/backup defines the format.
 //
 // Read backup.go.
 package backup

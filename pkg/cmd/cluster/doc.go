@@ -7,7 +7,7 @@
 //
 // Guarantees: (1) A clientset has only the API groups of Interface.
 //
-// Out of scope: clients of the group kubi.zone (module api).
+// Clients of the group kubi.zone are in the module api.
 //
 // Read cluster.go.
 package cluster

@@ -8,7 +8,7 @@
 //
 // Guarantees: (1) Each kind of provider that a DNSClass can name has a constructor, as a test checks.
 //
-// Out of scope: providers that need only a class and its Secrets (package cmd/provider).
+// Package cmd/provider builds providers that need only a class and its Secrets.
 //
 // Read providers.go first.
 package delivering

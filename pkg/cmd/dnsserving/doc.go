@@ -8,7 +8,7 @@
 // Guarantees:
 //  1. A client admitted by the flags gets only zones in the views of --dns-view.
 //
-// Out of scope: the source of the zones, and clients admitted by DNSClasses (package controller/transferclass).
+// Package controller/transferclass admits the clients that DNSClasses name.
 //
 // Read options.go, then metrics.go.
 package dnsserving

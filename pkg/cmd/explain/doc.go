@@ -11,7 +11,5 @@
 //	X3. Each reason of the API is explained.
 //	X4. Each alert is explained.
 //
-// Out of scope: the meaning of a rule.
-//
 // Read explain.go.
 package explain

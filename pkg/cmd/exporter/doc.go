@@ -11,7 +11,5 @@
 //	    hash. Applied a second time, they change nothing.
 //	X3. Objects that the user may not read are reported as missing.
 //
-// Out of scope: the content of a zone.
-//
 // Read exporter.go.
 package exporter

@@ -15,8 +15,7 @@
 //	E4. A cycle without changes writes nothing.
 //	E5. The provider listens only on loopback: the protocol has neither passwords nor TLS.
 //
-// Out of scope: the translation of an endpoint into a Record, and the choice between objects of the same name
-// (pkg/externaldns).
+// Package pkg/externaldns translates endpoints into Records.
 //
 // Read options.go, then server.go and provider.go.
 package externaldns

@@ -9,7 +9,7 @@
 //  1. A process that loses the Lease exits.
 //  2. The Lease also names the installation. Objects of another installation are never changed.
 //
-// Out of scope: the objects of a server (pkg/bind9/fleet).
+// Package bind9/fleet makes the objects of a server.
 //
 // Read options.go, then run.go.
 package fleet

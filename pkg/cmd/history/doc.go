@@ -9,7 +9,7 @@
 //	H1. log --follow prints each change once and in order, across several watches.
 //	H2. revert prints its plan before it asks for consent, and asks before it writes.
 //
-// Out of scope: the past itself (pkg/history).
+// Package pkg/history computes past states.
 //
 // Read first: revert.go, ask.go, log.go, room.go.
 package history

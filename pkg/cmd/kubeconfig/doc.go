@@ -10,7 +10,5 @@
 //	K3. If the API does not answer, the command says so within seconds. Its reads then fail, and the error has the
 //	    next step.
 //
-// Out of scope: requests.
-//
 // Read kubeconfig.go.
 package kubeconfig

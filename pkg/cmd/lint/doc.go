@@ -11,7 +11,5 @@
 //	    error.
 //	L3. Every object is judged, and any error gives exit code 1.
 //
-// Out of scope: classes, namespaces, Secrets and a server's objects.
-//
 // Read first: lint.go, set.go, store.go.
 package lint

@@ -11,7 +11,5 @@
 //	T3. A JSON document has apiVersion and kind, and the release has its JSON schema.
 //	T4. A progress bar appears after two seconds, on a terminal only.
 //
-// Out of scope: the content of a result.
-//
 // Read first: format.go, text.go, screen.go, bar.go.
 package output

@@ -11,7 +11,5 @@
 //	    automatically, because running members would not trust the new one.
 //	K3. Files are replaced atomically, and only their owner can read keys.
 //
-// Out of scope: etcd.
-//
 // Read peercert.go.
 package peercert

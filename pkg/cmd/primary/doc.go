@@ -12,7 +12,7 @@
 //  3. While the API does not answer, the last zones are served.
 //  4. After SIGTERM the primary becomes unready, finishes running transfers, and stops.
 //
-// Out of scope: the DNS protocol (pkg/primary).
+// Package pkg/primary speaks DNS.
 //
 // Read run.go first, then options.go.
 package primary

@@ -9,7 +9,5 @@
 //     needs credentials or names a zone.
 //  2. Work begins when every zone is read. Meanwhile the log has the reason of the wait.
 //
-// Out of scope: the work itself.
-//
 // Read process.go.
 package process

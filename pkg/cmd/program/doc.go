@@ -12,7 +12,5 @@
 //	P3. The first Ctrl-C or SIGTERM stops in order, the second at once.
 //	P4. Without -v the log has only warnings and errors.
 //
-// Out of scope: the sub-commands.
-//
 // Read first: program.go, log.go.
 package program

@@ -9,7 +9,5 @@
 //	S1. No data directory is created.
 //	S2. A data directory in use is reached through the process that uses it.
 //
-// Out of scope: the use of the store.
-//
 // Read source.go.
 package source

@@ -6,7 +6,7 @@
 //
 // Guarantees: (1) Without the flag there are no spans. (2) A file is read and validated before anything starts.
 //
-// Out of scope: the spans (package traces).
+// Package traces makes the spans.
 //
 // Read tracing.go.
 package tracing

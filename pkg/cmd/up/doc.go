@@ -13,7 +13,5 @@
 //	U4. Parts stop in the reverse order of their start: the API (once pending answers are sent), DNS, the ledger
 //	    (storage of zones), etcd. If a part fails, all stop.
 //
-// Out of scope: decisions about requests.
-//
 // Read up.go first, then options.go.
 package up

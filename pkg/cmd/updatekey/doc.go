@@ -10,7 +10,5 @@
 //	    refused.
 //	K2. show prints the algorithm in each format, because the default of most clients is refused.
 //
-// Out of scope: the names of a key, enforced by the API server.
-//
 // Read updatekey.go.
 package updatekey

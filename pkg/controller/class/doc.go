@@ -9,8 +9,6 @@
 // confirmed serial takes a single write, of the Delivery, by which the server makes Records Ready (S6.18); without a
 // change only results of health checks are written. (4) Secrets are read by name, never listed.
 //
-// Out of scope: providers and leader election.
-//
 // A task of the queue (controller.go) has three steps:
 //
 //	read the informers (ready.Index) and the reports of the Loop (reports.go)

@@ -12,7 +12,5 @@
 // class keeps its keys. (5) The name of a key in use belongs to the class with the name in its status; a BIND 9 server
 // has only keys named after its namespace (S11.17, S11.18).
 //
-// Out of scope: the content of zones, and the serials of secondaries.
-//
 // Read members.go first, then peers.go and controller.go.
 package transferclass

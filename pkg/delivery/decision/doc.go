@@ -10,7 +10,5 @@
 //  2. After a crash, the next worker knows all RRsets that may be half written. They are in the state stored before the
 //     first write, or follow from that state and the zone's changes.
 //
-// Out of scope: stores, providers and clocks.
-//
 // Read memory.go and facts.go first, then decide.go.
 package decision

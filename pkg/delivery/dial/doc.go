@@ -10,7 +10,5 @@
 //  2. IPv4 addresses embedded in IPv6 addresses, as by NAT64, are checked too.
 //  3. A refusal is a *LocalAddressError, and sends no packet.
 //
-// Out of scope: addresses inside a cluster.
-//
 // Read dial.go.
 package dial

@@ -13,7 +13,5 @@
 //     A write that passed before may arrive late, so the other worker repeats its own.
 //  2. No write to the store replaces another worker's state.
 //
-// Out of scope: the content of zones.
-//
 // Read lease.go: Store first, then PassFence.
 package lease

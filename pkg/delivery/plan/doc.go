@@ -12,7 +12,5 @@
 //  2. The plan names all RRsets to remove, also after an interrupted write. If the journal no longer names them all,
 //     Plan.Forgotten is true.
 //
-// Out of scope: the writes themselves.
-//
 // Read Source and MakePlans in plan.go.
 package plan

@@ -12,7 +12,5 @@
 //     if they fit 64 KiB.
 //  4. Refused records are named, and the others delivered.
 //
-// Out of scope: the server's own data (SOA, NS at the apex, signatures), and the creation of zones.
-//
 // Read provider.go first, then update.go and compare.go.
 package rfc2136

@@ -10,7 +10,5 @@
 //  2. A tenant never occupies all workers of a class.
 //  3. If a provider (the client of a class's servers) asks for a pause, the whole class pauses.
 //
-// Out of scope: the kinds of providers.
-//
 // Read loop.go first, then attempt.go; queue.go does not depend on deliveries.
 package schedule

@@ -11,7 +11,5 @@
 // is compared, by bounded transfers (S6.14). (5) Other secondaries' data is compared once a day, within bounds. A
 // secondary with other data at the zone's serial confirms nothing (S6.11).
 //
-// Out of scope: primaries, and the content of zones.
-//
 // Read first: provider.go, sample.go, difference.go. Then probe.go, last.go; for signers signer.go, digest.go.
 package transfer

@@ -11,7 +11,5 @@
 //  3. No answer can redirect a request, fill the memory, or appear in a message, and only the protocol's JSON counts.
 //  4. An RRset that the server refuses, or the protocol cannot represent, is named, and the rest delivered.
 //
-// Out of scope: the schedule of retries.
-//
 // Read provider.go, then call.go.
 package webhook

@@ -10,7 +10,5 @@
 // Guarantees:
 //  1. The text has the effect first, then the text to write. "" means no mistake.
 //
-// Out of scope: mistakes that only other Records show.
-//
 // Read first: names.go, policy.go.
 package mistakes

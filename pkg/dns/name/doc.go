@@ -13,7 +13,7 @@
 //  2. IDNA maps the whole text before any other rule. For example, the ideographic full stop (U+3002) counts as a dot
 //     (S1.2).
 //
-// Out of scope: names in rdata (package rdata), and zones.
+// Package rdata handles names within rdata.
 //
 // Read name.go, then parse.go.
 package name

@@ -10,7 +10,5 @@
 //  1. Two Values of a type with equal Texts are the same definition. Parsing a Text returns the same Value.
 //  2. Nothing is dropped or truncated without an error, and no input panics.
 //
-// Out of scope: owners, TTLs, RRsets and zones.
-//
 // Read value.go for the API, pack.go for many values, format.go for the types, text.go for a value's syntax.
 package rdata

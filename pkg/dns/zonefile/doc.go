@@ -10,7 +10,5 @@
 //  3. Read opens no other file and expands nothing: $INCLUDE and $GENERATE are errors.
 //  4. A line that begins with a blank has the owner of the line above. If that owner was rejected, so is the line.
 //
-// Out of scope: conflicts between records, and the types allowed in Records.
-//
 // Read write.go first, then read.go and line.go.
 package zonefile

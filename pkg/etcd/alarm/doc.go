@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package alarm has the names of two health checks of the API server's /healthz, "etcd-space" and "etcd-corrupt". A
-// check fails while etcd has the alarm NOSPACE (writes are refused) or CORRUPT (the members differ). kubectl kubizone
-// doctor reads the names here, without a dependency on etcd's client.
+// Package alarm names two health checks of the API server's /healthz: "etcd-space" fails while etcd has raised the
+// alarm NOSPACE (it refuses writes), "etcd-corrupt" while it has raised CORRUPT (its members differ). The names are a
+// package of their own so that kubectl kubizone doctor can use them without a dependency on etcd's client.
 //
-// Guarantees: (1) The names never change, because users' monitoring has them.
+// Guarantees: (1) The names never change, because users monitor them.
 //
-// Out of scope: the checks (package maintenance).
+// Package maintenance makes the checks.
 //
 // Read alarm.go.
 package alarm

@@ -26,17 +26,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// clusterToken never changes: members' identifiers depend on it.
+// clusterToken must never change, because etcd derives the members' identifiers from it.
 const clusterToken = "kubizone"
 
 const peerDialTimeout = 2 * time.Second
 
-// A member further behind than catchUpEntries of the log gets the whole store.
+// catchUpEntries is the number of log entries kept for slow members. A member further behind gets the whole store.
 const catchUpEntries = 1000
 
 const memberFile = "member"
 
-// Cluster is the place of this process's etcd member in a cluster of several members.
+// Cluster configures the etcd member of this process as part of a cluster of several members.
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
@@ -44,12 +44,12 @@ type Cluster struct {
 	InitialCluster string
 	// ListenPeer is the address for other members: "https://0.0.0.0:2380". The host must be an IP address.
 	ListenPeer string
-	// CertFile and KeyFile (PEM) identify this member. They are read again at each TLS handshake. CAFile must contain
-	// an authority that signs members alone, because all its certificates are accepted.
+	// CertFile and KeyFile (PEM) identify this member. They are read again at each TLS handshake. The authority in
+	// CAFile must sign nothing but members, because every certificate of the authority is accepted.
 	CertFile, KeyFile, CAFile string
 }
 
-// Validate returns all faults, with their flags.
+// Validate returns an error that lists every invalid field by its flag, or nil.
 func (c *Cluster) Validate() error {
 	var wrong []error
 	members, err := c.parseMembers()
@@ -107,7 +107,7 @@ func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Key
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// DNS keeps a restarted pod's old address; and the CA signs only peers.
+		// After a restart of a pod, DNS may still return the old address. The CA signs nothing but peers anyway.
 		SkipClientSANVerify: true,
 	}
 }
@@ -125,7 +125,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	to.SnapshotCatchUpEntries = catchUpEntries
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
 	if hasLog(to.Dir) {
-		return nil // the stored configuration counts (E6)
+		return nil // the stored configuration prevails (E6)
 	}
 	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
@@ -149,13 +149,13 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	}
 	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, round)
 	if err != nil {
-		return nil, nil // etcd tells only that no peer answered
+		return nil, nil // etcd's error says only that no peer answered
 	}
 	return formed, nil
 }
 
-// joinFormed configures a first start in a running cluster. A member that lost its data fails, because a fresh start
-// could vote a second time (E6).
+// joinFormed configures the first start of a member in a running cluster. A member that lost its data is an error,
+// because an empty member could vote a second time in a term (E6).
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	if len(place.ClientURLs) > 0 {
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
 	}
-	if place.ID == initial.MemberByName(c.MemberName).ID { // the others wait for its first start
+	if place.ID == initial.MemberByName(c.MemberName).ID { // an initial member that has never started
 		return nil
 	}
 
@@ -219,7 +219,7 @@ func (d *Dir) readMember() (name string, err error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// SetMember stores the member's name, "" for a sole member.
+// SetMember stores the name of the directory's member, "" for a sole member.
 func (d *Dir) SetMember(name string) error {
 	path := filepath.Join(d.path, memberFile)
 	if name == "" {
@@ -231,8 +231,8 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError reports that a member's directory lost its data (E6). Known is true if the cluster still has this
-// name.
+// LostMemberError is returned for a member whose directory has lost its data (E6). Known is true if the cluster still
+// has a member of this name.
 type LostMemberError struct {
 	Dir, Member string
 	Known       bool

@@ -16,10 +16,10 @@ import (
 	"syscall"
 )
 
-// Format changes only if older binaries cannot use the new layout.
+// Format is the version of the directory's layout, raised only if older binaries cannot use the new layout.
 const Format = 1
 
-// DefaultMinFreeBytes is needed at a start: etcd preallocates two segments of 64 MiB.
+// DefaultMinFreeBytes is the free space that a start needs: etcd preallocates two log segments of 64 MiB.
 const DefaultMinFreeBytes = 144 << 20
 
 const (
@@ -34,9 +34,11 @@ type Dir struct {
 	lock *os.File
 }
 
-// OpenDir creates a missing directory, locks it and checks the format. minFree is in octets, 0 for DefaultMinFreeBytes.
+// OpenDir creates a missing data directory, locks the directory and checks the format. OpenDir fails if the file system
+// has fewer than minFree octets free; 0 means DefaultMinFreeBytes.
 //
-// The error is *InUseError, or names the directory and the next step.
+// If another process has locked the directory, the error is an *InUseError. Other errors name the directory and the
+// next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {
 	if path == "" {
 		return nil, errors.New("data-dir: must not be empty, name a directory that this user may write")
@@ -62,7 +64,7 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 
 func (d *Dir) Path() string { return d.path }
 
-// Close releases the lock. Without the lock file two processes could lock two files of this name.
+// Close releases the lock. The lock file stays, because two processes could otherwise lock two files of the same name.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 func acquireLock(path string) (*os.File, error) {
@@ -80,7 +82,7 @@ func acquireLock(path string) (*os.File, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
 		return nil, &InUseError{Dir: path, PID: pid}
 	}
-	// The process's ID is for E1's error: the lock is the kernel's.
+	// The kernel holds the lock. The file's content, the process ID, only serves the error of E1.
 	err = lock.Truncate(0)
 	if err == nil {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -129,7 +131,7 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// A rename leaves no empty file after a crash.
+// writeLine writes a temporary file and renames it, so that a crash leaves no empty file.
 func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {
@@ -148,7 +150,7 @@ func unwritable(path string, err error) error {
 	return fmt.Errorf("data-dir %s cannot be written: %w; make it writable for this user, or name another directory", path, err)
 }
 
-// InUseError names the other process; PID is 0 if unknown.
+// InUseError is returned for a data directory that another process has opened. PID is 0 if unknown.
 type InUseError struct {
 	Dir string
 	PID int

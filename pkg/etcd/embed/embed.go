@@ -24,10 +24,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DefaultQuotaBytes exceeds etcd's 2 GiB: every write of a Record also writes its Zone.
+// DefaultQuotaBytes exceeds etcd's default of 2 GiB, because every write of a Record also writes its Zone.
 const DefaultQuotaBytes = 8 << 30
 
-// maxSocketPath is below sun_path: 104 on the BSDs, 108 on Linux.
+// maxSocketPath is below the limit of a socket's path (sun_path), which is 104 octets on the BSDs and 108 on Linux.
 const maxSocketPath = 100
 
 const (
@@ -69,9 +69,9 @@ type Member struct {
 	stopping atomic.Bool
 }
 
-// Start returns when etcd accepts writes, for which a cluster needs a majority, or with ctx's error.
+// Start starts the member and returns when etcd accepts writes. In a cluster, this needs a majority of the members.
 //
-// The error is *LostMemberError, or names flag or directory and the next step.
+// The error is ctx's, a *LostMemberError, or names a flag or the directory, and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
@@ -80,7 +80,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// An existing directory may lack the mode (E3).
+	// An existing directory may have another mode (E3).
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -124,7 +124,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// The hooks of the logger's Fatal and Panic end the goroutine (E4).
+// startServer starts etcd in its own goroutine, which the logger's hooks for Fatal and Panic can end without ending the
+// process (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -147,7 +148,7 @@ func (m *Member) startServer(config *etcd.Config) error {
 
 func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 
-// Failed is closed if etcd stops by itself.
+// Failed returns a channel that is closed if etcd stops by itself.
 func (m *Member) Failed() <-chan struct{} { return m.failure.done }
 
 func (m *Member) Err() error {
@@ -159,7 +160,7 @@ func (m *Member) Err() error {
 	}
 }
 
-// Stop closes etcd. After a failure, or before etcd is ready, it waits at most two seconds.
+// Stop closes etcd after the requests in flight, but within two seconds after a failure, or before etcd is ready.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
 		m.stopping.Store(true)
@@ -192,8 +193,8 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// RunningEndpoint returns the endpoint of another process's etcd in a data directory. ok is false without its socket,
-// so no etcd runs.
+// RunningEndpoint returns the endpoint of the etcd that another process runs in the data directory path. ok is false if
+// there is no socket, so that no etcd runs.
 func RunningEndpoint(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -206,8 +207,8 @@ func RunningEndpoint(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of a data directory's etcd. If no process runs this etcd, Reach starts a sole member
-// until release.
+// Reach returns the endpoints of the etcd in the data directory path. If no process runs etcd there, Reach starts a
+// sole member, which runs until the caller calls release.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -240,8 +241,8 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is the number of log entries between snapshots. A start reads the later entries into memory: etcd's
-// 10,000, at 0.3 MiB each, would be 3 GB.
+// snapshotEvery is the number of log entries between snapshots. A start reads all entries since the last snapshot into
+// memory, where etcd's default of 10,000 entries could take 3 GB at 0.3 MiB each.
 const snapshotEvery = 1000
 
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
@@ -255,22 +256,23 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
-	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // there is no other member to catch up
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
-	// Watches resume from the last progress: newer than compaction.
+	// A broken watch resumes at the revision of the last progress notification, which must be newer than the last
+	// compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// The defaults would only delay a sole member's start.
+	// A sole member elects itself. The default timeouts would only delay the start.
 	c.TickMs, c.ElectionMs = 20, 200
-	// By default etcd warns whenever a laptop sleeps or a disk stalls.
+	// With the default, etcd would warn whenever a laptop sleeps or a disk stalls.
 	c.WarningApplyDuration = 5 * time.Second
 	c.WarningUnaryRequestDuration = 5 * time.Second
 	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.newLogger(cfg))
 	return c
 }
 
-// noEntryYet is in an error logged every four seconds until the first entry.
+// noEntryYet is part of an error that etcd logs every four seconds until the first entry of its log.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
 func (m *Member) newLogger(cfg Config) *zap.Logger {
@@ -295,7 +297,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure is etcd's fatal error; done is closed when err is set.
+// failure holds etcd's fatal error. done is closed when err is set.
 type failure struct {
 	dir   string
 	ready atomic.Bool
@@ -315,7 +317,7 @@ func (f *failure) setError(err error) {
 	})
 }
 
-// OnWrite is called after a Fatal or Panic log, and must not return.
+// OnWrite records the error of a Fatal or Panic log line. zap calls OnWrite after the line. OnWrite must not return.
 func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := errors.New(entry.Message)
 	for _, field := range fields {

@@ -17,17 +17,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
-// vote. dataDir is a running member's; report is called when the new member may start. Replace can be repeated.
+// Replace replaces a member that lost its data by an empty member of the same name, and returns when the new member has
+// a vote. dataDir is the data directory of a running member. Replace calls report when the new member may be started,
+// and can be repeated after an error.
 //
-// Until all data have arrived, the new member is a learner, without vote, and so blocks no write.
+// The new member is a learner, without a vote, until all data have arrived, and so blocks no write.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := RunningEndpoint(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
 
-	// This directory must be of another member. The new member joins through this member.
+	// The cluster is changed through the running member of dataDir, which must not be the lost member.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -55,7 +56,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	}
 
 	// Remove the lost member, and add the new. etcd refuses this until enough members have been connected for five
-	// seconds: try again.
+	// seconds, so try again.
 	var id uint64
 	for {
 		id, err = replaceMember(ctx, client, member, urls)
@@ -106,7 +107,7 @@ func replaceMember(ctx context.Context, client *clientv3.Client, member string, 
 	if at >= 0 {
 		old := list.Members[at]
 		if old.Name == "" || old.IsLearner {
-			return old.ID, nil // by an earlier call
+			return old.ID, nil // replaced by an earlier call
 		}
 		if _, err := client.MemberRemove(ctx, old.ID); err != nil {
 			return 0, fmt.Errorf("taking the old one out: %w", err)

@@ -12,25 +12,25 @@ import (
 	"go.uber.org/zap"
 )
 
-// etcd requires both, though nothing listens there.
+// etcd requires a name and a peer address of a sole member, although nothing listens there.
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot is a snapshot file of etcd, with options for the data directory made by Restore.
+// Snapshot names a snapshot file of etcd, with options for the data directory that Restore makes.
 type Snapshot struct {
-	// Path is a file of etcdctl snapshot save or backup.Take, with a hash at the end.
+	// Path is a file written by etcdctl snapshot save or backup.Take, with a hash at the end.
 	Path string
-	// Bump is added to etcd's revision, and all earlier revisions are compacted. So no revision of the old store has
-	// another content in the new one. 0 keeps the revision.
+	// Bump is added to etcd's revision, and all earlier revisions are compacted, so that no revision has one content in
+	// the old store and another in the new. 0 keeps the revision.
 	Bump int64
-	// MemberName and InitialCluster make the directory that of a new cluster's first member. Others join by Replace.
+	// MemberName and InitialCluster are those of the first member of a new cluster, which the others join by Replace.
 	// Both are "" for a sole member.
 	MemberName, InitialCluster string
 }
 
-// Restore writes a snapshot into a directory without data, as a whole or not at all.
+// Restore makes the directory's store from a snapshot, as a whole or not at all. The directory must have no data.
 func (d *Dir) Restore(from Snapshot) error {
 	target := filepath.Join(d.path, etcdDir)
 	if d.HasData() {
@@ -78,8 +78,8 @@ func (d *Dir) Restore(from Snapshot) error {
 	return nil
 }
 
-// Adopt moves a sole member's data from another directory of the file system into d, without data. Neither member may
-// run.
+// Adopt moves the data of a sole member from another directory of the same file system into d, which must have no data.
+// No process may run a member in either.
 func (d *Dir) Adopt(other *Dir) error {
 	if err := d.SetMember(""); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (d *Dir) Adopt(other *Dir) error {
 	return nil
 }
 
-// HasData reports whether a member ran here, or a snapshot was restored.
+// HasData reports whether a member has run in the directory, or a snapshot was restored there.
 func (d *Dir) HasData() bool {
 	_, err := os.Stat(filepath.Join(d.path, etcdDir))
 	return err == nil

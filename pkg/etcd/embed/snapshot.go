@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Change is a write or deletion of a key.
+// Change is a write or a deletion of a key at a revision.
 type Change struct {
 	Revision int64
 	Key      string
@@ -26,7 +26,8 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot calls each with a snapshot's changes in order. Of a compacted key, at least the last change is there.
+// ReadSnapshot reads the snapshot file path and calls each once for every change of a key, lowest revision first. After
+// a compaction, a snapshot may contain only the last change of a key. An error of the file ends the read.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
@@ -45,7 +46,8 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot checks every page before a restore, because etcd panics at a damaged page.
+// CheckSnapshot returns an error if a page of the snapshot file is damaged. A restore of such a file would panic in
+// etcd.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -55,7 +57,8 @@ func CheckSnapshot(path string) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
-		// Read all before Check, in whose goroutine an invalid address would end the process.
+		// Read the whole file here first: Check runs in its own goroutine, where a fault at an invalid address would
+		// end the process.
 		sum := crc32.NewIEEE()
 		err := tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
 			return bucket.ForEach(func(key, value []byte) error {
@@ -73,7 +76,8 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// bbolt trusts the file: panics and memory faults become errors.
+// readSnapshot opens the snapshot file for read. bbolt trusts the file's content, so panics and memory faults are
+// recovered and returned as errors.
 func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -11,10 +11,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lastBackupKey has the last complete backup's time, in RFC 3339. So a backup has the time of the previous backup.
+// lastBackupKey returns the key of the time of the last complete backup, in RFC 3339. The time is written after the
+// backup, so a backup contains the time of the previous one.
 func lastBackupKey(prefix string) string { return prefix + "/maintenance/last-backup" }
 
-// WriteBackupTime writes the time of a complete backup.
+// WriteBackupTime stores at as the time of the last complete backup.
 func WriteBackupTime(ctx context.Context, client *clientv3.Client, prefix string, at time.Time) error {
 	_, err := client.Put(ctx, lastBackupKey(prefix), at.UTC().Format(time.RFC3339))
 	return err

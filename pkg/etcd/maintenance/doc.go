@@ -16,7 +16,5 @@
 //	    known, otherwise 504, never a failure. A handover by the leader fails no transaction.
 //	M6. A store restored with its old revisions and serials is rejected at the start.
 //
-// Out of scope: the content of the store, and the API server's compactor.
-//
 // Read keeper.go first, then backup.go, explain.go, outcome.go and probe.go.
 package maintenance

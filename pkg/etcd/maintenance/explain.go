@@ -37,7 +37,7 @@ func isUnanswered(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// newStatusError has no Retry-After: Kubernetes clients would repeat the write up to ten times.
+// newStatusError returns an error without Retry-After, which would make Kubernetes clients repeat the write ten times.
 func newStatusError(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
@@ -61,7 +61,8 @@ func explainUnknown(ctx context.Context, err error) error {
 			"administrators check etcd with kubectl kubizone doctor")
 }
 
-// Explain returns a KV with M5, whose errors are API errors with the next step (M2).
+// Explain returns a KV that sends an unanswered write again (M5), and whose errors are API errors that name the next
+// step (M2).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }

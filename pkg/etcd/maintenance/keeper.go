@@ -30,19 +30,19 @@ const (
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
 	askTimeout   = 10 * time.Second
-	// A member takes about ten seconds a gigabyte, and answers nothing meanwhile.
+	// A defragmentation takes about ten seconds a gigabyte. Meanwhile the member answers nothing.
 	defragmentTimeout         = 3 * time.Minute
 	minReclaim                = 64 << 20
 	defragmentIntervalSeconds = 6 * 3600
-	// usualQuota is etcd's default: members before 3.6 report none.
+	// usualQuota is etcd's default quota, assumed of members before 3.6, which report none.
 	usualQuota  = 2 << 30
 	keepHistory = time.Minute
 	lockSeconds = 240
 	turnSeconds = 15
 )
 
-// Keeper keeps an etcd from becoming full: it checks all members, compacts their history and defragments them. Several
-// Keepers may look after the same etcd.
+// Keeper prevents an etcd cluster from running out of space: a Keeper checks all members, compacts their history and
+// defragments them. Several servers may run a Keeper for the same cluster.
 type Keeper struct {
 	client                 *clientv3.Client
 	lockKey, backupKey     string
@@ -50,14 +50,15 @@ type Keeper struct {
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// recentRevisions are etcd's revisions at the last checks, oldest first.
+	// recentRevisions are the revisions of etcd at the last checks, oldest first.
 	recentRevisions []revisionAt
-	// leastInUse is the least number of octets in use since the last compaction.
+	// leastInUse is the smallest use of the database, in octets, since the last compaction.
 	leastInUse int64
 
 	quota atomic.Int64
 
-	// mutex guards the result of the last check. full and corrupt are nil unless etcd has the alarm.
+	// mutex guards the result of the last check. full is nil unless etcd has raised the alarm NOSPACE, corrupt is nil
+	// unless etcd has raised CORRUPT.
 	mutex         sync.Mutex
 	full, corrupt error
 	state         State
@@ -77,17 +78,17 @@ type Member struct {
 	Endpoint, Version  string
 	IsLeader           bool
 	Size, InUse, Quota int64 // octets; Quota is 0 if not reported
-	Err                error // of a member without answer
+	Err                error // why the member did not answer
 }
 
-// State returns the last check's result, and whether the alarms NOSPACE and CORRUPT are set.
+// State returns the result of the last check, and whether etcd has raised the alarms NOSPACE and CORRUPT.
 func (k *Keeper) State() (state State, full, corrupt bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return k.state, k.full != nil, k.corrupt != nil
 }
 
-// NewKeeper returns a Keeper, idle until Run. prefix begins the server's keys.
+// NewKeeper returns a Keeper that does nothing before Run. All keys of the server begin with prefix.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackupKey(prefix), metrics: NewMetrics(registry),
@@ -117,7 +118,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Checks returns the last check's results, for /healthz: a failing /readyz would end reads, too (M2).
+// Checks returns the health checks "etcd-space" and "etcd-corrupt" for /healthz. A failing check in /readyz would take
+// the server out of service, for reads as well (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -176,7 +178,8 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// isBelowQuota wants a twentieth of the quota free: the alarm must not flap.
+// isBelowQuota reports whether a twentieth of the quota is free. With less, a disarmed alarm would soon be raised
+// again.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
@@ -213,8 +216,8 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// compactHistory compacts etcd when the database has grown, because the API server's compactor keeps enough history to
-// fill the quota.
+// compactHistory compacts etcd if the database has grown much, because the API server's compactor keeps five minutes of
+// history, enough to fill the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)
@@ -293,7 +296,7 @@ func leaderRank(m member) int {
 }
 
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
-	// Ask only if a status shows the alarm: even this read goes through etcd's raft log.
+	// Even a list of the alarms goes through etcd's raft log, so ask only if the status of a member shows an alarm.
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
 	}
@@ -353,10 +356,10 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	return k.defragmentMember(ctx, members[due])
 }
 
-// doneKey exists until the member may be defragmented again.
+// doneKey returns the key that exists, by a lease, until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver moves the leadership to another member, because writes wait while a leader stops for defragmentation.
+// handOver moves the raft leadership from m to another member. All writes would wait during a leader's defragmentation.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leaderRank(m) == 0 {
 		return nil
@@ -371,7 +374,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 		if other.ID == m.id() || other.IsLearner {
 			continue
 		}
-		// The client tries all members in turn; only the leader hands over.
+		// Only the leader can hand over, and the client sends each call to the next member.
 		for range 2 * len(k.client.Endpoints()) {
 			if _, err = k.client.MoveLeader(limited, other.ID); !errors.Is(err, rpctypes.ErrNotLeader) {
 				break
@@ -402,9 +405,9 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace makes etcd accept writes again after the alarm NOSPACE, raised when a member exceeds its quota: the
-// function compacts etcd, defragments a member, and disarms the alarm of members below the quota. alarms has the ids of
-// the members with the alarm (M2, M4).
+// freeSpace makes etcd accept writes again after the alarm NOSPACE, which a member raises when its database exceeds the
+// quota: it compacts etcd, defragments a member, and disarms the alarms of members below the quota (M2, M4). alarms are
+// the IDs of the members with the alarm.
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -418,8 +421,8 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
 
-	// Defragment a single member, since a member does not answer meanwhile. All servers choose the same member by the
-	// clock, because a lock would be a write.
+	// Defragment a single member at a time, because a member does not answer meanwhile. All servers choose the same
+	// member by the clock: etcd takes no writes now, so a lock is impossible.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err

@@ -19,14 +19,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Answers get lost though etcd is healthy: a leader that hands over or ends drops forwarded writes silently.
+// A healthy etcd may lose an answer: a leader that hands over or ends silently drops writes forwarded to it.
 //
-// A write that compares the revision of a written key is then sent again. If the first copy changed that revision,
-// the second copy is rejected, and the history of the key in etcd shows the outcome.
+// An unanswered transaction that compares the revision of a written key is sent again. If the first copy was carried
+// out, the revision has changed, etcd rejects the second copy, and the key's history shows the outcome.
 
 const (
-	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd must not get
-	// more.
+	// An unanswered write is sent a second time after resendAfter, and a third time after twice that. Not more often,
+	// because etcd may only be slow.
 	resendAfter = time.Second
 	repeatPause = 50 * time.Millisecond
 	maxProbes   = 100
@@ -75,7 +75,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.isResendable()
-	var doubt error // nil while no copy is in doubt
+	var doubt error // why it is unknown whether a sent copy was carried out
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
 		if again {
@@ -157,7 +157,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// comparedRevision returns the revision that a key must have, 0 if none or absent.
+// comparedRevision returns the revision that the transaction requires of a key; 0 for no requirement, or an absent key.
 func (t *explainedTxn) comparedRevision(key []byte) int64 {
 	for _, c := range t.cmps {
 		if revision := revisionIn(c); revision > 0 && bytes.Equal(c.KeyBytes(), key) {
@@ -167,8 +167,8 @@ func (t *explainedTxn) comparedRevision(key []byte) int64 {
 	return 0
 }
 
-// findNextChange returns the revision of a key's first change or deletion after the revision was. At the revision now
-// the key has another one. ErrCompacted means that the change may be older than the last compaction.
+// findNextChange returns the revision of the first write or deletion of a key after revision was. The caller knows that
+// the key has changed by revision now. The error ErrCompacted means that the change may precede the last compaction.
 func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now int64) (int64, error) {
 	before, at, seen := was, now, true
 	for at > before+1 {
@@ -196,7 +196,8 @@ func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now 
 	return at, nil
 }
 
-// isWritten reports whether the transaction's keys, as found at a revision, are as the transaction writes them then.
+// isWritten reports whether all keys, as found at a revision, have the values and the revision that the transaction
+// would have given them.
 func (t *explainedTxn) isWritten(found []*mvccpb.KeyValue, at int64) bool {
 	for i, op := range t.then {
 		kv := found[i]
@@ -207,8 +208,8 @@ func (t *explainedTxn) isWritten(found []*mvccpb.KeyValue, at int64) bool {
 	return true
 }
 
-// readWrittenKeys returns the values of the written keys at a revision, nil for an absent key, and that revision. The
-// revision 0 means the newest.
+// readWrittenKeys returns the values of the keys that the transaction writes, nil for an absent key, as of a revision,
+// and that revision. Revision 0 means the newest.
 func (t *explainedTxn) readWrittenKeys(ctx context.Context, revision int64) (all []*mvccpb.KeyValue, at int64, err error) {
 	for part := range slices.Chunk(t.then, maxProbes) {
 		gets := make([]clientv3.Op, len(part))

@@ -16,8 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Probe returns an error for an etcd that Kubizone cannot use: without transactions of several operations, as in kine
-// (M3), or restored to its old revision (M6).
+// Probe returns an error if Kubizone cannot use the etcd: because transactions of several compares and operations are
+// unsupported, as in kine (M3), or because the store was restored with its old revision (M6).
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
@@ -43,13 +43,13 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// BeganKey returns the key with the distance of etcd's revision from its log (revision less entries) at a server's
-// first start. Package backup deletes it in a restored store.
+// BeganKey returns the key of the number that etcd's revision exceeded the length of its raft log by at the first start
+// of a server. Package backup deletes the key in a restored store.
 func BeganKey(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored returns an error for a store restored as it was (M6). Each revision has a log entry, so the distance
-// never grows; but a restored store has its old revision and a short log. A copied data directory has its log, and is
-// not detected.
+// refuseRestored returns an error if the store was restored with its old revision (M6). Each revision takes a log
+// entry, so revision minus log length never grows, except in a restored store, whose log is new. A copied data
+// directory has its log, and is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, BeganKey(prefix))
 	if err != nil {

@@ -6,7 +6,5 @@
 //
 // Guarantees: (1) A body over 32 MiB is an error. (2) No input panics.
 //
-// Out of scope: Records, and external-dns itself.
-//
 // Read contract.go.
 package contract

@@ -11,7 +11,7 @@
 // Guarantees: (1) Of two conflicting claims the second is refused, unless a rule of the zone's owner permits both. (2)
 // A refusal names no other namespace (S1.8).
 //
-// Out of scope: the rest of the decision about a record (package records).
+// Package records decides the rest about a record.
 //
 // Read first: claim.go, from RefuseClaim on.
 package claims

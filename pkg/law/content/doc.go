@@ -17,7 +17,5 @@
 //     be in the SOA (S6.5). The order of their addresses does not.
 //  3. Entries and Pack yield the SOA, then canonical order (RFC 4034 §6.1, §6.3), types by number, without repetition.
 //
-// Out of scope: Records, namespaces and time.
-//
 // Read definition.go first, then step.go, entries.go and packed.go.
 package content

@@ -5,8 +5,8 @@ package content
 
 import "kubi.zone/kubizone/pkg/dns/name"
 
-// IsMailbox reports whether an absolute name can be a mailbox (RFC 1035 §8): a label of printable characters, then a
-// host name.
+// IsMailbox reports whether an absolute name may be the mailbox of an SOA or RP (RFC 1035 §8): a label of printable
+// characters, then a host name; or ".", for none.
 func IsMailbox(text string) bool {
 	if text == "." {
 		return true

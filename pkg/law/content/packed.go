@@ -24,8 +24,8 @@ type Packed struct {
 	Rdata [][]byte
 }
 
-// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form ends the sequence with an error, so
-// that no incomplete zone transfer looks complete.
+// Pack returns a zone at serial s in wire form, by RRset: the SOA, then sets with the name servers of h (S6.1). An
+// RRset without wire form ends the sequence with an error, so that no incomplete zone transfer looks complete.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}

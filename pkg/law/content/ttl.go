@@ -68,7 +68,7 @@ func (t TTL) String() string {
 	}
 }
 
-// ParseTTL parses the text of TTL.String, except "none".
+// ParseTTL parses "inherit", seconds, or "min(inherit,SECONDS)", but not "none", the TTL of no RRset.
 func ParseTTL(text string) (TTL, error) {
 	if text == "inherit" {
 		return InheritTTL(), nil

@@ -9,7 +9,5 @@
 //  1. A pattern never matches a name outside the zone. A pattern with "*" never matches the name of the zone itself.
 //  2. Matching takes time linear in the length of the name, since only a leading label "*" matches several labels.
 //
-// Out of scope: types, namespaces and claims.
-//
 // Read pattern.go first.
 package pattern

@@ -111,8 +111,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether p is a single name at or above n, below the zone and without underscore labels, so that a
-// rule with p reserves n. labels counts the name's labels there.
+// IsAbove reports whether p can reserve n for the namespaces of a rule (S4.20): p has no "*" and names n or a name
+// above, but neither the apex nor an underscore name. labels counts the labels of p's name below the zone.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -158,7 +158,7 @@ func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	return p.leadingStar && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names below the zone and above every match: for "*.a.b" the names b and a.b.
+// NamesAbove returns the names below the zone and above every match: for "*.a.b" the names b and a.b, for "a.b" only b.
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {

@@ -15,7 +15,7 @@
 // Guarantees: (1) A record is in at most one zone, and a decision changes one zone (I1). (2) A cascade decides stored
 // records again after a change of rules or zones. A refused record leaves its zone and waits (S2.5).
 //
-// Out of scope: creation and removal of zones, in package zones.
+// Package zones decides about the creation and removal of zones.
 //
 // Read first: record.go.
 package records

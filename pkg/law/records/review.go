@@ -32,8 +32,9 @@ const (
 	Unclaimed      ClaimState = "Unclaimed"
 )
 
-// ReviewName decides whether a namespace could create a record at a name (S14.1). If no rule gives the namespace the
-// name, the answer is the same as without a zone, so that the zone stays hidden (S14.2).
+// ReviewName decides whether a namespace could create a record at a name, without a write (S14.1). The answer, yes or
+// no, is in review. If no rule gives the name, review is the same as without a zone, so that the zone stays hidden
+// (S14.2). out has missing facts, or refuses an impossible request.
 func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}

@@ -18,8 +18,9 @@ func stepOf(z, set *law.Zone) uint64 {
 	return z.N + 1
 }
 
-// AdvanceZone fills change with z's next serial, content state and journal step (I3). set is the zone before the change
-// set, or nil: a set's writes share a serial, but Step has this write's rows alone.
+// AdvanceZone fills change with the zone after a write: next serial, content state, and a journal step with the rows of
+// df (I3). set is the zone before the change set (Records written together), or nil: only the first step of a set
+// raises the serial, and all begin at set.Serial.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

@@ -31,9 +31,9 @@ type Withdrawn struct {
 	Now   time.Time
 }
 
-// UpdateWithdrawal plans the change of the namespace's grace period in a zone (its withdrawal), and returns it; nil
-// without a period. release is true if the period is over. A new period begins when the own namespace withdraws more,
-// or after rules came back for everything.
+// UpdateWithdrawal plans the grace period (withdrawal) of a namespace in a zone whose rules no longer allow its data,
+// and returns it; nil for none. If release is true, the period is over: release the data. A new period begins when the
+// zone's own namespace withdraws more rules, or after rules came back for everything.
 func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withdrawal, release bool) {
 	if x.Begins && x.Grace == 0 {
 		return nil, true
@@ -130,8 +130,9 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns the outbox item by which the namespaces in "from" give way at and below n, the same for all tenants
-// who want the name.
+// YieldWork returns an outbox item (background work) for a name n that a rule now gives to another namespace: records
+// of the namespaces in "from" at and below n leave the zone if no rule allows them, and then records that wait there
+// are decided again (S2.13). It extends an item that n already has.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	existing := law.Get[law.Work](r, law.WorkKey(id))

@@ -8,7 +8,7 @@
 // as "*" of other namespaces no longer reach the name (S4.20). (2) The stored form of a rule is complete, and rules
 // with the same text allow the same (S4.3).
 //
-// Out of scope: the data of a zone, in package claims.
+// Package claims decides about a zone's data.
 //
 // Read first: set.go, then reach.go and rule.go.
 package rules

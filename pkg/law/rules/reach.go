@@ -11,10 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// A rule whose pattern has no "*" reserves its name (S4.20). There and below, another tenant's pattern with "*" needs a
-// tail (the labels behind the last "*") with at least as many labels as that name: "*.pay" reaches below a reserved
-// name pay, "*" does not.
-
 // provesOnly are types that prove or pin something. A rule for such types alone reserves no name (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
@@ -83,7 +79,8 @@ type ReservedAbove struct {
 	Mine   bool
 }
 
-// FindReserved lists the names at or above n that patterns without "*" reserve, and whether for the namespace.
+// FindReserved lists the names at or above n that patterns without "*" reserve, and whether for the namespace. Below a
+// reserved pay, others need a pattern such as "*.pay".
 func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
@@ -105,7 +102,8 @@ func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	return out
 }
 
-// MinTailFor returns how many labels a tenant's pattern needs after its "*" to reach n: 1 below a reserved "pay".
+// MinTailFor returns how many labels a tenant's pattern needs after its "*" to match n, so that no wildcard takes a
+// name reserved for others: 1 below a reserved "pay", as in "*.pay"; 0 for any number.
 func (s *Set) MinTailFor(n name.Rel, namespace string) (least int) {
 	if namespace == s.OwnNamespace {
 		return 0

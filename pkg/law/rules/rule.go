@@ -60,7 +60,6 @@ func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
 
-// HasSharedLiteral reports whether a shared pattern without "*" names owner.
 func (r *Rule) HasSharedLiteral(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.IsLiteralFor(at, zone) })
@@ -107,7 +106,6 @@ func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Nam
 	return slices.Compact(texts)
 }
 
-// AdviseElsewhere returns the Warning about the patterns of FindElsewhere (S2.1).
 func AdviseElsewhere(zone name.Name, texts []string) string {
 	return fmt.Sprintf("rules of zone %s give no name by the patterns %q: all these names lie in zones below, whose own rules "+
 		"decide", zone, texts[:min(len(texts), 5)])

@@ -25,13 +25,11 @@ const (
 
 // Set has the rules of a zone that decide about the data of a namespace.
 type Set struct {
-	Zone name.Name
-	// OwnNamespace is the namespace of the Zone.
+	Zone         name.Name
 	OwnNamespace string
 	// Lists are the rules of the Zone object, and of Delegations for the namespace.
 	Lists [2][]Rule
-	// minTail is the least number of labels after the "*" of a tenant's pattern, 0 for any. Below a reserved name (a
-	// pattern without "*", such as "pay") a tenant needs at least "*.pay", so minTail is 1 there (S4.20).
+	// minTail is the least number of labels after the "*" of a tenant's pattern (MinTailFor), 0 for any.
 	minTail int
 }
 
@@ -44,7 +42,8 @@ type Grant struct {
 	Literal    bool
 }
 
-// FindGrants returns the patterns that allow the namespace a record of type t (0: any) at n.
+// FindGrants returns, in the order of rules, the patterns that allow the namespace a record of type t (0: any) at n. A
+// pattern below minTail counts only if it names n's underscore labels.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.OwnNamespace
@@ -73,8 +72,8 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	return out
 }
 
-// AllowsRecord reports whether the rules allow a record. A tenant also needs a rule for the base name (apps for *.apps)
-// or for the literal underscore label.
+// AllowsRecord reports whether a rule allows the record. For a tenant (any namespace but the zone's own), a rule must
+// also allow the base name (apps for *.apps) or name the underscore label literally.
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {
@@ -93,7 +92,7 @@ func (s *Set) HasSharedLiteral(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.HasSharedLiteral(owner, s.Zone) })
 }
 
-// ListSharedLiterals returns the names that a shared rule without "*" makes own (S4.10).
+// ListSharedLiterals returns all names of HasSharedLiteral.
 func (s *Set) ListSharedLiterals() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -178,8 +177,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. A former rule's
-// records thus justify no new records.
+// NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. RefuseClaim asks
+// this, since records left from a deleted rule justify no new ones.
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -200,7 +199,8 @@ type AdmittingRule struct {
 // Kinds are the kinds of rules, in the order of trial for a tenant's record (S4.17).
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
-// KindOf returns how a grant admits a tenant's record, or "" without a rule for the base name (apps for *.apps).
+// KindOf returns how a grant (matching pattern) admits a tenant's record: as underscore, shared, literal or plain, in
+// this order; "" if no rule gives the base name (apps for *.apps).
 func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	base := Base(owner)
 	switch {

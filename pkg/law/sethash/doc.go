@@ -12,7 +12,7 @@
 //     bits). Sums or XOR of ordinary hashes would be too weak, because tenants choose elements.
 //  3. Equal multisets give equal octets. The empty set is all zeros.
 //
-// Out of scope: the meaning of elements, and membership: an element never added can be removed.
+// A state proves no membership: an element that was never added can be removed.
 //
 // Read state.go first.
 package sethash

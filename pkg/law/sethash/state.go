@@ -42,8 +42,8 @@ func NewElement(parts ...string) Element {
 }
 
 // Update returns the state without the removed and with the added elements. An element listed twice counts twice; an
-// element in both lists cancels out. Pass related elements together, since each call costs 12 µs. Update fails if s is
-// invalid.
+// element in both lists cancels out. Removal of an absent element is not noticed. Pass related elements together, since
+// each call costs 12 µs. Update fails if s is invalid.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()
@@ -88,7 +88,8 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the sets' union, in which an element of two sets counts twice. An invalid state is an error.
+// Sum returns the state of the multiset sum: an element of two sets counts twice. Without states it is the empty set's.
+// An invalid state is an error.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {

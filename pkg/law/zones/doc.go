@@ -14,7 +14,7 @@
 //  2. If a write moves records between zones, the same transaction stores the move as pending work (I4). Until the move
 //     ends, other writes there get 429 (S2.10).
 //
-// Out of scope: the choice of records that move (package records).
+// Package records chooses the records that move.
 //
 // Read first: zone.go, then parent.go.
 package zones

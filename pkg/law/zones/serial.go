@@ -26,9 +26,9 @@ type Ahead struct {
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns a serial ahead of a secondary whose serial is ahead or whose data differs, since such a secondary
-// transfers no more. A distance above serial.MaxRepair needs an annotation, and repairInterval must have passed since
-// the last repair.
+// Repair returns a serial beyond a secondary that is ahead of a zone, at serial last, or has other data, since such a
+// secondary transfers no more. The result is false for an outdated report, within repairInterval of the last repair
+// (Unix seconds), and at a distance above serial.MaxRepair without annotation.
 func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlock lets clients write again at a name after a cascade has moved its records. Plan.Zone is nil if the lock
-// is gone.
+// DecideUnlock lets clients write again at names locked by a cascade (the background work id) to move their records.
+// Plan.Zone is nil if the lock is gone.
 func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -26,8 +26,8 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideDelegationsDone marks a new zone's waiting Delegations as decided, so the zone may adopt Records. Plan.Zone is
-// nil if they already are.
+// DecideDelegationsDone marks a new zone's waiting Delegations as decided by cascade id. Only then may the zone adopt
+// Records, as Delegations may reserve names. Plan.Zone is nil if they already are.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -92,8 +92,9 @@ func DecideReleaseDone(seen *law.Facts, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEndingDone clears Ending once an ended zone's data is released, and plans a new decision about objects that
-// wait for the zone's parent or name. Plan.Zone is nil unless the Zone still has Ending.
+// DecideEndingDone clears Ending once the keys of an ended zone (which has lost its name) are purged, so that a rule
+// may delegate the zone again. The plan's Work decides the zones waiting for the parent, or the objects waiting for the
+// name. Plan.Zone is nil unless the Zone still has Ending.
 func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -140,7 +141,8 @@ func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome 
 	})
 }
 
-// DecideOverdue resumes delivery if cascades have delayed a zone for too long. Plan.Zone is nil if not.
+// DecideOverdue resumes delivery if unfinished cascades have delayed a zone for too long (BecomesOverdue). For
+// law.Waiver seconds, others' cascades then delay no delivery. Plan.Zone is nil if not overdue.
 func DecideOverdue(seen *law.Facts, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

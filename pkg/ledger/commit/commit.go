@@ -94,7 +94,8 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	return com.queueGroups(ctx, w.LikelyZone, g)[0]
 }
 
-// SubmitInOrder commits each write only after all earlier writes, through the zone's queue unless zone is "".
+// SubmitInOrder commits writes in order, none after a failed or refused write, through the zone's queue unless zone is
+// "".
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -220,8 +221,8 @@ func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	return ctx, b.span
 }
 
-// WriteObjectOnly puts or, if data is nil, deletes an object that is still at the revision expected. The zone does not
-// change, so it needs no lock.
+// WriteObjectOnly puts or, if data is nil, deletes an object that is still at the revision expected, 0 for absent.
+// Otherwise Outcome.OK is false. The zone does not change, so it needs no lock.
 func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
@@ -240,8 +241,8 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
-// Preview decides a write, and proves the facts by a transaction without puts. The object, just read by the caller, is
-// not compared.
+// Preview decides a write for a dry run: a transaction without puts proves that the stored values read (facts) are
+// current. The object, just read by the caller, is not compared.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Decide: w.Decide})
 	g.preview, g.finalRefusal = true, true

@@ -17,8 +17,6 @@
 //  5. A panic fails only its write (Recover): locks are released, and other writes are decided again.
 //  6. Batches that share a transaction neither fail because of each other nor wait for each other's reads.
 //
-// Out of scope: the meaning of a plan, and pending work.
-//
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
 // answer.go, draft.go, history.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files
 // after it, except that the queue calls commitAll, and batch in types.go has the writes.

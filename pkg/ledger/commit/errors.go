@@ -169,7 +169,8 @@ func groupKind(resource string) schema.GroupKind {
 
 const laterSeconds = 5
 
-// Recover, deferred, logs a panic and turns it into an API error, of unknown outcome if *sent. sent may be nil.
+// Recover, deferred, logs a panic and turns it into an API error. If *sent, set before the transaction is sent, the
+// error says that the outcome is unknown. sent may be nil.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {
@@ -193,7 +194,8 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 	}
 }
 
-// WarnOfDeletions warns of a mass deletion that stops delivery, or would if the RRsets were older.
+// WarnOfDeletions warns of a mass deletion that stops delivery, or that would if the removed RRsets were older than ten
+// minutes.
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:

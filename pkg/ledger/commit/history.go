@@ -53,7 +53,6 @@ func hasEntry(had []metav1.ManagedFieldsEntry, e *metav1.ManagedFieldsEntry) boo
 	return false
 }
 
-// CauseOf returns the origin of a cascade's write.
 func CauseOf(item *Item) content.Origin {
 	if item == nil {
 		return content.Origin{}

@@ -56,7 +56,8 @@ var (
 	ErrTakenOver    = errors.New("another server carries the cascade out")
 )
 
-// Refresh rereads the outbox item after a failed transaction. On ErrCascadeEnded or ErrTakenOver this server must stop.
+// Refresh rereads the outbox item after a failed transaction. On ErrCascadeEnded or ErrTakenOver this server must stop
+// work on the item.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
@@ -101,7 +102,8 @@ func (com *Committer) DisownItem(id string) {
 
 func (com *Committer) OutboxWakeups() <-chan struct{} { return com.wake }
 
-// NextFreed waits for a name where a client removed a value, so that Records waiting there can be adopted.
+// NextFreed waits for a name where a client removed a value, so that Records waiting there can be adopted. ok is false
+// if ctx ends first.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	select {
 	case <-ctx.Done():

@@ -46,8 +46,8 @@ func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), e
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire locks further zones. To avoid deadlocks, it releases the write's locks, then takes all in key order. After an
-// error the write has none.
+// Acquire locks further zones, by key. To avoid deadlocks, it releases the write's locks, then takes all in key order:
+// decide the write afterwards. After an error the write has none.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -85,7 +85,7 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release unlocks zones. If another server writes to a zone too, the unlock waits for yieldFor, so that the other
+// Release unlocks zones without waiting: if another server writes to a zone too, only after yieldFor, so that the other
 // server can commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {

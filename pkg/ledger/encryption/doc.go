@@ -14,7 +14,5 @@
 //
 // Keys of etcd (names of zones, records, views and namespaces) and lengths of values remain visible.
 //
-// Out of scope: the place of the encryption key.
-//
 // Read first: kv.go and watch.go, then values.go and key.go.
 package encryption

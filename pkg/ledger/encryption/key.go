@@ -22,7 +22,6 @@ type Key struct {
 	Mixed bool `json:"mixed,omitempty"`
 }
 
-// NewKey returns a random key.
 func NewKey(mixed bool) Key {
 	k := Key{Octets: make([]byte, chacha20poly1305.KeySize), Mixed: mixed}
 	_, _ = rand.Read(k.Octets) // never fails (crypto/rand)
@@ -53,7 +52,8 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap decrypts a wrapped Key. If stale, wrap it again, since the transformer would now write another form.
+// Unwrap decrypts a Key wrapped for the etcd key "at". If stale, wrap it again, since the transformer now encrypts with
+// another key or provider.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {

@@ -15,7 +15,6 @@ type Payer struct {
 	Weight    int
 }
 
-// PayersKey is the context key of PaidBy.
 type PayersKey struct{}
 
 // PaidBy returns a context whose transactions are charged to payers (S9.2): the object's namespace for a client's

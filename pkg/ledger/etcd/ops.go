@@ -67,13 +67,10 @@ func (p *Puts) Add(x KeyValue) {
 	*p = append(*p, x)
 }
 
-// Set adds a put of v.
 func (p *Puts) Set(key string, v any) { p.Add(KeyValue{Key: key, Value: layout.Encode(v)}) }
 
-// Del adds a deletion.
 func (p *Puts) Del(key string) { p.Add(KeyValue{Key: key, Gone: true}) }
 
-// Ops returns the operations.
 func (p Puts) Ops() []clientv3.Op {
 	ops := make([]clientv3.Op, 0, len(p))
 	for _, x := range p {

@@ -73,8 +73,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for each key under prefix at revision *rev (0: the current). It streams if possible, since for each page
-// etcd counts all later keys.
+// Each calls f for each key under prefix at revision *rev, until f fails. *rev 0 means the current revision, and
+// becomes it. If etcd can (3.7), Each reads a stream, since for each page etcd counts all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -170,8 +170,8 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 // writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes up to PurgePage keys between "from" and end if all cmps hold. While more, go on at next, since
-// etcd is slow over deleted keys.
+// DeletePage deletes up to PurgePage keys between "from" and end if all cmps hold. While more, go on at next: a range
+// from the old start would pass all deleted keys. more is false at the end, or if a cmp failed.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -12,7 +12,5 @@
 //     revision. A write of another server drops them.
 //  3. The number of cached zones, and of facts of each, is bounded.
 //
-// Out of scope: the meaning of a decision, and writes to etcd.
-//
 // Read first: session.go, then memory.go.
 package facts

@@ -31,7 +31,8 @@ const (
 	narrowOps = 120
 )
 
-// LowerOps lowers Ops after etcd refused so many operations, and reports whether Ops was higher.
+// LowerOps lowers Ops, the assumed limit of a transaction, after etcd refused so many operations: to narrowOps or, if
+// these were no more, to half of them. It reports whether Ops was higher.
 func (mem *Memory) LowerOps(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -58,7 +59,8 @@ func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.MarkNamesStale(sessions...)
 }
 
-// MarkNamesStale makes the next decision read the sessions' zone names from etcd.
+// MarkNamesStale has the next decision read from etcd the names of zones on which the sessions relied, since the index
+// may be outdated.
 func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -175,7 +177,6 @@ const (
 	MaxHeads  = 1 << 14
 )
 
-// Fault calls OnFault, if set.
 func (mem *Memory) Fault(point string) {
 	if mem.OnFault != nil {
 		mem.OnFault(point)
@@ -321,7 +322,8 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.heldZones, k)
 }
 
-// Head returns the cache entry of a Zone's key, perhaps new. The caller holds Mu.
+// Head returns the cache entry of a Zone's key. A new entry is not Loaded, and may evict an unpinned entry. The caller
+// holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
@@ -356,20 +358,21 @@ func (mem *Memory) evictHead(h *Head) {
 	}
 }
 
-// SetHead caches a Zone at its revision, and drops its facts. The caller holds Mu.
+// SetHead caches a Zone and its form for decisions (zone), both nil if absent, and drops h.Facts, read at the former
+// revision. Served and SettledSerial are the object's, since they are set after the decision. The caller holds Mu.
 func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
 	if zone != nil && zone.Served != lawform.Served(object) {
-		after := *zone // the decision preceded the object's conditions
+		after := *zone
 		after.Served = !zone.Served
 		zone = &after
 	}
 	h.Loaded, h.Mod, h.Object, h.Zone, h.Facts = true, mod, object, zone, nil
 	if zone != nil {
 		mem.byUID[zone.UID] = h
-		if settled := serial.Serial(object.Status.SettledSerial); settled != zone.SettledSerial { // set later
+		if settled := serial.Serial(object.Status.SettledSerial); settled != zone.SettledSerial {
 			written := *zone
 			written.SettledSerial = settled
 			h.Zone = &written
@@ -399,7 +402,6 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	return h.Zone, nil
 }
 
-// ReadHead reads a head's zone from etcd.
 func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 	kv, rev, err := etcd.ReadKey(ctx, mem.Client, h.Key)
 	if err != nil {
@@ -408,7 +410,8 @@ func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Reload updates a cached Zone from kv, read at rev. A newer head stays, so that a slow read undoes no later write.
+// Reload updates a cached Zone from kv, read at rev; nil means that the Zone is absent. A newer entry stays, so that a
+// slow read undoes no later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -497,7 +500,6 @@ func (mem *Memory) GuessZone(r *law.Record) string {
 	return ""
 }
 
-// HoldingOf returns a name's indexed holding, or nil.
 func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -520,7 +522,6 @@ func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holdi
 	return found
 }
 
-// CascadingZones returns the holdings of zones with cascades in progress.
 func (mem *Memory) CascadingZones() map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -554,5 +555,4 @@ func (mem *Memory) InvalidateHead(key string) {
 	mem.Head(key).Loaded = false
 }
 
-// Spawn runs f in a goroutine.
 func (mem *Memory) Spawn(f func()) { mem.workers.Run(mem.Client.Ctx(), f) }

@@ -86,7 +86,6 @@ func (o *Overlay) SetBase(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
 
-// ProvenFact is a fact with the revision of its key.
 type ProvenFact struct {
 	value any
 	rev   int64
@@ -104,14 +103,12 @@ type ZoneSeen struct {
 	Object *v1alpha1.Zone
 }
 
-// Session returns an empty session.
 func (mem *Memory) Session(guess bool) *Session {
 	s := &Session{mem: mem, Guess: guess, Depth: deepName, Seen: law.NewFacts(), Proofs: make([]proof, 0, 8), Zones: make([]ZoneSeen, 0, 2)}
 	s.Seen.LoadCached = s.findInMemory
 	return s
 }
 
-// Reset drops all facts and proofs.
 func (s *Session) Reset() {
 	s.Seen.Reset()
 	clear(s.Proofs)
@@ -176,7 +173,7 @@ var ErrMoved = errors.New("the object has changed since it was read")
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
 // Decide calls ask, a decision, and reads the missing facts (stored values), until ask lacks none. If ask needs a fact
-// again, facts contradict each other, so Decide starts over; the third time it returns ErrMoved.
+// that it was given, facts contradict each other, so Decide starts over; the third time it returns ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -191,7 +188,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 		again := false
 		for _, k := range need {
 			if _, known := s.Seen.Get(k); known {
-				again = true // a known fact contradicts others: read all again
+				again = true
 			}
 		}
 
@@ -426,8 +423,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll loads facts from memory, and returns the missing. ok is false for facts never cached, or asked for again
-// since they contradict others.
+// LookUpAll takes facts (stored values) from memory, and returns those missing there. ok is false if any fact is never
+// cached, or was given before and contradicts others: then decide with reads of etcd.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -670,7 +667,6 @@ func (s *Session) getOperation(k law.Key) clientv3.Op {
 	return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
 }
 
-// DecodeRange decodes keys into the range's fact.
 func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	switch k.Kind {
 	case law.KindZonesBelow:
@@ -740,7 +736,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// IsStored reports whether a proven fact shows that etcd already has a write's value.
+// IsStored reports whether, by a proven fact (stored value), etcd already has a write's value, so no put is needed.
 func (s *Session) IsStored(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -779,7 +775,6 @@ func (s *Session) Guards() []clientv3.Cmp {
 	return out
 }
 
-// GuardZone appends a compare of the zone's revision.
 func (mem *Memory) GuardZone(to []clientv3.Cmp, key string, mod int64) []clientv3.Cmp {
 	if mem.DropGuards == "zone" || mem.DropGuards == "all" {
 		return to
@@ -818,7 +813,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 // ErrDamaged means that a stored record does not decode, or the law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
-// DecideFromMemory decides a Record write without a read. The outcome is empty if memory lacks a fact.
+// DecideFromMemory decides a Record write without a read. If memory lacks a fact, Plan and Refusal are nil.
 func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)

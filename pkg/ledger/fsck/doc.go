@@ -12,7 +12,5 @@
 //  3. A difference is Pending, not Damage, if work in progress will remove it. A difference explained by former rules
 //     is a note.
 //
-// Out of scope: repair, and servers' caches.
-//
 // Read first: fsck.go, then journal.go (replay), zones.go and names.go (the semantics), then read.go and model.go.
 package fsck

@@ -48,7 +48,7 @@ type Finding struct {
 	Have, Want string
 }
 
-// MaxFindings bounds the listed findings of a kind.
+// MaxFindings bounds the listed findings.
 const MaxFindings = 1000
 
 // Findings are damage, pending work or notes.
@@ -71,10 +71,8 @@ type Report struct {
 	Notes Findings
 }
 
-// Clean reports whether there is no damage.
 func (r *Report) Clean() bool { return r.Damage.Total == 0 }
 
-// WriteText writes the report for operators.
 func (r *Report) WriteText(w io.Writer) error {
 	var errs []error
 	line := func(format string, args ...any) {
@@ -119,7 +117,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. It fails if etcd does not answer or has compacted the revision.
+// Run checks the whole store at config.Revision, without a write. Differences are in the Report. An error, for example
+// if etcd has compacted the revision, leaves it incomplete.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")

@@ -56,7 +56,6 @@ const (
 	pageDivisor = 8
 )
 
-// DefaultRetention of steps.
 const DefaultRetention = 168 * time.Hour
 
 // Archived records up to which step a zone is archived: moved from the journal into history segments. Its key is
@@ -83,7 +82,6 @@ type Before struct {
 	Of   []BeforeStep `json:"b"`
 }
 
-// BeforeStep is a packed Record before step N.
 type BeforeStep struct {
 	N     uint64 `json:"n"`
 	Name  string `json:"r"`
@@ -99,14 +97,14 @@ func RetentionOf(z *v1alpha1.Zone, without time.Duration) time.Duration {
 	return without
 }
 
-// HeaderOf returns the header for a zone's segments.
 func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 	return Header{Zone: string(z.UID), View: z.Status.View, FQDN: z.Status.FQDN, Namespace: z.Namespace, Name: z.Name,
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// ArchiveSteps copies a zone's steps up to number upTo into the history before a trim. kept is false if cmps failed or
-// other servers were faster.
+// ArchiveSteps copies a zone's journal steps (changes) up to number upTo into the history, before a trim. kept is true
+// if all are there, also by other servers. If cmps failed, or other servers changed the archive at each try, kept is
+// false and the steps must stay.
 func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLostRaces; {
@@ -125,7 +123,6 @@ func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps
 	return false, nil
 }
 
-// ArchiveSteps and ArchiveRemoved give up after maxLostRaces.
 const maxLostRaces = 4
 
 // ArchiveRemoved is ArchiveSteps for all steps of a zone without a name, and for the removal.

@@ -15,7 +15,5 @@
 //  4. An answer gives the time since which no step is missing: for a namespace, of its own account.
 //  5. No write waits for an archive, and no decision reads one.
 //
-// Out of scope: the journal itself, needed by providers, and the rights of readers.
-//
 // Read first: archive.go, share.go, own.go, descent.go, read.go, segment.go, line.go, state.go
 package history

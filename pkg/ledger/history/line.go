@@ -170,7 +170,6 @@ func (l *line) appendTo(text *bytes.Buffer) error {
 	return nil
 }
 
-// EntryOfRemoval returns a zone's removal as step n.
 func EntryOfRemoval(zone string, n uint64, x *content.Removal) Entry {
 	e := Entry{Step: content.Step{N: n, From: x.Serial, Serial: x.Serial, By: x.By, Origin: x.Origin, Time: x.Time},
 		Removed: &Removed{UID: zone}}

@@ -40,7 +40,8 @@ type namespaceAnswer struct {
 	zones    map[string]bool
 }
 
-// OfNamespace returns the zone changes by a namespace's Records, newest first. Since Answer.Whole, none is missing.
+// OfNamespace returns a page of the zone changes by a namespace's Records, newest first. Since the time Answer.Whole,
+// none is missing.
 func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(wanted.Namespace))
 	if err != nil {

@@ -64,7 +64,6 @@ func (a *Archive) oldDelegationKey(zone string, at int, name string) string {
 // maxZoneState bounds the state of a Zone or Delegation, of up to 96 KiB (S5.10).
 const maxZoneState = 64 << 10
 
-// PackZone returns a Zone's state.
 func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, maxZoneState) }
 
 func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {

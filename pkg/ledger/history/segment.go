@@ -63,7 +63,6 @@ type Removed struct {
 	LeftOut bool `json:"l,omitempty"`
 }
 
-// Segment is a decoded segment.
 type Segment struct {
 	Header  Header
 	Entries []Entry
@@ -112,7 +111,6 @@ func textOf(of *Header, lines []line) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// DecodeSegment decodes a value of history/.
 func DecodeSegment(data []byte) (*Segment, error) {
 	if len(data) == 0 || data[0] != segmentVersion {
 		return nil, errors.New("this is no segment of a known version")

@@ -56,7 +56,8 @@ type Packed struct {
 	Counts int
 }
 
-// Pack encodes an object for the history. Beyond "most" octets it omits annotations, then labels, then spec.
+// Pack encodes an object for the history. If Packed.Counts exceeds "most", it omits annotations, then labels, then
+// spec, and names them in LeftOut.
 func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -94,7 +95,6 @@ func (s *State) pack() (Packed, error) {
 	return Packed{packed, max(len(packed), len(text)/rawParts)}, nil
 }
 
-// Unpack returns the JSON of a packed State.
 func Unpack(packed []byte) (json.RawMessage, error) {
 	if len(packed) == 0 {
 		return nil, errors.New("the state is empty")

@@ -15,8 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep deletes history older than retentions (seconds by zone uid), and condenses accounts with too much. Unless
-// complete, other zones keep theirs.
+// Sweep deletes history older than retentions (seconds by zone uid), and removes values from the oldest history of
+// namespaces above their share (condenses). complete means that retentions lists all zones, so that history of other
+// zones, which were removed, expires too.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began := a.Now().Unix()
 	var removed removedZones

@@ -15,7 +15,7 @@
 //     the bound, steps since the delivered content are merged.
 //  3. No write waits for a trim.
 //
-// Out of scope: decisions, and the writing of steps (package commit).
+// Package commit writes the steps.
 //
 // Read first: journal.go, then condense.go.
 package journal

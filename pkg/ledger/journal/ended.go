@@ -36,8 +36,8 @@ type EndedContent struct {
 	Rows []content.Row
 }
 
-// EndedContent lists the RRsets of an ended zone that a provider at serial since may still serve. It returns ErrTrimmed
-// if they are no longer known, or if the zone was renamed after since.
+// EndedContent lists the RRsets that a provider at serial since may still serve of an ended zone: the last, and those
+// of steps after since. It returns ErrTrimmed if they are no longer known, or if the zone was renamed after since.
 func (jr *Journal) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*EndedContent, error) {
 	rev := int64(0)
 	had, err := jr.readEndedHeader(ctx, zone, &rev)

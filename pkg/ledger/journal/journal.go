@@ -42,7 +42,6 @@ const (
 	// trimPage steps are read at once, more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// keptOctets has entryOctets for each entry.
 	entryOctets = 64
 	// A zone with more than maxStates octets in before/ (Records before steps) is archived.
 	maxStates = 64 << 10
@@ -57,7 +56,6 @@ func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 	return max(2*jr.Octets, entryOctets*int(z.Status.EntryCount))
 }
 
-// HasDelivery reports whether the zone has Deliveries.
 func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
@@ -69,10 +67,9 @@ type Journal struct {
 	Zones, Deliveries objects.ObjectCodec
 	// KeptSteps is JournalSteps, Octets JournalOctets, except in tests.
 	KeptSteps, Octets int
-	// Spawn runs a function in the background.
-	Spawn      func(func())
-	Fault      func(point string) // for tests
-	SentValues valueCache
+	Spawn             func(func())
+	Fault             func(point string) // for tests
+	SentValues        valueCache
 	// Archive gets the steps before a trim deletes them. Nil means no history.
 	Archive *history.Archive
 	// States estimates the octets of the former Records under before/.
@@ -97,7 +94,8 @@ type Trimming struct {
 	nameRev       int64
 }
 
-// CountWrite counts a transaction's steps and octets in a journal, and starts a due trim of old steps.
+// CountWrite adds a transaction to a journal's counts: steps, their octets, and states (the octets of former Records).
+// If a count is due (isDue), it trims old steps in the background.
 func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

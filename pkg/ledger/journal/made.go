@@ -33,7 +33,7 @@ type cachedValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches a value unless too long. Do not change value and tx afterwards.
+// Put caches a journal key's value, unless too long, in place of the oldest. Do not change value and tx afterwards.
 func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxCachedOctets {
 		return

@@ -45,8 +45,6 @@
 //     of them (I5).
 //  2. Each Parse function inverts the function of its key.
 //
-// Out of scope: transactions, clients and time.
-//
 // A new kind of key needs:
 //
 //   - a law.Kind (law/keys.go) if decisions read it, in Keys.Key, DecodeFact and, for a range, IsRange

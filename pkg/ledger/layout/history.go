@@ -31,7 +31,6 @@ func (k Keys) Archived(zone string) string { return k.Room("archived") + zone + 
 
 func (k Keys) ArchivedFor(zone, account string) string { return k.Archived(zone) + account }
 
-// ArchivedName is the key archived/@/<ns>/<zone>.
 func (k Keys) ArchivedName(namespace, object string) string {
 	return k.Archived(RemovedZones) + namespace + "/" + object
 }
@@ -82,7 +81,6 @@ func (k Keys) BeforeOf(namespace, zone string) string {
 	return k.Room("before") + namespace + "/" + zone + "/"
 }
 
-// ParseBefore parses a key of before/.
 func (k Keys) ParseBefore(key string) (namespace, zone string, n uint64, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("before"))
 	parts := strings.Split(rest, "/")
@@ -96,7 +94,6 @@ func (k Keys) ParseBefore(key string) (namespace, zone string, n uint64, ok bool
 // EveryNamespace replaces a namespace in shares/: its Share has the begin of the history.
 const EveryNamespace = "@"
 
-// Share is the key shares/<account>.
 func (k Keys) Share(account string) string { return k.Room("shares") + account }
 
 // SegmentKey is a key of history/. Time is the last step's, in Unix seconds: an account's oldest segments come first.
@@ -107,15 +104,12 @@ type SegmentKey struct {
 	Last          uint64
 }
 
-// Segment is a key of history/.
 func (k Keys) Segment(s SegmentKey) string {
 	return k.Segments(s.Account) + fmt.Sprintf("%010x/%s/%016x", max(0, s.Time), s.Zone, s.Last)
 }
 
-// Segments is the prefix of an account's segments.
 func (k Keys) Segments(account string) string { return k.Room("history") + account + "/" }
 
-// ParseSegment parses a key of history/.
 func (k Keys) ParseSegment(key string) (s SegmentKey, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("history"))
 	parts := strings.Split(rest, "/")

@@ -21,7 +21,7 @@ type JournalValue struct {
 	Steps   []content.Step
 }
 
-// Add appends a step and returns its octets. If they exceed most, it appends nothing, and ok is false.
+// Add appends a step and returns the octets of the step. Above the limit most, nothing is appended, and ok is false.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)

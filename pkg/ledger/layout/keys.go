@@ -23,20 +23,16 @@ const defaultView = "@"
 
 const byReference = "@ref"
 
-// Object is the key of an object of kubi.zone.
 func (k Keys) Object(resource, namespace, object string) string {
 	return k.Prefix + "/kubi.zone/" + resource + "/" + namespace + "/" + object
 }
 
-// Delegation is the key of a Delegation.
 func (k Keys) Delegation(namespace, object string) string {
 	return k.Object("delegations", namespace, object)
 }
 
-// Zone is the key of a Zone.
 func (k Keys) Zone(namespace, object string) string { return k.Object("zones", namespace, object) }
 
-// Record is the key of a Record.
 func (k Keys) Record(namespace, object string) string {
 	return k.Object("records", namespace, object)
 }
@@ -66,16 +62,13 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 // is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
-// FleetResources are the resources of BIND fleets.
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
-// Internal is the prefix of internal keys.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
 // Room is the prefix of a room, a kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
-// Config is the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
 // YieldRequest is the key by which a server asks the others for the next commit at a zone.
@@ -178,7 +171,6 @@ func (k Keys) Step(zone string, n uint64) string {
 // StepSettled is the key of a change of Settled without a step, after step n.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
-// ParseStep parses a journal key.
 func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("journal"))
 	if !ok {
@@ -193,7 +185,6 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	return zone, n, err == nil
 }
 
-// Cut, PendingCut and Outbox are the keys of a law.CountedCut, law.PendingCut and law.Work.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
@@ -215,7 +206,6 @@ func WaitingLetter(resource string) string {
 	return WaitingRecord
 }
 
-// Waiting returns a waiting object's keys.
 func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []string {
 	var keys []string
 	suffix := "/" + WaitingLetter(resource) + "/" + namespace + "/" + object
@@ -242,7 +232,6 @@ func (k Keys) WaitingFor(target *law.Ref) string {
 	return k.Room("orphans") + byReference + "/" + target.Namespace + "/" + target.Name + "/"
 }
 
-// WaitingObject parses a key of orphans/.
 func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) < 3 {
@@ -265,7 +254,6 @@ func (k Keys) MembersBelow(zone string, owner name.Rel) string {
 	return k.Room("members") + zone + "/" + owner.Key()
 }
 
-// ParseMember parses a member key.
 func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, object string, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room("members"))
 	zone, rest, _ = strings.Cut(rest, "/")
@@ -283,7 +271,6 @@ func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, o
 	return zone, owner, namespace, object, err
 }
 
-// ParseName parses a key of names/ or serials/.
 func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room(room))
 	view, rest, ok := strings.Cut(rest, "/")
@@ -297,7 +284,6 @@ func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err erro
 	return view, fqdn, err
 }
 
-// ParseWithdrawal parses a key of withdrawn/.
 func (k Keys) ParseWithdrawal(key string) (law.Key, error) {
 	zone, namespace, ok := strings.Cut(strings.TrimPrefix(key, k.Room("withdrawn")), "/")
 	if !ok {
@@ -306,7 +292,6 @@ func (k Keys) ParseWithdrawal(key string) (law.Key, error) {
 	return law.WithdrawalKey(zone, namespace), nil
 }
 
-// ParseOwner parses a key of owners/.
 func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room("owners"))
 	zone, rest, _ = strings.Cut(rest, "/")
@@ -322,8 +307,8 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates an object's size in etcd, internal keys included. values counts a Record's values or a
-// Delegation's namespaces.
+// StoredOctets estimates the space in etcd of an object of so many octets, for budgets. Internal keys are included, and
+// grow with values: a Record's values or a Delegation's namespaces.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {
@@ -348,7 +333,6 @@ func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 // LeaderLock is the key of the lock of the server that confirms Records, never encrypted.
 func (k Keys) LeaderLock() string { return k.Prefix + "/confirming" }
 
-// WaitingValue is the value of Waiting's keys.
 func WaitingValue(uid string, created int64, moves bool) string {
 	return string(Encode(Waiter{UID: uid, Created: created, Moves: moves}))
 }

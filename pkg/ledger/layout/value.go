@@ -31,10 +31,8 @@ func Encode(v any) []byte {
 // escaped begins an escaped <, > or &, and control characters, which no value has.
 var escaped = []byte(`\u00`)
 
-// Decode decodes an internal value into a struct.
 func Decode(data []byte, into any) error { return json.Unmarshal(data, into) }
 
-// Rewrite decodes, edits and encodes a value.
 func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	var v T
 	if err := Decode(data, &v); err != nil {
@@ -71,7 +69,6 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 	return v, Decode(data, v)
 }
 
-// DecodeName decodes a key of names/ and its value.
 func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error) {
 	view, fqdn, err := k.ParseName("names", key)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk converts a Zone write to the input of a decision. A new spec that does not parse gives a law.Refusal.
+// ZoneAsk converts a Zone write to the input of a decision. before is nil for a creation, after for a deletion. A new
+// spec that does not parse gives a law.Refusal; other errors are of the stored Zone.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {

@@ -11,7 +11,5 @@
 //  1. A value made from a stored object depends on nothing else: no clock, no other object.
 //  2. Each condition written by a Placer has the object's metadata.generation as observedGeneration.
 //
-// Out of scope: keys, transactions and queues.
-//
 // Read first: object.go.
 package objects

@@ -63,7 +63,6 @@ func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev in
 	return (storage.APIObjectVersioner{}).UpdateObject(into, uint64(rev))
 }
 
-// DecodeNew decodes a stored object of any kind.
 func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (runtime.Object, error) {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -112,8 +111,8 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or a waiting Record's name and zone. The other
-// result is nil.
+// AdoptedOrWaiting returns an adopted Record's contribution to its zone or, without status.zoneRef, the name and the
+// zone of the spec for which a Record waits. The other result is nil.
 func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -371,7 +370,7 @@ func hasFQDN(zone *v1alpha1.Zone, domainName string) bool {
 	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
 
-// SamePlace reports whether an update keeps all fields that choose the record's zone (S2.1).
+// SamePlace reports whether an update keeps the fields that choose the record's zone (S2.1).
 func SamePlace(before, after *v1alpha1.Record) bool {
 	x, y := &before.Spec, &after.Spec
 	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&

@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// MakeRRset returns the RRset of a record.
 func MakeRRset(owner name.Rel, r *law.Record) content.RRset {
 	s := content.RRset{Owner: owner, Type: r.Type, TTL: content.InheritTTL()}
 	if r.TTL != nil {

@@ -126,7 +126,6 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		}
 	}
 
-	// A new zone takes in no Record before its Delegations. Note in the zone that they are decided.
 	if !s.Work.TakesIn {
 		return nil
 	}

@@ -18,7 +18,5 @@
 // Unlike a client's write, a refused step makes its refusal the reason of a condition, and the record leaves its zone
 // or waits.
 //
-// Out of scope: the API's storage, admission, and migrations.
-//
 // Read first: run.go, then cascade.go, waiting.go and zones.go, then steps.go and window.go.
 package outbox

@@ -160,7 +160,7 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 			writes = append(writes, st.w)
 		}
 
-		// After the first failure, nothing later is committed. The failed step is decided again, alone.
+		// The failed step is decided again, alone.
 		answers, done := ob.com.SubmitInOrder(ctx, zone, writes), 0
 		for ; done < len(group) && answers[done].Out.OK; done++ {
 			leaves[group[done].UID] = ob.noteStep(ctx, group[done])

@@ -22,7 +22,5 @@
 //  8. A watch delivers transactions in parts, with pauses: the watch cache closes watchers that get more than ten
 //     events at once.
 //
-// Out of scope: the content of objects, reads of keys without values, and revisions in a member's status or a snapshot.
-//
 // Read first: kv.go and watch.go, then number.go (a revision), within.go and version.go (one write).
 package subrev

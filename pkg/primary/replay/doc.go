@@ -10,7 +10,7 @@
 //     start of the process), or no later than a message whose answer was evicted for space.
 //  3. Memory is bounded, and a tenant evicts only its own answers.
 //
-// Out of scope: messages and signatures. The caller rejects expired signatures.
+// The caller rejects expired signatures.
 //
 // Read memory.go.
 package replay

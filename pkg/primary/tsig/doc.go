@@ -10,7 +10,5 @@
 //  2. A signature is valid only with a MAC of full length, made at most 300 seconds (Fudge) before or after now.
 //  3. A key is found by its canonical name (lower case, with trailing dot), and only with its algorithm.
 //
-// Out of scope: rights, and the parsing of messages and TSIG records.
-//
 // Read key.go, then sign.go, then verify.go.
 package tsig

@@ -12,7 +12,7 @@
 //  2. Messages of a TCP connection reach the Handler in order.
 //  3. A repeated message gets the first answer (package replay).
 //
-// Out of scope: the answer's transport, and the changes (package controller/updatekey).
+// Package controller/updatekey writes the changes.
 //
 // Read key.go, then queue.go.
 package updates

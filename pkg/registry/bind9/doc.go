@@ -11,7 +11,5 @@
 //     the author (S11.6).
 //  2. Images come from repositories that the server allows (S11.5).
 //
-// Out of scope: BIND, pods and zones.
-//
 // Read storage.go first, then review.go.
 package bind9

@@ -14,7 +14,5 @@
 //  4. Sets in progress with several items or prerequisites have at most maxItems items, and maxItemsOfNamespace in a
 //     namespace.
 //
-// Out of scope: decisions about items.
-//
 // Read storage.go first, then item.go.
 package changeset

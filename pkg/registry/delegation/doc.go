@@ -7,7 +7,7 @@
 // Guarantees, beside those of package kind: (1) Package validation refuses by the object alone. (2) There is no
 // subresource status.
 //
-// Out of scope: the effect of a rule, decided by the ledger.
+// The ledger decides the effect of a rule.
 //
 // Read storage.go.
 package delegation

@@ -11,7 +11,5 @@
 //
 // Unlike a request, a write has no seat of priority and fairness, no request metrics, and no audited latencies.
 //
-// Out of scope: validation, and authentication of the user.
-//
 // Read handler.go first, then write.go and audit.go.
 package direct

@@ -10,7 +10,5 @@
 //  2. Objects absent in the cache, and deletions with preconditions, start from etcd.
 //  3. A deletion of the collection is a conflict if an object meanwhile gets a first finalizer.
 //
-// Out of scope: other validation.
-//
 // Read delete.go.
 package fromcache

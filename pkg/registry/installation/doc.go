@@ -7,7 +7,5 @@
 // Guarantees: (1) Get sends no request (package inventory). (2) Any other name is not found. (3) An Installation has no
 // data of tenants.
 //
-// Out of scope: the state of zones and Records.
-//
 // Read storage.go.
 package installation

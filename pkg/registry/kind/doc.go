@@ -14,7 +14,5 @@
 //  4. A dry run returns the object or error of the write (S7.3).
 //  5. An answer 422 has the rule cited by each error as a cause (package refusal).
 //
-// Out of scope: the validation and decisions of a kind.
-//
 // Read kind.go first, then strategy.go and merge.go.
 package kind

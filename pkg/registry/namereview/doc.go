@@ -12,7 +12,5 @@
 //  3. Listed rules name no other namespace or object (S14.3).
 //  4. Listing takes at most a fifth of a processor.
 //
-// Out of scope: the decision about a name.
-//
 // Read storage.go, then rules.go.
 package namereview

@@ -7,7 +7,7 @@
 // Guarantees, beside those of package kind: (1) Package validation refuses by the object alone. (2) Columns suit
 // kubectl get, and field selectors suit watches of a zone's Records.
 //
-// Out of scope: the choice of the Record's zone, by the ledger.
+// The ledger chooses the Record's zone.
 //
 // Read storage.go.
 package record

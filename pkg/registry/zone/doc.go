@@ -16,7 +16,5 @@
 //     watch of changes ends with the reason in the stream.
 //  4. Watches and reads have separate slots, at most half of them for a user.
 //
-// Out of scope: writes and views of a zone.
-//
 // Read history.go, storage.go first, then views.go, entries.go and watch.go.
 package zone

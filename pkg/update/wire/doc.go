@@ -9,7 +9,5 @@
 //  1. No input panics. At most update.MaxRecords records are read, each name and value once.
 //  2. Values are spelled as in the spec of a Record.
 //
-// Out of scope: zones and signatures.
-//
 // Read parse.go.
 package wire

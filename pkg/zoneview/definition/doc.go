@@ -8,7 +8,7 @@
 // Guarantees: (1) An answer is whole, of the requested zone, and in the order of serials, or an error. (2) RRsets are
 // decoded one by one, so a large response is never in memory beside the zone.
 //
-// Out of scope: the check of the content against the hash (package feed).
+// Package feed compares the content with the hash.
 //
 // Read read.go first, then definition.go.
 package definition

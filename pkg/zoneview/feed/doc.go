@@ -14,7 +14,5 @@
 //  4. The feed is in sync when every zone of the first listing is in the Set or frozen, so that no reader takes a slow
 //     zone for deleted.
 //
-// Out of scope: the reads of sources, and the readers of the Set.
-//
 // Read feed.go first, then proof.go.
 package feed

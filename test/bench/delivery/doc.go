@@ -8,7 +8,5 @@
 // two figures of a round. (2) A change is measured from its due time to the first answer with its data. Without an
 // answer, the run ends. (3) Every server is the shipped program.
 //
-// Out of scope: other systems.
-//
 // Read run.go, then change.go, then docs/performance.md.
 package main

@@ -10,7 +10,5 @@
 //  2. The file of a run has a header, then a JSON line for each series.
 //  3. Two runs differ in a figure only if their rounds' values do not overlap.
 //
-// Out of scope: the measured program.
-//
 // Read results.go first, then report.go.
 package figures

@@ -6,7 +6,5 @@
 // Guarantees: (1) Data is written through the API, and kept between runs; each server gets a copy. (2) Writes in a big
 // zone alternate with writes in the smallest, on running servers. (3) One run makes the tables of docs/performance.md.
 //
-// Out of scope: other software.
-//
 // Read main.go first, then growth.go.
 package main

@@ -5,7 +5,5 @@
 //
 // Guarantees: (1) The member waits for the disk at each commit.
 //
-// Out of scope: the process.
-//
 // Read member.go.
 package member

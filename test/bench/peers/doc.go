@@ -10,7 +10,5 @@
 // (3) Every etcd waits for the disk. CPU time excludes BIND, the client, and the system at rest. (4) Peers have
 // advantages over their defaults: external-dns has --events, the CRD's controller no limits.
 //
-// Out of scope: checks before publication, and behaviour under faults.
-//
 // Read run.go, then system.go, then docs/performance.md.
 package main

@@ -8,7 +8,5 @@
 //  1. A zone has exactly its master file's records.
 //  2. A server from Start ends before the test.
 //
-// Out of scope: right answers (the servers of test/rig).
-//
 // Read subject.go.
 package subject

@@ -9,7 +9,5 @@
 //     state goes on for an hour, or as the test says.
 //  2. Judge returns every alert that fires.
 //
-// Out of scope: the faults.
-//
 // Read alertrig.go.
 package alertrig

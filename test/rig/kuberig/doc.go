@@ -9,7 +9,5 @@
 //  1. Start functions return when the server is ready.
 //  2. A tenant has exactly the rights that a test grants.
 //
-// Out of scope: the code under test.
-//
 // Read kube.go, then server.go.
 package kuberig

@@ -12,7 +12,5 @@
 //  3. A Service has a name, and an address that leads to ready pods. NetworkPolicies, resource limits and seccomp
 //     profiles are not enforced.
 //
-// Out of scope: the programs in the pods.
-//
 // Read main.go, then node.go and pod.go.
 package noderig

@@ -6,8 +6,6 @@
 //
 // Guarantees: (1) Only this package sets defaults of the group.
 //
-// Out of scope: the scheme of all groups (kubizone/install, which calls this package).
-//
 // Read install.go.
 //
 // +k8s:defaulter-gen=TypeMeta

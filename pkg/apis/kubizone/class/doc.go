@@ -11,7 +11,5 @@
 //  2. DeliveryName, the name of the object with a zone's progress in a class, never changes. A Zone created again has
 //     another name.
 //
-// Out of scope: the storage of classes and namespaces.
-//
 // Read class.go, then servers.go.
 package class

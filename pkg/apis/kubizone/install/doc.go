@@ -8,8 +8,6 @@
 // Guarantees:
 //  1. Only this package sets defaults of kubi.zone. A Zone's TTL has none: a class may set one.
 //
-// Out of scope: storage and validation.
-//
 // Read install.go.
 //
 // +k8s:defaulter-gen=TypeMeta

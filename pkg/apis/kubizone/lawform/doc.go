@@ -8,7 +8,7 @@
 // Guarantees:
 //  1. Each field of a spec is converted, or fields_test.go says why not.
 //
-// Out of scope: the way back to objects (package ledger/objects).
+// Package ledger/objects converts back to objects.
 //
 // Read lawform.go; changes.go converts answers of the subresource zones/changes.
 package lawform

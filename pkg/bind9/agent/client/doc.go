@@ -13,7 +13,5 @@
 //	C3. For a zone that the dialect cannot express, the call returns an error, and sends nothing.
 //	C4. Answers are bounded in octets, time and number of keys, and redirects are not followed.
 //
-// Out of scope: the choice of the zones.
-//
 // Read client.go, then dialect.go.
 package client

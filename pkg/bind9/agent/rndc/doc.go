@@ -14,7 +14,5 @@
 //	R3. Messages are bounded in octets, nesting and time.
 //	R4. The error type *Failure means that named refused the command. After another error the outcome is unknown.
 //
-// Out of scope: the commands themselves.
-//
 // Read client.go, then message.go.
 package rndc

@@ -14,7 +14,5 @@
 //	    404 for the owner, and the garbage collector would delete running DNS servers. Labels and annotations name the
 //	    owner instead.
 //
-// Out of scope: requests to the cluster.
-//
 // Read server.go first, then config.go (named.conf) and workload.go (pods).
 package render

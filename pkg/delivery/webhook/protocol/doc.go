@@ -10,7 +10,5 @@
 //  2. Decode returns only valid DNS data.
 //  3. testdata has test vectors for any language.
 //
-// Out of scope: HTTP.
-//
 // Read sign.go, then record.go.
 package protocol

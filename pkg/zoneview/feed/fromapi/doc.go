@@ -16,7 +16,5 @@
 //
 // The ServiceAccount needs list and watch of zones, and get of zones/entries and zones/changes.
 //
-// Out of scope: the Set's readers.
-//
 // Read source.go first, then zone.go.
 package fromapi

@@ -11,7 +11,7 @@
 //     does not match the hash, is frozen: the last proven content is served.
 //  2. Frozen zones are read again after a minute, then at growing intervals of up to an hour.
 //
-// Out of scope: proofs and sync (package feed), and the API.
+// Package feed does the hash checks, and knows when the zones are in sync.
 //
 // Read source.go.
 package fromjournal

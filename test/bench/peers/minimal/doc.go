@@ -11,7 +11,5 @@
 //  2. A failed update is retried with a growing delay.
 //  3. The name of a deleted object, or the former name of a changed object, leaves the zone.
 //
-// Out of scope: conflicts, deletions while the controller is down, and other changes in the zone.
-//
 // Read controller.go first, then record.go.
 package main
