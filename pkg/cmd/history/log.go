@@ -183,16 +183,12 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 	return nil
 }
 
-// The end of the events is no error, nor an event that client-go does not decode, with an internal error: the next
-// request shows whether the server answers.
+// The end of the events is no error: the next request shows whether the server answers.
 func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, events <-chan watch.Event, out io.Writer) (
 	int64, error) {
 	for event := range events {
 		if event.Type == watch.Error {
-			if err := apierrors.FromObject(event.Object); !apierrors.IsInternalError(err) {
-				return last, err
-			}
-			return last, nil
+			return last, apierrors.FromObject(event.Object)
 		}
 		changes, ok := event.Object.(*v1alpha1.ZoneChanges)
 		if !ok || !serial.Serial(changes.Until).Ahead(serial.Serial(last)) {
