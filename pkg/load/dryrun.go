@@ -54,7 +54,6 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 	return result, err
 }
 
-// leftObjects match PruneSelector without a manifest.
 type leftObjects struct {
 	records []*v1alpha1.Record
 	others  []*manifest

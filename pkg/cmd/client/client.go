@@ -29,7 +29,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/verify"
 )
 
-// New returns a new root command.
 func New() *cobra.Command { return newProgram().Root }
 
 func newProgram() *program.Program {
@@ -71,7 +70,6 @@ func Results() map[string]any {
 	return all
 }
 
-// completionName is the plugin's name for kubectl's completions.
 const completionName = "kubectl_complete-kubizone"
 
 func complete(started string, arguments []string) []string {
